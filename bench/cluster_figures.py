@@ -22,7 +22,7 @@ from cluster_plain import plain_rates
 from dragoman.journal import Entry
 from dragoman.journal.nats import open_nats
 from dragoman.journal.nats.layout import Layout, token_of
-from dragoman.journal.shared import Held
+from dragoman.journal.shared_state import Held
 from tests.cluster.together import PREFIX, Cluster
 from tests.nats_servers import Servers
 

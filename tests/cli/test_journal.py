@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.journal import Entry, Journal, StreamInfo, open_journal
-from dragoman.journal.copying import all_streams, digest_of
+from dragoman.journal.journal_copy import all_streams, digest_of
 from tests.journal.nats.places import fresh
 from tests.nats_servers import Servers, started
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli import main
-from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.remembered_rules import Remembered
 from tests.workspace.policy.making import ROOT, command
 
 RULES = """

@@ -21,7 +21,7 @@ import pytest
 import pytest_asyncio
 
 from dragoman.journal.nats import open_nats
-from dragoman.journal.shared import Held
+from dragoman.journal.shared_state import Held
 from dragoman.testing.pace import deadline
 from tests.cluster.checker import check, gathered, read_agents
 from tests.cluster.checker_clients import position

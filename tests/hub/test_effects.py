@@ -22,9 +22,9 @@ from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.workspace.commands import Command
-from dragoman.workspace.lending import Access
-from dragoman.workspace.policy.asking import Asked
-from dragoman.workspace.policy.desk import PermissionDesk
+from dragoman.workspace.lent_files import Access
+from dragoman.workspace.policy.permission_prompt import Asked
+from dragoman.workspace.policy.permission_service import PermissionDesk
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.refusals import reason_of
 from tests.hub.sessions.agents import OPTIONS

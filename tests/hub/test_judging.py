@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.workspace.policy.reading import PolicyError
+from dragoman.workspace.policy.policy_parser import PolicyError
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import Talker, staged
 

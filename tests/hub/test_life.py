@@ -263,7 +263,7 @@ class Unread(Quiet):
 async def test_an_agent_that_reads_no_refusals_is_not_read_until_it_does(request_line: bytes) -> None:
     line = Unread()
     life = AgentProcess("agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=_found)
-    life._sought.add("none")
+    life._unknown["none"] = None
     for number in range(1, 20_000):
         life.feed(number, request_line % number)
         if line.is_paused:

@@ -8,8 +8,8 @@ from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import AT_ONCE_BYTES, SessionLog
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
+from dragoman.journal.entry_runs import Run
 from dragoman.journal.memory import MemoryJournal
-from dragoman.journal.runs import Run
 
 
 class CountingJournal(MemoryJournal):

@@ -16,7 +16,7 @@ from dragoman import Agent, Turn
 from dragoman.hub.lending import turn_changes
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.schema.v1 import ToolCallLocation
-from dragoman.workspace import changes as workspace_changes
+from dragoman.workspace import snapshots
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.runtime.raw import until
 
@@ -276,7 +276,7 @@ async def test_a_slow_look_pauses_looks_and_they_come_back_by_themselves(
 ) -> None:
     looks: list[Any] = []
     slow = True
-    take = workspace_changes.take_snapshot
+    take = snapshots.take_snapshot
     now = 0.0
 
     async def sometimes_slow(folders: Any) -> Any:
@@ -285,7 +285,7 @@ async def test_a_slow_look_pauses_looks_and_they_come_back_by_themselves(
             await asyncio.Event().wait()
         return await take(folders)
 
-    monkeypatch.setattr(workspace_changes, "take_snapshot", sometimes_slow)
+    monkeypatch.setattr(snapshots, "take_snapshot", sometimes_slow)
     async with staged({"one": writer}, changes=True) as stage:
         _with_clock(stage, lambda: now)
         client = await stage.client().begin()

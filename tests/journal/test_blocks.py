@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.blocks import BLOCK, MOST, MOST_BYTES, cut, entries_in, run_of, write_block
-from dragoman.journal.runs import gathered
+from dragoman.journal.entry_runs import gathered
 from dragoman.journal.salvage import repair
 from dragoman.journal.tables import PACK_FROM, entry_sum
 from tests.journal.streams import replayed

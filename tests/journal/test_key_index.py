@@ -25,8 +25,8 @@ from dragoman.journal import (
     open_sealed,
     transcript,
 )
-from dragoman.journal.copying import Clock, copy_journal
 from dragoman.journal.idempotency import hash_of
+from dragoman.journal.journal_copy import Clock, copy_journal
 from dragoman.journal.salvage import repair
 from dragoman.journal.streams import page_of
 from dragoman.testing.journals import entries, hub_note, keyed_turn

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from dragoman.journal import opening, tables
+from dragoman.journal import sqlite_file, tables
 
 
 class Interrupted:
@@ -14,7 +14,7 @@ class Interrupted:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = opening.connect(path)
+        self._connection = sqlite_file.connect(path)
         self._asked = False
 
     @property
@@ -31,7 +31,7 @@ class Interrupted:
         return Answered(row)
 
     def _make(self) -> None:
-        other = opening.connect(self._path, 0.0)
+        other = sqlite_file.connect(self._path, 0.0)
         try:
             tables.migrate(other)
         except sqlite3.OperationalError:
@@ -53,7 +53,7 @@ class Answered:
 
 def test_a_journal_that_is_just_being_made_is_taken_for_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
-    opening.make_file(path)
+    sqlite_file.make_file(path)
     connection: Any = Interrupted(path)
     assert tables.version(connection) in (0, len(tables.STEPS))
     assert not connection.in_transaction

@@ -13,7 +13,7 @@ import pytest
 
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
 from dragoman.journal import Entry, open_journal
-from dragoman.journal.opening import Refusal
+from dragoman.journal.sqlite_file import Refusal
 from dragoman.journal.writer import Writer
 from dragoman.testing.journals import said
 

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.review import BadBaseline, Baseline, Finding, Severity
 from dragoman.review.baseline import fingerprint
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 
 def finding(lines: Lines, start: int, end: int, *, is_secret: bool = False, path: str = "x") -> Finding:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.review.fixing import StaleFile, write_fixed
-from dragoman.review.gathering import Text, read_text
+from dragoman.review.source_files import Text, read_text
 
 
 def text_of(path: Path) -> Text:

@@ -8,7 +8,7 @@ from dragoman.review import Finding, edited, fixed
 from dragoman.review.inspection import inspect
 from dragoman.review.languages import language_of
 from dragoman.review.rules import own_rules
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 from tests.review.making import NAMES
 
 SNIPPETS = [text for rule in own_rules() for text in (*rule.hits, *rule.misses)]

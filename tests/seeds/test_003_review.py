@@ -218,7 +218,7 @@ async def test_nothing_is_logged_to_stdout_even_by_code_that_prints(
     async with running(sessions) as peer:
         await reviewed(peer, folder)
         assert all(frame["jsonrpc"] == "2.0" for frame in peer.frames)
-        assert "importing dragoman.agents.review.dialogue" in peer.raw.stderr
+        assert "importing dragoman.agents.review.prompts" in peer.raw.stderr
 
 
 def test_the_session_update_field_is_never_missing(review: Review) -> None:

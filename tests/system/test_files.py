@@ -83,7 +83,7 @@ def test_a_secret_is_refused_where_a_terminal_cannot_be_asked_not_to_show_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from dragoman.errors import LocalMistake
-    from dragoman.workspace.policy.lines import Lines
+    from dragoman.workspace.policy.terminal_lines import Lines
 
     monkeypatch.setitem(sys.modules, "termios", None)
     leader, follower = os.openpty()

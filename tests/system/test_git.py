@@ -13,7 +13,7 @@ from dragoman.cli.chat.files import listed
 from dragoman.errors import DragomanError
 from dragoman.review import git as review_git
 from dragoman.system.git import find_git, read_settings
-from dragoman.workspace.changes import take_snapshot
+from dragoman.workspace.snapshots import take_snapshot
 from tests.system.hostile_repository import HostileRepository
 
 

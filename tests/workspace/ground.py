@@ -16,8 +16,8 @@ from dragoman.workspace.kernel import can_open_beneath
 from dragoman.workspace.refusals import reason_of
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.stale import Written
 from dragoman.workspace.versions import Told
+from dragoman.workspace.write_conflicts import Written
 
 BOTH_WAYS = [
     pytest.param(

@@ -11,8 +11,8 @@ import pytest
 from dragoman.workspace.files import Draft, Files, Status
 from dragoman.workspace.refusals import CONFLICT, NOT_FOUND
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.stale import Clash, Kind, Written
 from dragoman.workspace.versions import ABSENT, Told, version_of
+from dragoman.workspace.write_conflicts import Clash, Kind, Written
 from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.transport.owned import owned_trees
+from dragoman.workspace.lent_terminals import Wanted
 from dragoman.workspace.refusals import NOT_FOUND
 from dragoman.workspace.settings import TerminalSettings
-from dragoman.workspace.terminals import Wanted
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import until
 from tests.workspace.running import code, gone, is_alive, running

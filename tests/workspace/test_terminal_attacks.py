@@ -12,9 +12,9 @@ import pytest
 
 from dragoman.transport.owned import owned_trees
 from dragoman.transport.tree import processes
-from dragoman.workspace.lending import Access
+from dragoman.workspace.lent_files import Access
+from dragoman.workspace.lent_terminals import Wanted
 from dragoman.workspace.settings import TerminalSettings
-from dragoman.workspace.terminals import Wanted
 from dragoman.workspace.workspace import Workspace
 from tests.workspace.running import Running, running
 from tests.workspace.terminal_attacks import CONTAINED, REFUSED, SECRET, Attack

@@ -16,8 +16,8 @@ from dragoman.schema.v1 import NewSessionRequest, NewSessionResponse
 from dragoman.testing import talking_to
 from dragoman.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.stale import Decision
 from dragoman.workspace.workspace import Workspace
+from dragoman.workspace.write_conflicts import Decision
 from tests.sdk.ends import raw_agent
 from tests.workspace.asking import Asking, code, lending, version
 

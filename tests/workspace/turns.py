@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dragoman.workspace.changes import Changes
+from dragoman.workspace.snapshots import Changes
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "a",

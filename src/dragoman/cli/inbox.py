@@ -93,7 +93,7 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
         if not waiting:
             print("Nothing is waiting.")
             return 0
-        from dragoman.workspace.policy.lines import Lines
+        from dragoman.workspace.policy.terminal_lines import Lines
 
         lines = Lines(sys.stdin.fileno())
         for one in waiting:

@@ -14,7 +14,7 @@ import msgspec
 from dragoman.cli.console import say, say_json
 from dragoman.errors import JournalError
 from dragoman.journal import Journal, SqliteJournal
-from dragoman.journal.copying import Clock, Copied, copy_journal
+from dragoman.journal.journal_copy import Clock, Copied, copy_journal
 from dragoman.journal.nats import is_nats_address, open_nats, read_address
 
 

@@ -22,11 +22,11 @@ from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import pattern_text
-from dragoman.workspace.policy.loading import places, read_text
 from dragoman.workspace.policy.policy import Layer, Policy
+from dragoman.workspace.policy.policy_files import places, read_text
+from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
-from dragoman.workspace.policy.reading import PolicyError, read_policy
-from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.remembered_rules import Remembered
 from dragoman.workspace.policy.rules import Rule
 from dragoman.workspace.policy.shell import read_line
 

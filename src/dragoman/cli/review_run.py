@@ -29,7 +29,7 @@ from dragoman.review import (
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import changes
 from dragoman.review.loading import BASELINE, load_rules, project_rules
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 from dragoman.text.sanitize import sanitize, sanitize_json
 from dragoman.version import VERSION
 

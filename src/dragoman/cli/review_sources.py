@@ -15,7 +15,7 @@ from pathlib import Path
 from dragoman.errors import LocalMistake
 from dragoman.review import Note, Source
 from dragoman.review import git as repository
-from dragoman.review.gathering import Text, decode, files_below, is_worth_it, read_text
+from dragoman.review.source_files import Text, decode, files_below, is_worth_it, read_text
 
 
 class NothingThere(LocalMistake):

@@ -120,7 +120,7 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         return Settings(cwd=cwd, as_written=chosen.as_written)
     from dragoman.sdk.interpreting.consent import consent_of
     from dragoman.workspace.policy.audit import AuditLog
-    from dragoman.workspace.policy.loading import places
+    from dragoman.workspace.policy.policy_files import places
 
     audit = AuditLog(places().audit)
     consent = consent_of(chosen.policy, cwd=cwd, audit=audit)

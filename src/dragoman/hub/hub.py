@@ -331,7 +331,7 @@ class Hub:
                 future = life.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
-        session.pending.confirm(life.taken(session))
+        session.pending.confirm(life.last_taken(session.state))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
         await session.stored()
         return result

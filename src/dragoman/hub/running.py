@@ -38,7 +38,7 @@ from dragoman.hub.settings_agents import offered_agents
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_connection import Bounds
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.policy_files import places
 
 log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from dragoman.journal.contract import (
 )
 
 if _typing.TYPE_CHECKING:
-    from dragoman.journal.keys import read_key
     from dragoman.journal.memory import MemoryJournal
     from dragoman.journal.sealed import WrongKey
     from dragoman.journal.sealed_file import open_sealed
+    from dragoman.journal.sealing_key import read_key
     from dragoman.journal.sqlite import SqliteJournal, open_journal
 
 _HOMES = {
@@ -35,7 +35,7 @@ _HOMES = {
     "WrongKey": "dragoman.journal.sealed",
     "open_journal": "dragoman.journal.sqlite",
     "open_sealed": "dragoman.journal.sealed_file",
-    "read_key": "dragoman.journal.keys",
+    "read_key": "dragoman.journal.sealing_key",
 }
 
 __all__ = [

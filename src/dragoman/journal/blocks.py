@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from dragoman.journal.runs import Lines, Run, at_most
+from dragoman.journal.entry_runs import Lines, Run, at_most
 from dragoman.journal.tables import DIRECTIONS, PACK_FROM, entry_sum, place_sum
 
 BLOCK = 16

@@ -24,7 +24,7 @@ import msgspec
 
 from dragoman.errors import JournalError
 from dragoman.journal.contract import Direction, Entry, Journal
-from dragoman.journal.learning import Learner
+from dragoman.journal.stream_facts import Learner
 
 log = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.journal.contract import KeyEntries, Page
+from dragoman.journal.entry_runs import Run, RunPage, gathered
 from dragoman.journal.redaction import is_redacted
-from dragoman.journal.runs import Run, RunPage, gathered
 
 KeyKind: TypeAlias = Literal["prompt", "answer", "made"]
 

@@ -26,10 +26,10 @@ from dragoman.journal.contract import (
 )
 from dragoman.journal.conversation import moments
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.entry_runs import RunPage, gathered
 from dragoman.journal.idempotency import keyed_entries, with_entry
 from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
-from dragoman.journal.runs import RunPage, gathered
 from dragoman.journal.search_text import SEARCHED, excerpt, has_all
 
 

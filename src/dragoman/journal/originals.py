@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Sequence
 
 from dragoman.journal.contract import Stored
+from dragoman.journal.entry_runs import Run
 from dragoman.journal.redaction import is_redacted
-from dragoman.journal.runs import Run
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import DIRECTIONS, PACKED, StreamRow, entry_sum, find_stream, pack, passage_id
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman.journal.opening import Refusal
+from dragoman.journal.sqlite_file import Refusal
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.journal.runs import Gathered, Run
+from dragoman.journal.entry_runs import Gathered, Run
 
 REDACTED = "[redacted]"
 _MARK = REDACTED.encode()

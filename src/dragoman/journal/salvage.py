@@ -22,9 +22,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
-from dragoman.journal import opening, streams
+from dragoman.journal import sqlite_file, streams
 from dragoman.journal.blocks import entries_in, run_of
-from dragoman.journal.runs import Gathered
+from dragoman.journal.entry_runs import Gathered
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import mark_of, set_mark
 from dragoman.journal.tables import (
@@ -71,17 +71,17 @@ def is_ours(path: Path) -> bool:
 
 def repair(path: Path) -> Salvage:
     """Set a journal aside, damaged or not, and save what can be read of it; for somebody who asks for it."""
-    lock = opening.FolderLock(path)
+    lock = sqlite_file.FolderLock(path)
     lock.share()
     try:
         return set_aside(path, lock)
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise opening.explain(error, path) from None
+        raise sqlite_file.explain(error, path) from None
     finally:
         lock.release()
 
 
-def set_aside(path: Path, lock: opening.FolderLock, *, seal: Seal | None = None) -> Salvage:
+def set_aside(path: Path, lock: sqlite_file.FolderLock, *, seal: Seal | None = None) -> Salvage:
     """Move a damaged journal away and fill a new one with what can be read of it."""
     if not lock.alone():
         raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
@@ -91,7 +91,7 @@ def set_aside(path: Path, lock: opening.FolderLock, *, seal: Seal | None = None)
             source = Path(f"{path}{companion}")
             if source.exists():
                 source.rename(f"{aside}{companion}")
-        opening.make_file(path)
+        sqlite_file.make_file(path)
         salvage = _refill(path, aside, seal)
     finally:
         lock.share_again()
@@ -123,7 +123,7 @@ def _refill(path: Path, aside: Path, seal: Seal | None) -> Salvage:
         for companion in COMPANIONS[:2]:
             if Path(f"{aside}{companion}").exists():
                 shutil.copyfile(f"{aside}{companion}", f"{copy}{companion}")
-        target = opening.connect_writer(path, "full", opening.BUSY_SECONDS)
+        target = sqlite_file.connect_writer(path, "full", sqlite_file.BUSY_SECONDS)
         try:
             source = _open_damaged(copy)
             if source is not None:
@@ -144,7 +144,7 @@ def _open_damaged(copy: Path) -> sqlite3.Connection | None:
     for mended in (False, True):
         if mended:
             _mend_beginning(copy)
-        source = opening.connect(copy)
+        source = sqlite_file.connect(copy)
         try:
             # Lets SQLite read a file that is shorter than its header says.
             source.execute("pragma writable_schema = on")

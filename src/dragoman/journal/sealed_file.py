@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal.contract import Durability
-from dragoman.journal.opening import BUSY_SECONDS
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.sealed import Seal, WrongKey
+from dragoman.journal.sqlite_file import BUSY_SECONDS
 from dragoman.journal.tables import SELECT, read_stream
 
 if TYPE_CHECKING:

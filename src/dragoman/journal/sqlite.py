@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NotAJournal
-from dragoman.journal import indexing, key_index, key_index_build, opening, originals, streams
+from dragoman.journal import key_index, key_index_build, originals, sqlite_file, streams, word_index
 from dragoman.journal.contract import Durability, Entry, Found, KeyEntries, Listing, Page, StreamInfo
+from dragoman.journal.entry_runs import Run, gathered, size_of
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
-from dragoman.journal.runs import Run, gathered, size_of
 from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
@@ -45,7 +45,7 @@ def open_journal(
     *,
     durability: Durability = "full",
     redact: Callable[[bytes], bytes] | None = redact_secrets,
-    busy_seconds: float = opening.BUSY_SECONDS,
+    busy_seconds: float = sqlite_file.BUSY_SECONDS,
 ) -> SqliteJournal:
     """`async with open_journal(path) as journal:`; nothing is opened or made before it is entered."""
     return SqliteJournal(path, durability=durability, redact=redact, busy_seconds=busy_seconds)
@@ -60,11 +60,11 @@ class SqliteJournal:
         *,
         durability: Durability = "full",
         redact: Callable[[bytes], bytes] | None = redact_secrets,
-        busy_seconds: float = opening.BUSY_SECONDS,
+        busy_seconds: float = sqlite_file.BUSY_SECONDS,
         clock: Callable[[], float] = time.time,
         seal: Seal | None = None,
     ) -> None:
-        if durability not in opening.SYNCHRONOUS:
+        if durability not in sqlite_file.SYNCHRONOUS:
             raise JournalError(f"no durability {durability!r}: choose full, normal or off")
         self.path = Path(path)
         self.salvaged: Salvage | None = None
@@ -75,7 +75,7 @@ class SqliteJournal:
         self._clock = clock
         self._seal = seal
         self._ends: dict[str, Known] = {}  # the writer's
-        self._lock = opening.FolderLock(self.path)
+        self._lock = sqlite_file.FolderLock(self.path)
         self._writer: Writer | None = None
         self._readers: Readers | None = None
 
@@ -193,13 +193,13 @@ class SqliteJournal:
         except JournalError as error:
             if type(error) not in (JournalError, JournalDamaged):
                 raise
-            await self._write.do(indexing.rebuild)  # the index is made from the entries: make it again
+            await self._write.do(word_index.rebuild)  # the index is made from the entries: make it again
             return await self._search(text, limit, stream)
 
     async def _search(self, text: str, limit: int, stream: str | None) -> Sequence[Found]:
-        while await self._write.do(indexing.catch_up):
+        while await self._write.do(word_index.catch_up):
             pass  # in steps, so that whoever appends meanwhile does not wait for all of it
-        return await self._read.ask(lambda base: indexing.search(base, text, limit=limit, stream=stream))
+        return await self._read.ask(lambda base: word_index.search(base, text, limit=limit, stream=stream))
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         name, seal = streams.clean(stream), self._seal
@@ -244,12 +244,12 @@ class SqliteJournal:
         if self.path.exists() and not self.path.is_file():
             raise JournalError(f"{self.path} is no file")
         known = self._lock.path.exists()  # then this was a journal, whatever it looks like now
-        opening.make_file(self.path)
+        sqlite_file.make_file(self.path)
         self._lock.share()
         try:
             return self._connect()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            if not opening.is_damage(error):
+            if not sqlite_file.is_damage(error):
                 raise
             if not known and not is_ours(self.path):
                 self._lock.forget()
@@ -262,11 +262,11 @@ class SqliteJournal:
         return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = opening.connect_writer(self.path, self._durability, self._busy_seconds)
+        connection = sqlite_file.connect_writer(self.path, self._durability, self._busy_seconds)
         try:
-            indexing.probe(connection)
+            word_index.probe(connection)
             check_mark(connection, self._seal, name=str(self.path))
-            opening.close_to_others(self.path)
+            sqlite_file.close_to_others(self.path)
         except BaseException:
             connection.close()
             raise
@@ -280,10 +280,10 @@ class SqliteJournal:
         self._lock.release()
 
     def _connect_reader(self) -> sqlite3.Connection:
-        return opening.connect_reader(self.path, self._busy_seconds)
+        return sqlite_file.connect_reader(self.path, self._busy_seconds)
 
-    def _explain(self, error: opening.Refusal) -> JournalError:
-        return opening.explain(error, self.path)
+    def _explain(self, error: sqlite_file.Refusal) -> JournalError:
+        return sqlite_file.explain(error, self.path)
 
     @property
     def _write(self) -> Writer:

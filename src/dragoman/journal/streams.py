@@ -17,9 +17,9 @@ from dragoman.journal import key_index, originals
 from dragoman.journal.blocks import BLOCK, cut, read_run, run_of, write_block
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.entry_runs import Run, RunPage, at_most, gathered, size_of
 from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.redaction import redact_runs
-from dragoman.journal.runs import Run, RunPage, at_most, gathered, size_of
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,

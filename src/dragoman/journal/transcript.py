@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
-from dragoman.journal.learning import Learner
+from dragoman.journal.stream_facts import Learner
 
 VERSION = 1
 

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman.journal.opening import Refusal
+from dragoman.journal.sqlite_file import Refusal
 
 T = TypeVar("T")
 

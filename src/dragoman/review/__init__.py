@@ -12,7 +12,7 @@ The names below are loaded when they are first used: a worker process needs the 
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from dragoman.review.assessing import Assessor
+    from dragoman.review.assessor import Assessor
     from dragoman.review.baseline import BadBaseline, Baseline
     from dragoman.review.engine import review
     from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_severity
@@ -21,18 +21,18 @@ if _typing.TYPE_CHECKING:
     from dragoman.review.risks import Judged, Proposal, Risk
     from dragoman.review.rules import BadRule, Rule, own_rules, parse_rules, read_rules
     from dragoman.review.settings import Settings
-    from dragoman.review.texts import Fixed, diff, edited, fixed
+    from dragoman.review.text_edits import Fixed, diff, edited, fixed
 
 _HOMES = {
     "LANGUAGES": "dragoman.review.languages",
-    "Assessor": "dragoman.review.assessing",
+    "Assessor": "dragoman.review.assessor",
     "BadBaseline": "dragoman.review.baseline",
     "BadRule": "dragoman.review.rules",
     "Baseline": "dragoman.review.baseline",
     "Edit": "dragoman.review.finding",
     "Finding": "dragoman.review.finding",
     "Fix": "dragoman.review.finding",
-    "Fixed": "dragoman.review.texts",
+    "Fixed": "dragoman.review.text_edits",
     "Judged": "dragoman.review.risks",
     "Note": "dragoman.review.finding",
     "Place": "dragoman.review.finding",
@@ -44,9 +44,9 @@ _HOMES = {
     "Source": "dragoman.review.finding",
     "ToolFailed": "dragoman.review.programs",
     "by_severity": "dragoman.review.finding",
-    "diff": "dragoman.review.texts",
-    "edited": "dragoman.review.texts",
-    "fixed": "dragoman.review.texts",
+    "diff": "dragoman.review.text_edits",
+    "edited": "dragoman.review.text_edits",
+    "fixed": "dragoman.review.text_edits",
     "language_of": "dragoman.review.languages",
     "own_rules": "dragoman.review.rules",
     "parse_rules": "dragoman.review.rules",

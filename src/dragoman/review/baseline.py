@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.review.finding import Finding
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 VERSION = 1
 

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callab
 from typing import NamedTuple, TypeAlias
 
 from dragoman.review.finding import Finding, Note, Source
+from dragoman.review.finding_filter import Sieve
 from dragoman.review.inspectors import Inspector
 from dragoman.review.languages import language_of
 from dragoman.review.oxlint import find_oxlint, oxlint_findings
@@ -22,7 +23,6 @@ from dragoman.review.programs import ToolFailed
 from dragoman.review.ruff import find_ruff, ruff_findings
 from dragoman.review.rules import all_rules
 from dragoman.review.settings import Settings
-from dragoman.review.sieve import Sieve
 
 Sources: TypeAlias = Iterable[Source] | AsyncIterable[Source]
 Tell: TypeAlias = Callable[[Note], None]

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
-from dragoman.review.gathering import Text
+from dragoman.review.source_files import Text
 
 
 class StaleFile(LocalMistake):

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
-from dragoman.review.lexing import Spans
+from dragoman.review.lexer import Spans
 from dragoman.review.python_ast import python_findings
 from dragoman.review.python_rules import PYTHON_RULES
 from dragoman.review.rules import Rule
 from dragoman.review.structure import StructureFailed, structural_findings
+from dragoman.review.text_edits import Lines
 from dragoman.review.text_rules import LONGEST_LINE, text_findings
-from dragoman.review.texts import Lines
 from dragoman.review.whole_text import whole_text_findings
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dragoman.review.finding import Edit, Finding, Fix, Severity, Source
 from dragoman.review.programs import Done, ToolFailed, find_program, run_program
 from dragoman.review.structure import is_available
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from dragoman.review.finding import Finding, Fix, Severity
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 INVALID_SYNTAX = "python/invalid-syntax"
 

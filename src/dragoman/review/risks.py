@@ -192,9 +192,9 @@ def is_warm() -> bool:
 
 
 def _plainly(look: Look) -> Iterator[Finding]:
-    from dragoman.review.lexing import Spans  # loaded late: whoever only names risks needs no rules
+    from dragoman.review.lexer import Spans  # loaded late: whoever only names risks needs no rules
+    from dragoman.review.text_edits import Lines
     from dragoman.review.text_rules import text_findings
-    from dragoman.review.texts import Lines
 
     path, text, _ = look.source
     language = language_of(path, text)

@@ -19,7 +19,7 @@ from dragoman.review.programs import ToolFailed, find_program, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.python_flow import COMPLEX
 from dragoman.review.python_rules import BY_RUFF_CODE
-from dragoman.review.texts import Lines, edited
+from dragoman.review.text_edits import Lines, edited
 
 _CONFIG = Path(__file__).parent / "data" / "asked-of-ruff.toml"
 

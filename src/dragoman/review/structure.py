@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.rules import Rule
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 # Our name of a language → the library's. What is missing here has no structural rules.
 GRAMMARS: dict[str, str] = {

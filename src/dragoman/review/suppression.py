@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from dragoman.review.finding import Finding, Severity
-from dragoman.review.lexing import Spans
-from dragoman.review.texts import Lines
+from dragoman.review.lexer import Spans
+from dragoman.review.text_edits import Lines
 
 _MARK = re.compile(
     r"\bdragoman:[ \t]*ignore(?P<file>-file)?(?![\w-])[ \t]*(?:\[(?P<rules>[^\]\n]*)\])?(?P<reason>[^\n]*)"

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dragoman.review.finding import Edit, Finding, Fix
-from dragoman.review.lexing import Spans
+from dragoman.review.lexer import Spans
 from dragoman.review.rules import Rule
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 LONGEST_LINE = 2_000
 """Characters of a line that a person may have written; beyond that it is minified or data."""

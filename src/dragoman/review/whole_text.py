@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dragoman.review.finding import Edit, Finding, Fix, Severity
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 LARGE = 512 * 1024
 """Characters of a file that no reviewer reads."""

@@ -1,8 +1,8 @@
 """Holds a register and a bus to their contract: for ours, and for those that you write.
 
 Give `check_shared` a function that makes one node of what is shared, as an `async with`: all nodes that it
-makes within one promise share what they hold. Every promise of `dragoman.journal.shared` is tried, and the
-first that is broken is named in an `AssertionError`. What happens when a network fails is each
+makes within one promise share what they hold. Every promise of `dragoman.journal.shared_state` is tried, and
+the first that is broken is named in an `AssertionError`. What happens when a network fails is each
 implementation's own story.
 """
 
@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Protocol
 
 from dragoman.errors import KeyTaken, NobodyListens
-from dragoman.journal.shared import Bus, Held, Register
+from dragoman.journal.shared_state import Bus, Held, Register
 from dragoman.testing.pace import deadline
 
 BOUND = 20.0

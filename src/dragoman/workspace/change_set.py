@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.workspace.diffs import Diff, quoted, unified, without_hunks
-from dragoman.workspace.entries import Entry, content_at, look, open_parent
+from dragoman.workspace.snapshot_entries import Entry, content_at, look, open_parent
 
 
 class Change(Struct, frozen=True, kw_only=True):

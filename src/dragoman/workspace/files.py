@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from dragoman.errors import ErrorAnswer
+from dragoman.workspace.atomic_write import Appeared, create, replace
+from dragoman.workspace.file_read import Contents, RangeRead, read_contents, read_range, read_text
 from dragoman.workspace.paths import parse
 from dragoman.workspace.places import Place, check_regular
-from dragoman.workspace.reading import Contents, RangeRead, read_contents, read_range, read_text
 from dragoman.workspace.refusals import (
     CONFLICT,
     INVALID_PARAMS,
@@ -30,10 +31,9 @@ from dragoman.workspace.refusals import (
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.search import Found, search
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.stale import Clash, Written, base_of, kind_of_clash
 from dragoman.workspace.text import UTF_8, with_endings_of
 from dragoman.workspace.versions import ABSENT, Told, Version, version_by_record, version_of
-from dragoman.workspace.writing import Appeared, create, replace
+from dragoman.workspace.write_conflicts import Clash, Written, base_of, kind_of_clash
 
 _TRIES = 20
 """How often a file may appear just as we make it before we give up."""

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.workspace import kernel
-from dragoman.workspace.beneath import Root, find
+from dragoman.workspace.path_resolver import Root, find
 from dragoman.workspace.paths import Route, cut, joined, parse
 from dragoman.workspace.places import FolderMissing, Place
 from dragoman.workspace.refusals import FORBIDDEN, from_system, not_a_file, refusal, special

@@ -22,8 +22,8 @@ from dragoman.transport.reading import open_reader
 from dragoman.transport.refusal import why_not
 from dragoman.transport.waiting import Waiters
 from dragoman.workspace.commands import Command
+from dragoman.workspace.output_buffer import Ring, Tail
 from dragoman.workspace.refusals import INTERNAL_ERROR, from_system, refusal
-from dragoman.workspace.ring import Ring, Tail
 
 HANG_UP = 0.5
 """Seconds without a word after which the output of an exited program is taken to be over, although somebody

@@ -31,17 +31,17 @@ from dragoman.schema.v1.fs import (
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
-from dragoman.workspace import extras
+from dragoman.workspace import extension_methods
 from dragoman.workspace.buffers import Buffers
 from dragoman.workspace.files import Files
-from dragoman.workspace.lending import Guard, LentFiles, Surroundings
+from dragoman.workspace.lent_files import Guard, LentFiles, Surroundings
+from dragoman.workspace.lent_terminals import LentTerminals
 from dragoman.workspace.refusals import missing, reason_of, session_unknown
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import DEFAULT_SETTINGS, DEFAULT_TERMINALS, FileSettings, TerminalSettings
-from dragoman.workspace.stale import Ask, Record
-from dragoman.workspace.terminal_calls import HasTerminals, serve_terminals
-from dragoman.workspace.terminals import LentTerminals
+from dragoman.workspace.terminal_handlers import HasTerminals, serve_terminals
 from dragoman.workspace.versions import Told
+from dragoman.workspace.write_conflicts import Ask, Record
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -104,7 +104,7 @@ class Workspace:
         if write:
             client.write_text_file(self._write_text_file)
         if extensions:
-            for method, handler in extras.handlers(self.session).items():
+            for method, handler in extension_methods.handlers(self.session).items():
                 client.extension(method)(handler)
         if self._terminals is not None:
             serve_terminals(client, self.terminals)

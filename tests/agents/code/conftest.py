@@ -9,5 +9,9 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="session")
 def model_layer() -> None:
-    for name in ("dragoman.agents.code.turns", "pydantic_ai.models.openai", "pydantic_ai.models.anthropic"):
+    for name in (
+        "dragoman.agents.code.turn_run",
+        "pydantic_ai.models.openai",
+        "pydantic_ai.models.anthropic",
+    ):
         import_module(name)

@@ -4,8 +4,8 @@ import pytest
 
 from dragoman.cli.chat.judging import Judging, cautions_in
 from dragoman.schema import v1
-from dragoman.workspace.policy.asking import Asked
 from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.permission_prompt import Asked
 from dragoman.workspace.policy.question import Setting, about_tool_call
 
 SEVERE = {"rule": "hub/own", "severity": "high", "text": "The hub knows", "path": "/a", "line": 2}

@@ -15,7 +15,7 @@ from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.membership import Members, Node, new_life
 from dragoman.hub.cluster.owning import Owners
 from dragoman.hub.cluster.placing import heir, place
-from dragoman.journal.shared_memory import MemoryNode, SharedMemory
+from dragoman.journal.shared_state_memory import MemoryNode, SharedMemory
 
 LEASE = 0.4
 

@@ -19,7 +19,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
-from dragoman.journal.shared_memory import MemoryNode, SharedMemory
+from dragoman.journal.shared_state_memory import MemoryNode, SharedMemory
 from dragoman.transport.memory import memory_pair
 from tests.hub.sessions.stage import Stage, Talker
 

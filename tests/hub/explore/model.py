@@ -29,7 +29,7 @@ class Model:
         """A session that was just made, in process 1."""
         tables = self.tables
         journal = tables.journal(0, tables.batch((MADE,)))
-        bound = tables.step(tables.folded[journal], ("bound", 1, False, not self.scope.mortal))
+        bound = tables.step(tables.folded[journal], ("bound", 1, "", 0, not self.scope.mortal))
         return HubWorld(
             hub="open",
             session=bound.state,
@@ -64,6 +64,8 @@ class Model:
                 may.append(("update",))
             if budget.ask and not process.asks:
                 may.append(("ask",))
+        if process.loads and budget.ask and not process.asks:
+            may.append(("ask",))
         if process.is_alive and budget.die:
             may.append(("die",))
         if world.hub == "down":
@@ -99,7 +101,8 @@ class Model:
         if world.outbox and world.outbox[0][0] <= world.stored:
             must.append(("do",))
         if world.is_loading:
-            must.append(("loaded",))
+            if process.is_alive and not process.asks and process.delivered == process.last:
+                must.append(("loaded",))
         elif world.starts:
             must.append(("start",))
         if world.starts and budget.start_fails:

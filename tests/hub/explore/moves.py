@@ -106,8 +106,7 @@ class Move:
         return taken.verdict
 
     def _check_fold(self) -> None:
-        is_noted = self.tables.states[self.session].is_bound and not self.is_loading
-        parts = self.tables.stored_parts if is_noted else self.tables.lasting_parts
+        parts = self.tables.stored_parts
         if parts[self.session] != parts[self.folded]:
             raise BrokenPromise("state-is-fold", "the state differs from the fold of its entries")
 
@@ -174,7 +173,7 @@ class Move:
         process, (sequence, _, number, kind, *arguments) = self.process, item
         if not process.is_alive or process.number != number or sequence <= process.taken:
             return
-        if sequence <= process.since:
+        if sequence <= process.since and kind != "response":
             raise BrokenPromise("frames-for-their-process", f"entry {sequence} is for another process")
         if not process.knows and kind != "response":
             raise BrokenPromise(
@@ -207,11 +206,15 @@ class Move:
 
     def _on_close(self, item: Item) -> None:
         """The agent may have closed it at once, although nobody hears of that before `closed`."""
-        self.process = self.process._replace(knows=False)
+        self._close_in_process()
         self.closing = True
 
     def _on_release(self, item: Item) -> None:
-        self.process = self.process._replace(knows=False)
+        self._close_in_process()
+
+    def _close_in_process(self) -> None:
+        """What the agent has asked ends with the session."""
+        self.process = self.process._replace(knows=False, asks="", loads=False)
 
     def _on_forget(self, item: Item) -> None:
         self._forget()
@@ -249,9 +252,11 @@ class Move:
             self.starts = ()
             return
         if process.is_alive:  # it is used for the session again; what it said since it closed it is lost
+            self._check_asked(process)
             number, _, count = self.history.update.partition(".")
             process = process._replace(
                 knows=True,
+                loads=True,
                 prompt=(),
                 asks="",
                 frames=(),
@@ -260,17 +265,27 @@ class Move:
                 updates=int(count) if number == str(process.number) else 0,
             )
         else:
-            process = ProcessModel(number=process.number + 1)
+            process = ProcessModel(number=process.number + 1, loads=True)
         self.process, self.is_loading = process, True
-        self._bind(is_new=False)
+        self._bind("load")
 
-    def _bind(self, *, is_new: bool) -> str:
-        return self.step("bound", self.process.number, is_new, not self.budget.mortal)
+    def _check_asked(self, process: ProcessModel) -> None:
+        """A request that the host has given away has its answer, or its process or session has ended."""
+        if process.knows and process.asks and not any(frame[0] == "request" for frame in process.frames):
+            raise BrokenPromise("request-answered-once", f"request {process.asks} is never answered")
+
+    def _bind(self, how: str) -> str:
+        heard = self.process.delivered if how else 0
+        return self.step("bound", self.process.number, how, heard, not self.budget.mortal)
 
     def loaded(self) -> None:
         """Whoever has closed the session meanwhile closes it in this process too, when that is stored."""
         self.is_loading = False
-        if self._bind(is_new=True) == "ignored":
+        if not self.process.knows:  # it has refused, and said so to a hub that was killed
+            self.step("unbound")
+            return
+        self.process = self.process._replace(loads=False)
+        if self._bind("loaded") == "ignored":
             self.outbox = (*self.outbox, (self.tables.states[self.session].last, "release"))
             self.starts = ()
         else:
@@ -280,7 +295,7 @@ class Move:
         self._spend(start_fails=self.budget.start_fails - 1)
         if self.is_loading:
             self.step("unbound")
-            self.process = self.process._replace(knows=False)
+            self._close_in_process()
             self.is_loading = False
         key, self.starts = self.starts[0], self.starts[1:]
         self.step("start failed", key)
@@ -455,8 +470,9 @@ class Move:
         if process.is_alive and process.number == state.process:
             self.outbox = tables.for_agent(self.journal, max(process.taken, state.bound_at))
             self.process = process._replace(delivered=process.acknowledged, since=state.bound_at)
-            self._bind(is_new=False)
+            self._bind("")
             self.asked = tuple(state.requests)
+            self.is_loading = bool(state.loading)
         else:
             self.step("gone")
         self.step("resumed")

@@ -368,7 +368,23 @@ PLANTED = (
         "numbers of one process count for the next",
         "state-is-fold",
         Scope(clients=2, update=2, die=1),
-        _in_state("_bound", "heard=0,", "heard=state.heard,"),
+        _in_state("_loading", "heard=0", "heard=state.heard"),
+    ),
+    PlantedBug(
+        "a process that loads the session is forgotten by a crash",
+        "request-answered-once",
+        Scope(clients=1, release=1, ask=1, crash=1),
+        _in_engine(
+            "Move._open",
+            "process.number == state.process",
+            "process.number == state.process and not state.loading",
+        ),
+    ),
+    PlantedBug(
+        "the process that loads the session is not in the stream",
+        "state-is-fold",
+        Scope(clients=1, release=1),
+        _in_state("_loading", "process=note.n", "process=0"),
     ),
     PlantedBug(
         "an answer that is sent again ends the next turn",

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Raw
-from msgspec.structs import replace
 
 from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine
@@ -59,8 +58,6 @@ class Tables:
         self.states: list[SessionState] = []
         self.stored_parts: list[int] = []
         """For each state the number of its stored part: equal numbers, equal parts."""
-        self.lasting_parts: list[int] = []
-        """The same without the process: one that loads the session is not in the journal yet."""
         self.batches: list[tuple[Row, ...]] = [()]
         self.facts: list[tuple[Fact, ...]] = [()]
         self.journals: list[tuple[int, int]] = [(0, 0)]
@@ -92,7 +89,6 @@ class Tables:
             number = self._state_numbers[whole] = len(self.states)
             self.states.append(state)
             self.stored_parts.append(self._part(part))
-            self.lasting_parts.append(self._part(stored_part(replace(state, process=0, heard=0))))
         return number
 
     def _part(self, part: object) -> int:
@@ -261,9 +257,11 @@ def _answer(prompt_id: int, outcome: str, number: int) -> Event:
     return ev.AnswerReceived(frame=frame, id=prompt_id, number=number, result=Raw(result))
 
 
-def _bound(process: int, is_new: bool, survives: bool) -> Event:
-    back = ev.BroughtBack(session=SESSION, result={}, remembers=True)
-    return ev.AgentBound(process=process, survives=survives, note=back if is_new else None)
+def _bound(process: int, how: str, heard: int, survives: bool) -> Event:
+    """`how` is `load` if a process is asked to load the session, `loaded` if it has, empty if it knows it."""
+    back = ev.BroughtBack(session=SESSION, result={}, remembers=True) if how == "loaded" else None
+    load = 99 if how == "load" else 0
+    return ev.AgentBound(process=process, survives=survives, note=back, load=load, heard=heard)
 
 
 def _settle(sequence: int) -> Event:
@@ -283,7 +281,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "reply": lambda prompt_id, outcome, number: (_answer(prompt_id, outcome, number), 0.0),
     "ready": lambda key, number: (ev.AgentReady(key=key, id=number), 0.0),
     "start failed": lambda key: (ev.StartFailed(key=key, error=STOPPED), 0.0),
-    "bound": lambda process, is_new, survives: (_bound(process, is_new, survives), 0.0),
+    "bound": lambda process, how, heard, survives: (_bound(process, how, heard, survives), 0.0),
     "unbound": lambda: (ev.AgentUnbound(), 0.0),
     "released": lambda: (ev.AgentReleased(), 0.0),
     "gone": lambda: (ev.AgentGone(error=STOPPED), 0.0),

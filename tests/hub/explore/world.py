@@ -55,6 +55,8 @@ class ProcessModel(NamedTuple):
     is_alive: bool = True
     knows: bool = True
     """Whether the session is open in it."""
+    loads: bool = False
+    """Whether it was asked to load the session, and has not answered."""
     since: int = 1
     """The entry with which it was bound."""
     taken: int = 0
@@ -92,7 +94,7 @@ class HubWorld(NamedTuple):
     starts: tuple[str, ...]
     """Prompts for which the agent is being brought there."""
     is_loading: bool
-    """A process is asked to load the session; the journal does not say yet that it knows it."""
+    """The hub waits for a process that was asked to load the session."""
     asked: tuple[int, ...]
     closing: bool
     """The agent was told to close the session."""

@@ -487,6 +487,13 @@ def test_an_expired_request_gets_the_answer_that_was_set_for_it() -> None:
     assert b'"expired"' in found.entries[1].frames[0]
 
 
+def test_a_request_expires_also_if_the_clock_was_set_back() -> None:
+    event = ev.RequestAnnotated(sequence=REQUEST, expires=LATE, expiry=ALLOWED)
+    state = step(ASKED, event, NOW).state
+    assert step(state, ev.TimePassed(), NOW).state.requests
+    assert not step(state, ev.TimePassed(due=LATE), NOW - 3600).state.requests
+
+
 def test_two_requests_that_expire_at_once_are_both_settled() -> None:
     state = step(ASKED, asks(number=2, request_id="r2"), NOW).state
     for sequence in state.requests:

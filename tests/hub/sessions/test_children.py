@@ -338,20 +338,20 @@ async def test_a_hostile_agent_makes_a_bounded_number_of_children(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with family(tmp_path) as home:
-        for number in range(10_000):
+        for number in range(2_000):
             home.agent.tell(f"kid-{number}", "hello")
         home.agent.tell(home.session, "done")
         await eventually(lambda: of(home.client, home.session) == ["done"])
         assert len(home.hub.sessions) == 1
-        for number in range(10_000):
+        for number in range(2_000):
             announce(home.agent, home.session, f"late-{number}")
         home.agent.end_turn()
         await home.client.answer(home.prompt)
-        assert len(home.state(home.session).children) <= CHILDREN
-        assert len(home.hub.sessions) <= CHILDREN + 1
-        assert len((await home.hub.journal.list(limit=200)).streams) <= CHILDREN + 1
-        warned = [one for one in caplog.records if "too many child sessions" in one.message]
-        assert len(warned) <= 1
+        assert len(home.state(home.session).children) == CHILDREN
+        assert len(home.hub.sessions) == CHILDREN + 1
+        assert len((await home.hub.journal.list(limit=200)).streams) == CHILDREN + 1
+        warned = [one for one in caplog.records if "more are not shown" in one.message]
+        assert len(warned) == 1
 
 
 async def test_a_chain_of_children_is_bounded(tmp_path: Path) -> None:

@@ -72,6 +72,24 @@ async def test_a_child_goes_on_after_a_crash_of_the_hub(tmp_path: Path) -> None:
         assert streams == {session, kid}
 
 
+async def test_a_child_whose_stream_was_described_before_a_crash_and_never_begun_keeps_its_name(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    gate.open.set()
+    async with staged({"one": lambda: busy_parent(gate)}) as stage:
+        client = await stage.client().begin(subagents={})
+        session = await client.new(str(tmp_path))
+        kid = f"{session}-kid"
+        await stage.journal.describe(kid, agent="one", cwd=str(tmp_path), state="idle")
+        client.prompt(session, "work", key="k")
+        question = await client.asked()
+        assert question["params"]["sessionId"] == kid
+        assert of(client, kid) == [str(number) for number in range(20)]
+        client.allow(question)
+        await eventually(lambda: any("selected" in said for said in client.texts(session=session)))
+
+
 @pytest.mark.parametrize("seed", range(12))
 async def test_a_hub_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_child(
     seed: int, tmp_path: Path

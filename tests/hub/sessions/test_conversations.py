@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,18 @@ async def test_an_agent_that_dies_ends_its_turn_in_words_and_is_started_for_the_
         assert gate.prompts[-1].endswith("hello again")
         assert "User: wait" in gate.prompts[-1]
         assert [one["remembers"] for one in client.events("agent_back")] == [False]
+
+
+async def test_an_approval_expires_although_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with staged({"one": obedient}, expire=0.05) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new()
+        prompt = client.prompt(session, "ask")
+        await client.asked()
+        clock = time.time
+        monkeypatch.setattr(time, "time", lambda: clock() - 3600)
+        await client.answer(prompt)
+        assert [one["outcome"] for one in client.events("settled")] == ["expired"]
 
 
 async def test_an_approval_expires_by_itself() -> None:

@@ -25,7 +25,7 @@ from dragoman.hub.session.checkpoint import write_checkpoint
 from dragoman.hub.session.state import restore
 from dragoman.hub.settings import AgentSettings
 from dragoman.journal import Journal, MemoryJournal, SqliteJournal, open_journal, open_sealed
-from dragoman.journal.copying import Clock, copy_journal
+from dragoman.journal.journal_copy import Clock, copy_journal
 from dragoman.journal.redaction import is_redacted, redact
 from dragoman.journal.transcript import export
 from dragoman.testing.pace import deadline

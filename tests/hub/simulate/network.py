@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 
 from dragoman.errors import JournalUncertain, KeyTaken, LinkClosed, NobodyListens
-from dragoman.journal.shared import Changed, Ends, Heard, Held
+from dragoman.journal.shared_state import Changed, Ends, Heard, Held
 from dragoman.transport.contract import Limits, Sink
 from dragoman.transport.waiting import Waiters
 from tests.hub.simulate.disk import Weather

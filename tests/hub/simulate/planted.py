@@ -23,6 +23,7 @@ from dragoman.hub.cluster.switch import Switch
 from dragoman.hub.engine import forking, log, opening, recovery
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.engine.recovery import Unfinished
 from dragoman.hub.hub import Hub
 from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine, state
@@ -115,7 +116,7 @@ def _take_all(work: machine._Work, event: ev.UpdatesReceived) -> machine.Verdict
 # Opening, recovery, followers.
 
 
-async def _say_nothing_again(hub: Hub, session: LiveSession, life: AgentProcess) -> None:
+def _say_nothing_again(session: LiveSession, life: AgentProcess, unfinished: Unfinished) -> None:
     pass
 
 
@@ -127,7 +128,7 @@ async def _listen_first(hub: Hub) -> None:
     await recovery._open_all(hub, await recovery._unfinished(hub) if ours is None else ours)
 
 
-async def _take_nothing_up(hub: Hub, session: LiveSession) -> None:
+def _take_nothing_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
     pass
 
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import pytest
 
-from dragoman.journal.nats import NatsPlace, place
-from dragoman.journal.nats.answers import NoAnswer, Reply
+from dragoman.journal.nats import NatsPlace, store
+from dragoman.journal.nats.connection import ANSWER_SECONDS, Wire
 from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.wire import ANSWER_SECONDS, Wire
+from dragoman.journal.nats.replies import NoAnswer, Reply
 from tests.journal.nats.places import opened
 from tests.nats_servers import Servers
 
@@ -85,7 +85,7 @@ async def lossy(
 ) -> AsyncIterator[tuple[NatsPlace, Lossy]]:
     """A place over such a connection."""
     with monkeypatch.context() as patched:
-        patched.setattr(place, "Wire", Lossy)
+        patched.setattr(store, "Wire", Lossy)
         opening = opened(servers, prefix, query=query)
         made = await opening.__aenter__()
     wire = Lossy.latest

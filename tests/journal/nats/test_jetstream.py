@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.journal.nats.answers import Reply
+from dragoman.journal.nats.connection import Wire
 from dragoman.journal.nats.jetstream import JetStream
-from dragoman.journal.nats.wire import Wire
+from dragoman.journal.nats.replies import Reply
 
 
 class ScriptedWire:

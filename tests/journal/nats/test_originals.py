@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman.journal import Entry
-from dragoman.journal.nats.storing import Storing
+from dragoman.journal.nats.record_store import Storing
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import started
 

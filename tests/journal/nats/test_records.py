@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal import Entry
+from dragoman.journal.entry_runs import Gathered, gathered
 from dragoman.journal.nats.records import (
     HEAD_BYTES,
     Head,
@@ -18,7 +19,6 @@ from dragoman.journal.nats.records import (
     write,
     write_outside,
 )
-from dragoman.journal.runs import Gathered, gathered
 
 TOKEN = "abc"
 

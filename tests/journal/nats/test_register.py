@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from dragoman.errors import JournalError, KeyTaken
-from dragoman.journal.nats import following, register
-from dragoman.journal.shared import Held
+from dragoman.journal.nats import bucket_follower, register
+from dragoman.journal.shared_state import Held
 from dragoman.testing.shared import Told
 from tests.journal.nats.lossy import lossy
 from tests.journal.nats.places import fresh, opened
@@ -65,7 +65,7 @@ async def test_what_nobody_answers_is_an_error_before_a_lease_could_end(
 async def test_a_watch_that_gets_no_hints_hears_of_changes_all_the_same(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(bucket_follower, "LOOK_SECONDS", 0.05)
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
         told = Told()
         watch = await place.register.watch("node", told.changed)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dragoman.review import Severity
 from dragoman.review.formats import as_text, summary
 from dragoman.review.formats.text import WIDEST, plain
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 from tests.review.formats.findings import MENDED, finding
 
 LINES = Lines("import x\ny = eval(x)\n")

@@ -30,7 +30,7 @@ async def test_files_and_commands_stay_inside_the_folders_of_the_session(tmp_pat
 
 
 async def test_commands_that_were_left_running_end_with_the_session(tmp_path: Path) -> None:
-    from dragoman.workspace.terminals import Wanted
+    from dragoman.workspace.lent_terminals import Wanted
 
     pids: list[int] = []
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.policy import Approve, Layer, Policy
+from dragoman.workspace.policy.policy_parser import read_policy
 from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
-from dragoman.workspace.policy.reading import read_policy
 from dragoman.workspace.policy.shell import read_line
 
 ROOT = "/home/somebody/project"

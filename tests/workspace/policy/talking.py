@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dragoman.workspace.policy.lines import Lines
+from dragoman.workspace.policy.terminal_lines import Lines
 
 
 class Terminal:

@@ -12,7 +12,7 @@ from dragoman.workspace.policy.commands import (
     restricts_roughly,
 )
 from dragoman.workspace.policy.decision import Certainty
-from dragoman.workspace.policy.unknown import ANY, ONE
+from dragoman.workspace.policy.partial_words import ANY, ONE
 
 WORDS = st.lists(st.text(st.sampled_from("ab-*?[]' \"\\/.=é"), max_size=6), min_size=1, max_size=5)
 

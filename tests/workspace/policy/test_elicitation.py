@@ -6,9 +6,9 @@ import pytest
 
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.policy.answers import Answers, AnswersError
-from dragoman.workspace.policy.dialogue import TerminalForms
 from dragoman.workspace.policy.elicitation import ElicitationDesk
+from dragoman.workspace.policy.form_answers import Answers, AnswersError
+from dragoman.workspace.policy.terminal_forms import TerminalForms
 from tests.workspace.policy.talking import Terminal, terminal
 
 

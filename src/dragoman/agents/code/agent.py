@@ -80,7 +80,7 @@ async def _warm_up(session: KitSession[Conversation], config: Config) -> None:
 async def _loaded() -> Any:
     """The module that runs prompts, and imports the model layer."""
     try:
-        return await asyncio.to_thread(import_module, "dragoman.agents.code.turns")
+        return await asyncio.to_thread(import_module, "dragoman.agents.code.turn_run")
     except ImportError as error:
         log.warning("the model layer cannot be imported: %s", error)
         raise ErrorAnswer(

@@ -22,14 +22,14 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 
 from dragoman import StopTurn
-from dragoman.agents.code.asking import Asking, Failed
-from dragoman.agents.code.calling import Call, Calling, Result
-from dragoman.agents.code.compacting import Compacting
+from dragoman.agents.code.compaction import Compacting
 from dragoman.agents.code.config import Config
+from dragoman.agents.code.cost import spend
+from dragoman.agents.code.model_request import Asking, Failed
 from dragoman.agents.code.models import Answering, Offer
 from dragoman.agents.code.permission import PLAN
-from dragoman.agents.code.prompting import content_of
-from dragoman.agents.code.spending import spend
+from dragoman.agents.code.prompt_content import content_of
+from dragoman.agents.code.tool_calls import Call, Calling, Result
 from dragoman.agents.code.tools.tool import Tool
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dragoman.version import VERSION
 if TYPE_CHECKING:
     from dragoman import KitSession, KitTurn
     from dragoman.agents.code.config import Config
-    from dragoman.agents.review.memory import Conversation
+    from dragoman.agents.review.conversation import Conversation
     from dragoman.schema import v1
 
 MODES = Modes(
@@ -69,7 +69,7 @@ def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
 
     @kit.prompt
     async def reply(turn: KitTurn[Conversation]) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import answer
+        from dragoman.agents.review.prompts import answer
 
         return await answer(turn, turn.text)
 
@@ -78,7 +78,7 @@ def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
 
 
 def _conversation(session: KitSession[Conversation], model: Config | None) -> Conversation:
-    from dragoman.agents.review.memory import Conversation
+    from dragoman.agents.review.conversation import Conversation
 
     return Conversation(session, model)
 
@@ -91,40 +91,40 @@ def can_explain(config: Config | None) -> bool:
 def _add_commands(kit: Kit[Conversation]) -> None:
     @kit.command("review", "Review files, folders or changes", hint="PATHS, or nothing for your changes")
     async def review(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import answer
+        from dragoman.agents.review.prompts import answer
 
         return await answer(turn, f"review {argument}")
 
     @kit.command("diff", "Review what has changed", hint="a branch or commit, staged, or nothing")
     async def diff(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import carry_out
         from dragoman.agents.review.intent import named_revision
+        from dragoman.agents.review.prompts import carry_out
 
         return await carry_out(turn, named_revision(argument))
 
     @kit.command("fix", "Apply fixes of the last review", hint="numbers, paths, or nothing for all safe ones")
     async def fix(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import answer
+        from dragoman.agents.review.prompts import answer
 
         return await answer(turn, f"fix {argument or 'it'}")
 
     @kit.command("rules", "List the rules", hint="a language or a part of a name")
     async def rules(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import carry_out
         from dragoman.agents.review.intent import ShowRules
+        from dragoman.agents.review.prompts import carry_out
 
         return await carry_out(turn, ShowRules(argument))
 
     @kit.command("explain", "Explain a rule or a finding", hint="a rule, or the number of a finding")
     async def explain(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import carry_out
         from dragoman.agents.review.intent import Explain, Help
+        from dragoman.agents.review.prompts import carry_out
 
         return await carry_out(turn, Explain(argument) if argument else Help())
 
     @kit.command("help", "Say what can be done")
     async def help_(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.dialogue import carry_out
         from dragoman.agents.review.intent import Help
+        from dragoman.agents.review.prompts import carry_out
 
         return await carry_out(turn, Help())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from dragoman.review.finding import Finding
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 
 AROUND = 4
 """Lines before and after a finding."""

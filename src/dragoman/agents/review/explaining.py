@@ -9,8 +9,8 @@ from typing import Any
 
 from dragoman import KitTurn
 from dragoman.agents.code.config import BadConfig, Config, Endpoint, endpoint
-from dragoman.agents.review.memory import Conversation
-from dragoman.agents.review.telling import counted
+from dragoman.agents.review.conversation import Conversation
+from dragoman.agents.review.markdown import counted
 from dragoman.review.finding import Finding, Source
 
 

@@ -12,12 +12,12 @@ from typing import Literal
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from dragoman import KitTurn
-from dragoman.agents.code.asking import Asking, Failed
 from dragoman.agents.code.config import Config, Endpoint
+from dragoman.agents.code.cost import spend
+from dragoman.agents.code.model_request import Asking, Failed
 from dragoman.agents.code.models import Answering, Offer
-from dragoman.agents.code.spending import spend
+from dragoman.agents.review.conversation import Conversation
 from dragoman.agents.review.excerpts import SYSTEM, excerpts
-from dragoman.agents.review.memory import Conversation
 from dragoman.review.finding import Finding
 
 REFUSED = "content_filter"

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.agents.review.memory import LastReview
-from dragoman.agents.review.telling import counted, link
+from dragoman.agents.review.conversation import LastReview
+from dragoman.agents.review.markdown import counted, link
 from dragoman.review import BadRule, Finding, Rule
 from dragoman.review.catalogue import Entry, catalogue
 from dragoman.review.loading import RULES, project_rules

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from dragoman import KitSession
 from dragoman.agents.review.mentions import Mention, Snippet, path_of, split_lines
-from dragoman.review.gathering import files_below, is_worth_it
 from dragoman.review.git import listed_files
+from dragoman.review.source_files import files_below, is_worth_it
 from dragoman.schema import v1
 
 MOST = 5_000

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.tui.ports import ChangedFile
-from dragoman.workspace.changes import Change, Changes, Snapshot, take_snapshot
-from dragoman.workspace.entries import SnapshotSettings
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.snapshot_entries import SnapshotSettings
+from dragoman.workspace.snapshots import Change, Changes, Snapshot, take_snapshot
 
 SETTINGS = SnapshotSettings(seconds=3.0)
 """Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""

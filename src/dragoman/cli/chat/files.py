@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from dragoman.system import git
 from dragoman.tui.fuzzy import fuzzy
-from dragoman.workspace.entries import IGNORED
+from dragoman.workspace.snapshot_entries import IGNORED
 
 MOST = 50_000
 SECONDS = 3.0

@@ -22,7 +22,7 @@ from dragoman.workspace.policy.forms import (
     required_in,
     title_of,
 )
-from dragoman.workspace.policy.patterns import matches
+from dragoman.workspace.policy.safe_regex import matches
 
 Kind = Literal["text", "number", "yes_no", "one", "several", "unknown"]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.tui.ports import Caution
-from dragoman.workspace.policy.asking import Asked
+from dragoman.workspace.policy.permission_prompt import Asked
 
 if TYPE_CHECKING:
-    from dragoman.review.assessing import Assessor
+    from dragoman.review.assessor import Assessor
 
 Permit: TypeAlias = Callable[[v1.RequestPermissionRequest], Awaitable[v1.RequestPermissionResponse]]
 
@@ -54,7 +54,7 @@ class Judging:
 
     async def _judged(self, asked: Asked) -> Sequence[Caution]:
         from dragoman.hub.judge.risks import proposal_of
-        from dragoman.review.assessing import Assessor
+        from dragoman.review.assessor import Assessor
 
         proposal = await asyncio.to_thread(proposal_of, asked.question, asked.texts)
         if proposal.is_empty:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from dragoman.cli.chat.judging import Judging
 from dragoman.cli.run.permissions import load_policy
 from dragoman.tui.ports import Person, Question
-from dragoman.workspace.policy.asking import Asked
 from dragoman.workspace.policy.audit import AuditLog, Entry
-from dragoman.workspace.policy.desk import PermissionDesk
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.permission_prompt import Asked
+from dragoman.workspace.policy.permission_service import PermissionDesk
 from dragoman.workspace.policy.policy import Approve
-from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.remembered_rules import Remembered
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 Tell = Callable[[str], None]

@@ -12,9 +12,9 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.workspace.changes import Change, Changes, RevertRefused, Snapshot, take_snapshot
-from dragoman.workspace.entries import SnapshotSettings
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.snapshot_entries import SnapshotSettings
+from dragoman.workspace.snapshots import Change, Changes, RevertRefused, Snapshot, take_snapshot
 
 What: TypeAlias = Literal["keep", "revert", "ask"]
 
@@ -51,7 +51,7 @@ async def tell_changes(snapshot: Snapshot, reporter: Reporter, what: What, *, at
 async def _unwanted(files: Sequence[Change], what: What) -> Sequence[Change]:
     if what != "ask":
         return files if what == "revert" else ()
-    from dragoman.workspace.policy.lines import Lines
+    from dragoman.workspace.policy.terminal_lines import Lines
 
     lines, unwanted = Lines(0), []
     for change in files:

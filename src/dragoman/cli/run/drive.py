@@ -39,7 +39,7 @@ from dragoman.sdk.connect import Connecting
 from dragoman.sdk.known import Source
 from dragoman.sdk.login import logged_in
 from dragoman.sdk.stray_notes import BoundedNotes
-from dragoman.workspace.changes import Snapshot
+from dragoman.workspace.snapshots import Snapshot
 
 QUIET = 0.08
 """Seconds without a frame after which an agent that has answered has said everything."""

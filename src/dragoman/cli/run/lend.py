@@ -10,9 +10,9 @@ from dragoman.cli.run.permissions import Decisions, make_desk
 from dragoman.cli.run.questions import Questions, at_terminal
 from dragoman.cli.run.reporter import Reporter
 from dragoman.version import VERSION
-from dragoman.workspace.policy.answers import Answers
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.form_answers import Answers
 from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy_files import places
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace

@@ -18,13 +18,13 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import ErrorAnswer
 from dragoman.sdk.handlers import Handler
 from dragoman.text.sanitize import sanitize_line
-from dragoman.workspace.policy.asking import Asker
 from dragoman.workspace.policy.audit import AuditLog, Entry
-from dragoman.workspace.policy.desk import PermissionDesk
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.permission_prompt import Asker
+from dragoman.workspace.policy.permission_service import PermissionDesk
 from dragoman.workspace.policy.policy import Approve, Policy
-from dragoman.workspace.policy.reading import PolicyError
-from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.remembered_rules import Remembered
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 EFFECTS = ("fs/write_text_file", "terminal/create")

@@ -21,9 +21,9 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_json
-from dragoman.workspace.policy.answers import Answers, AnswersError
-from dragoman.workspace.policy.asking import Asker
 from dragoman.workspace.policy.elicitation import ElicitationDesk, FormAsker
+from dragoman.workspace.policy.form_answers import Answers, AnswersError
+from dragoman.workspace.policy.permission_prompt import Asker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,9 @@ class Person:
 
 def at_terminal() -> Person:
     """The person whose terminal is our standard input; what is asked goes to standard error."""
-    from dragoman.workspace.policy.dialogue import TerminalForms
-    from dragoman.workspace.policy.lines import Lines
-    from dragoman.workspace.policy.terminal import TerminalAsker
+    from dragoman.workspace.policy.terminal_asker import TerminalAsker
+    from dragoman.workspace.policy.terminal_forms import TerminalForms
+    from dragoman.workspace.policy.terminal_lines import Lines
 
     lines, lock = Lines(0), asyncio.Lock()
     return Person(

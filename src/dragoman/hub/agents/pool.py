@@ -20,9 +20,10 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, 
 from dragoman.hub.agents.channel import AgentChannel, LeaseTerm
 from dragoman.hub.agents.end import AgentEnd
 from dragoman.hub.agents.invalid_frames import InvalidFrames
+from dragoman.hub.agents.loading import LOAD_SECONDS, SessionLoad
 from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.session.events import BroughtBack
-from dragoman.hub.session.frames import object_of, value_of
+from dragoman.hub.session.frames import value_of
 from dragoman.runtime.owner import Owner
 from dragoman.version import VERSION
 
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 
 INITIALIZE_SECONDS = 300.0
 """An agent that fetches its own packages first takes minutes."""
-LOAD_SECONDS = 300.0
 CALM_SECONDS = 60.0
 """A process that lived so long did not die of its start."""
 LONGEST_PAUSE = 30.0
@@ -272,16 +272,22 @@ class AgentPool:
         return life, made
 
     def join(
-        self, session: LiveSession, life: AgentProcess, own: str, *, note: BroughtBack | None = None
+        self,
+        session: LiveSession,
+        life: AgentProcess,
+        own: str,
+        *,
+        note: BroughtBack | None = None,
+        heard: int = 0,
     ) -> None:
         """From here on the process knows the session. `note` is for the stream, if that does not say so
-        yet.
+        yet; `heard` is the number of the frame that `note` comes from.
         """
         life.sessions[own] = session
         life.bound[session.id] = own
         life.parted.discard(own)
         life.used = asyncio.get_running_loop().time()
-        session.bind(life, note=note)
+        session.bind(life, note=note, heard=heard)
 
     async def bind(self, session: LiveSession) -> AgentProcess:
         """A life that knows the session."""
@@ -292,21 +298,32 @@ class AgentPool:
             if session.state.parent:
                 raise LinkClosed("a child session is its agent's own, and its agent has left it")
             life = await self.life(session.state.agent)
-            own, note = life.bound.get(session.id), None
-            if own is None:
-                note = await self._bring_back(session, life)
-                own = note.session
-            if session.state.phase != "open":
-                if self._owner is not None:
-                    self._owner.start(_close_again(session, life, own))
-                raise LinkClosed("the session was closed while its agent was being started")
-            self.join(session, life, own, note=note)
-            session.is_strange = False
+            own = life.bound.get(session.id)
+            if own is not None:
+                self._join_open(session, life, own)
+            else:
+                await self._bring_back(session, life)
+            session.needs_reminder = False
             return life
 
-    async def _bring_back(self, session: LiveSession, life: AgentProcess) -> BroughtBack:
+    def _join_open(
+        self,
+        session: LiveSession,
+        life: AgentProcess,
+        own: str,
+        *,
+        note: BroughtBack | None = None,
+        heard: int = 0,
+    ) -> None:
+        """Join them, unless the session was closed meanwhile."""
+        if session.state.phase != "open":
+            if self._owner is not None:
+                self._owner.start(_close_again(session, life, own))
+            raise LinkClosed("the session was closed while its agent was being started")
+        self.join(session, life, own, note=note, heard=heard)
+
+    async def _bring_back(self, session: LiveSession, life: AgentProcess) -> None:
         state = session.state
-        own = state.agent_session
         params: dict[str, Any] = {"cwd": state.cwd, "mcpServers": [], **session.setup}
         if state.folders and life.can("sessionCapabilities", "additionalDirectories"):
             params["additionalDirectories"] = state.folders
@@ -314,34 +331,47 @@ class AgentPool:
             ("session/resume", life.can("sessionCapabilities", "resume")),
             ("session/load", life.can("loadSession")),
         ):
-            if can:
-                made = await self._brought_back(session, life, method, {**params, "sessionId": own})
-                if made is not None:
-                    return BroughtBack(session=own, result=made, remembers=not session.is_strange)
+            if can and await self._load(session, life, method, {**params, "sessionId": state.agent_session}):
+                return
         with life.making():
             _, answer = await self.make(life.agent, params)
         own = str(answer.pop("sessionId"))
-        return BroughtBack(session=own, result=answer, remembers=state.turns == 0)
+        note = BroughtBack(session=own, result=answer, remembers=state.turns == 0)
+        self._join_open(session, life, own, note=note)
 
-    async def _brought_back(
+    async def _load(
         self, session: LiveSession, life: AgentProcess, method: str, params: dict[str, Any]
-    ) -> dict[str, Any] | None:
-        own = session.state.agent_session
-        session.is_replaying = True  # what it tells of the past is in the stream already
-        life.sessions[own] = session
-        session.bind(life)  # it may ask something meanwhile
+    ) -> bool:
+        """Let the process bring the session back. False if it refuses."""
+        number = life.next_id()
+        session.bind(life, load=number, heard=life.last_frame)
+        with SessionLoad(session, life, number, method) as load:
+            await load.send(params)
+            return await self._loaded(load)
+
+    def go_on_loading(self, session: LiveSession, life: AgentProcess) -> None:
+        """The hub before us was killed while the process brought the session back."""
+        load = SessionLoad(session, life, session.state.loading, "session/load")
+
+        async def finish() -> None:
+            async with session.binding:  # a prompt waits for it
+                with suppress(DragomanError, TimeoutError), load:
+                    await self._loaded(load)
+
+        if self._owner is not None:
+            self._owner.start(finish())
+
+    async def _loaded(self, load: SessionLoad) -> bool:
+        session, life = load.session, load.life
         try:
-            return dict(object_of(await life.call(method, params, within=LOAD_SECONDS)))
+            made = await load.result()
         except CallFailed as error:
-            session.unbind()
             log.info("%s does not bring session %s back (%s)", life.agent, session.id, error.message)
-            return None
-        except BaseException:
-            session.unbind()
-            raise
-        finally:
-            session.is_replaying = False
-            life.sessions.pop(own, None)
+            return False
+        note = BroughtBack(session=load.own, result=made, remembers=not session.needs_reminder)
+        self._join_open(session, life, load.own, note=note, heard=load.heard)
+        load.is_done = True
+        return True
 
     # Rest and end.
 

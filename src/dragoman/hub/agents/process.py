@@ -43,7 +43,6 @@ from dragoman.wire import (
     failure,
     notification,
     request,
-    response,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
 from dragoman.wire.envelope import Id
@@ -51,6 +50,7 @@ from dragoman.wire.glance import glance
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.session.state import SessionState
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +61,10 @@ EARLY_BYTES = 4 * MIB
 not paused for them: the answer that makes the session comes behind them.
 """
 
-SOUGHT = 1000
-"""Names that are no sessions of ours and are remembered as such; of more, no agent speaks by mistake."""
+UNKNOWN_NAMES = 1000
+"""Names that are no sessions of ours and are remembered as such, so that the journal is not asked for each
+frame; of more, no agent speaks by mistake.
+"""
 
 LOOKING = "sessions are looked for"
 """Why an agent is not read for a moment."""
@@ -89,6 +91,10 @@ class AgentProcess:
 
     withdrawals = 0
     """Requests that it has given up, and that are looked for."""
+    last_frame = 0
+    """The number of the last frame that we had from it."""
+    dismissed = False
+    """Whether we have ended it ourselves, because nobody needs it."""
 
     def __init__(
         self,
@@ -125,14 +131,13 @@ class AgentProcess:
         """Why it has ended; empty while it lives."""
         self.end: AgentEnd | None = None
         """How it has ended; None while it lives."""
-        self.dismissed = False
-        """Whether we have ended it ourselves, because nobody needs it."""
         self._stderr = StderrLines(secrets)
         self._last_said: dict[str, int] = {}  # numbers of the last frames, by their streams
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
         # kept requests of those. A prompt has its session, any other call a future.
         self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
         self._receipts: deque[Receipt] = deque()
+        self._kept_answers: dict[Id, tuple[int, Receipt] | None] = {}  # see `keep_answer`
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._full: set[object] = set()  # whoever cannot take more now
         self._lent: set[object] = set()  # those among them that count requests which we carry out
@@ -144,7 +149,7 @@ class AgentProcess:
         self._early_count = self._early_bytes = 0
         self._on_end = on_end
         self._find = find
-        self._sought: set[str] = set()  # sessions that were looked for, and perhaps not found
+        self._unknown: dict[str, None] = {}  # sessions that were looked for, and perhaps not found
         self._looking: set[str] = set()  # those that are being looked for
         self._seeking: set[asyncio.Task[None]] = set()
 
@@ -171,9 +176,9 @@ class AgentProcess:
         """The last number that the process was given, or is about to be given, of a stream of this name."""
         return max(self.line.taken.get(stream, 0), self._last_said.get(stream, 0))
 
-    def taken(self, session: LiveSession) -> int:
+    def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
-        return self.line.taken.get(session.stream, 0) - session.state.taken_before
+        return self.line.taken.get(state.id, 0) - state.taken_before
 
     def refuse(self, request_id: Id, error: ErrorObject) -> None:
         """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
@@ -230,16 +235,19 @@ class AgentProcess:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
         return self.survives and not self.over and process == self.process and own not in self.parted
 
-    def forget(self, session: LiveSession) -> str:
-        """It does not know the session any more; returns its own id for it."""
+    def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
+        """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
+        what it still says of the session: it must not become a child session.
+        """
         own = self.bound.pop(session.id, session.id)
         self.sessions.pop(own, None)
+        if for_good:
+            self.parted.add(own)
         return own
 
     def part_from(self, session: LiveSession) -> None:
         """Somebody else has the session from here on."""
-        own = self.forget(session)
-        self.parted.add(own)
+        own = self.forget(session, for_good=True)
         for call in list(self._connection.calls.values()):
             if call.context is session:
                 self._connection.take(call.id)
@@ -304,10 +312,34 @@ class AgentProcess:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
         number = self.next_id()
         future = self.promise(number, method)
+        self.request(number, method, params)
+        return await self.result(future, method, within=within)
+
+    def request(self, number: int, method: str, params: Any) -> None:
+        """Send a request whose answer is promised under this id."""
         self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
+
+    async def result(self, future: asyncio.Future[Raw], method: str, *, within: float) -> Raw:
+        """What `call` gives back, for a request that was sent already."""
         async with asyncio.timeout(within):
             result = await future
         return result if bytes(result) != b"null" else _empty_result(method)
+
+    def keep_answer(self, number: int) -> None:
+        """The answer to this request is acknowledged when a session has stored what came of it; until then
+        the agent's host says it again to the next hub.
+        """
+        self._kept_answers[number] = None
+
+    def number_of_answer(self, number: int) -> int:
+        """The number of the frame that answers this request; 0 if none does yet."""
+        kept = self._kept_answers.get(number)
+        return 0 if kept is None else kept[0]
+
+    def take_answer(self, number: int) -> Receipt | None:
+        """The receipt of the answer, which is the caller's to give back; None if there is no answer."""
+        kept = self._kept_answers.pop(number, None)
+        return None if kept is None else kept[1]
 
     def notify(self, method: str, params: bytes) -> None:
         self._write(notification(method, params))
@@ -328,6 +360,7 @@ class AgentProcess:
         if not lines[-1]:
             lines.pop()
         receipt = Receipt(first + len(lines) - 1)
+        self.last_frame = receipt.last
         self._receipts.append(receipt)
         names = sessions_of(block, lines)
         if names.count(names[0]) == len(names):  # nearly every block
@@ -419,7 +452,7 @@ class AgentProcess:
     def seek_child(self, own: str) -> None:
         """A session of ours has announced a child: it is a session from here on."""
         if own not in self.sessions and own not in self._looking:
-            self._sought.discard(own)
+            self._unknown.pop(own, None)
             self._seek(own)
 
     def _seek(self, session_id: str) -> bool:
@@ -428,27 +461,26 @@ class AgentProcess:
         """
         if not self._may_seek(session_id):
             return False
-        self._sought.add(session_id)
+        self._unknown[session_id] = None
+        if len(self._unknown) > UNKNOWN_NAMES:
+            del self._unknown[next(iter(self._unknown))]  # the oldest
         self._looking.add(session_id)
         self.hold(LOOKING)
-        task = asyncio.get_running_loop().create_task(
-            self._sought_for(session_id), name="hub seeks a session"
-        )
+        task = asyncio.get_running_loop().create_task(self._look_for(session_id), name="hub seeks a session")
         self._seeking.add(task)
         task.add_done_callback(self._seeking.discard)
         return True
 
     def _may_seek(self, session_id: str) -> bool:
-        known = session_id in self._sought or session_id in self.parted
-        return bool(session_id) and not known and len(self._sought) < SOUGHT
+        return bool(session_id) and session_id not in self._unknown and session_id not in self.parted
 
-    async def _sought_for(self, session_id: str) -> None:
+    async def _look_for(self, session_id: str) -> None:
         try:
             await self._find(self, session_id)
         finally:
             self._looking.discard(session_id)
             if session_id in self.sessions:
-                self._sought.discard(session_id)  # it may rest, and be looked for again
+                self._unknown.pop(session_id, None)  # it may rest, and be looked for again
             if not self._making or session_id in self.sessions:
                 self._sort_early(session_id)
             self._go_on()
@@ -463,6 +495,8 @@ class AgentProcess:
         if not isinstance(waiting, asyncio.Future):
             waiting.on_answer(frame, answer, number, self, self._open(receipt))
         elif not waiting.done():
+            if answer.id in self._kept_answers:
+                self._kept_answers[answer.id] = (number, self._open(receipt))
             if isinstance(answer, Response):
                 waiting.set_result(answer.result)
             else:
@@ -540,9 +574,6 @@ class AgentProcess:
         for name in path:
             found = found.get(name) if isinstance(found, dict) else None
         return found is not None and found is not False
-
-    def answer(self, request_id: Id, result: Raw | bytes) -> bytes:
-        return response(request_id, bytes(result))[:-1]
 
 
 def _empty_result(method: str) -> Raw:

@@ -20,7 +20,7 @@ from dragoman.hub.clients.questions import PERMISSION, is_told
 from dragoman.hub.clients.rendering import Position, asked_again, block_of
 from dragoman.hub.session.frames import UPDATE, encoded
 from dragoman.hub.session.notes import read_note
-from dragoman.journal.runs import first_of, last_of
+from dragoman.journal.entry_runs import first_of, last_of
 from dragoman.runtime.signal import Signal
 from dragoman.wire import Request, decode, notification
 

@@ -29,7 +29,7 @@ from dragoman.hub.session.frames import (
 )
 from dragoman.hub.session.notes import TOLD, Note, event_of, read_note
 from dragoman.hub.session.state import QUESTIONS
-from dragoman.journal.runs import Run, RunPage, text_of
+from dragoman.journal.entry_runs import Run, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
 from dragoman.wire.envelope import Id
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dragoman.hub.cluster.words import Word
     from dragoman.hub.gate.admission import Grant
     from dragoman.hub.hub import Hub
-    from dragoman.journal.shared import Bus, Register
+    from dragoman.journal.shared_state import Bus, Register
     from dragoman.transport.contract import Transport
 
 log = logging.getLogger(__name__)

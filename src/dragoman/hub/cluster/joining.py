@@ -58,8 +58,8 @@ async def place_of(settings: HubSettings, folder: Path, url: str, limits: Limits
         async with _shared(settings, folder, url, limits) as place:
             yield place
     elif settings.encryption.key:
-        from dragoman.journal.keys import read_key
         from dragoman.journal.sealed_file import open_sealed
+        from dragoman.journal.sealing_key import read_key
 
         key = read_key(settings.encryption.key)
         async with open_sealed(Path(address), key, durability=settings.durability) as sealed:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError, KeyTaken, LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.agents.host.lease import now
-from dragoman.journal.shared import Ends, Held, Register
+from dragoman.journal.shared_state import Ends, Held, Register
 from dragoman.runtime.owner import Owner
 
 log = logging.getLogger(__name__)

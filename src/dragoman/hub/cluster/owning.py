@@ -17,7 +17,7 @@ from msgspec import Struct
 from dragoman.errors import Elsewhere, JournalError, KeyTaken
 from dragoman.hub.cluster.membership import Members
 from dragoman.hub.engine.ownership import Claim
-from dragoman.journal.shared import Ends, Held, Register
+from dragoman.journal.shared_state import Ends, Held, Register
 from dragoman.runtime.turnstile import Turnstile
 
 log = logging.getLogger(__name__)

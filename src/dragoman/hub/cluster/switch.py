@@ -14,7 +14,7 @@ from typing import Protocol
 
 from dragoman.hub.cluster import words
 from dragoman.hub.cluster.words import Word
-from dragoman.journal.shared import Bus, Ends
+from dragoman.journal.shared_state import Bus, Ends
 from dragoman.runtime.owner import Owner
 
 log = logging.getLogger(__name__)

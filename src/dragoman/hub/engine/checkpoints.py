@@ -7,6 +7,7 @@ wrong one would be a wrong session for ever. Without one, everything is read.
 from __future__ import annotations
 
 import logging
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import JournalError
@@ -14,6 +15,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.checkpoint import Checkpoint, read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.state import SessionState, fold, new_state, tool_call_updates
 from dragoman.journal import Journal, Page, Stored
+from dragoman.journal.runs import RunPage
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 if TYPE_CHECKING:
@@ -76,17 +78,14 @@ async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) ->
 
 
 def _see_calls(calls: ToolCalls, session_id: str, page: Page) -> None:
-    runs = getattr(page, "runs", None)
-    if runs is None:
-        for update in tool_call_updates(
-            session_id, [one.frame for one in page if one.direction == "to_client"]
-        ):
-            calls.hear(session_id, update)
-        return
-    for run in runs:
-        if run.direction == "to_client":
-            for update in tool_call_updates(session_id, run.frames):
-                calls.hear(session_id, update)
+    runs = page.runs if isinstance(page, RunPage) else None
+    frames = (
+        [[stored.frame for stored in page if stored.direction == "to_client"]]
+        if runs is None
+        else [run.frames for run in runs if run.direction == "to_client"]
+    )
+    for update in chain.from_iterable(tool_call_updates(session_id, run) for run in frames):
+        calls.hear(session_id, update)
 
 
 def is_due(session: LiveSession) -> bool:

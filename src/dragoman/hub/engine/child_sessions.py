@@ -19,7 +19,7 @@ from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.making import free_id
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.state import has_room_for, is_name, new_state
+from dragoman.hub.session.state import CHILDREN, has_room_for, is_name, new_state
 from dragoman.wire.codes import NOT_FOUND
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ class ChildSessions:
         else:
             try:
                 await self._found(life, own, session)
-            except (
-                JournalError
-            ):  # the parent was closed meanwhile, or is another node's: nobody hears the child
+            except JournalError:  # its parent is closed, or another node's: nobody hears the child
                 if session.life is life:
                     session.unbind()
                     life.forget(session)
@@ -169,14 +167,18 @@ class ChildSessions:
             and len(self._hub.sessions) < self._hub.options.sessions
             and sum(1 for _ in parent.ancestors()) <= DEPTH
         )
-        if not is_room and parent.id not in self._refused:
+        if not is_room:
+            self._warn(parent)
+        return is_room
+
+    def _warn(self, parent: LiveSession) -> None:
+        if parent.id not in self._refused:
             self._refused.add(parent.id)
             log.warning(
-                "agent %s begins too many child sessions in session %s: what it says of more is dropped",
-                life.agent,
+                "agent %s has as many child sessions in session %s as the hub keeps: more are not shown",
+                parent.state.agent,
                 parent.id,
             )
-        return is_room
 
     async def _make(self, life: AgentProcess, parent: LiveSession, session: LiveSession, own: str) -> None:
         hub, state, session_id = self._hub, parent.state, session.id
@@ -269,6 +271,8 @@ class ChildSessions:
 
     def on_change(self, parent: LiveSession, before: SessionState) -> None:
         """The agent has said something new of its children."""
+        if len(parent.state.children) == CHILDREN > len(before.children):
+            self._warn(parent)
         for own, known in parent.state.children.items():
             earlier = before.child(own)
             child = self._hub.sessions.get(known.id) if known.id else None
@@ -292,11 +296,12 @@ class ChildSessions:
             if not (spares_running and self.entry_of(parent, child).is_running):
                 child.dispatch(ev.ParentTurnEnded())
 
-    async def end_orphaned_requests(self, child: LiveSession) -> None:
+    async def is_orphaned(self, child: SessionState) -> bool:
         """After a crash: the hub before may have stored the end of the turn and not told the child."""
-        parent = await self._open_parent(child.state)
-        if parent is None or (parent.root.state.turn is None and not self.entry_of(parent, child).is_running):
-            child.dispatch(ev.ParentTurnEnded())
+        parent = await self._open_parent(child)
+        if parent is None:
+            return True
+        return parent.root.state.turn is None and not parent.state.child(child.agent_session).is_running
 
     async def close(self, parent: LiveSession, *, deletes: bool) -> None:
         """Children end before their parent does: a close that a crash has cut off is asked for again."""

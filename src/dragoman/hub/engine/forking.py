@@ -41,13 +41,10 @@ async def fork(
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
     made = answer or {name: value_of(raw) for name, raw in source.state.made.items()}
-    process = 0 if life is None else life.process
-    made_by = {**members, "session": str(own) or session_id, "result": made, "n": process}
-    first = Entry("note", note("made", **made_by), 0.0)
+    first = Entry("note", note("made", **members, session=str(own) or session_id, result=made), 0.0)
     await hub.journal.append(session_id, [first])
     await _copy(hub, source, session_id, end)
-    if key:  # behind all that was copied: a fork that was broken off is not found by its key
-        await hub.journal.append(session_id, [Entry("note", note("forked", key=key), time.time())])
+    await _finish(hub, session_id, str(own), life, key)
     title = source.state.title
     await hub.journal.describe(
         session_id,
@@ -57,10 +54,23 @@ async def fork(
         state="idle",
     )
     session = await hub.session(session_id)
-    session.is_strange = not own and session.state.turns > 0
+    session.needs_reminder = not own and session.state.turns > 0
     if life is not None and not life.over and session.life is None:
         hub.pool.join(session, life, str(own))
     return session
+
+
+async def _finish(hub: Hub, session_id: str, own: str, life: AgentProcess | None, key: str) -> None:
+    """Behind all that was copied: prompts among that were never for the process that knows the fork, and a
+    fork that was broken off is not found by its key.
+    """
+    notes: list[bytes] = []
+    if life is not None:
+        notes.append(note("bound", session=own, n=life.process))
+    if key:
+        notes.append(note("forked", key=key))
+    if notes:
+        await hub.journal.append(session_id, [Entry("note", frame, time.time()) for frame in notes])
 
 
 async def _forked_by_agent(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -28,7 +29,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
-from dragoman.journal.runs import Run, RunPage
+from dragoman.journal.entry_runs import Run, RunPage
 from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
 from dragoman.wire import Failure, Response, error_object, request
@@ -80,7 +81,7 @@ class LiveSession:
         """What the agent said about its tool calls."""
         self.is_replaying = False
         """Whether the agent tells what is in the stream already."""
-        self.is_strange = False
+        self.needs_reminder = False
         """Whether the agent was never told what the session is about: it needs a reminder."""
         self.setup: dict[str, Any] = {}
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
@@ -91,9 +92,9 @@ class LiveSession:
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub, state.id)
         self.lookups = KeyLookups(self)
-        self._effects: list[ev.Effect] = []  # of entries that are not stored yet
-        self._receipts: list[tuple[int, AgentProcess, Receipt]] = []  # with the last entry of each
-        self._stored: list[tuple[int, Callable[[], None]]] = []
+        self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
+        self._receipts: deque[tuple[int, AgentProcess, Receipt]] = deque()  # with the last entry of each
+        self._stored: deque[tuple[int, Callable[[], None]]] = deque()
         self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
@@ -197,6 +198,7 @@ class LiveSession:
             or after.queue is not before.queue
             or after.requests is not before.requests
             or after.start is not before.start
+            or after.loading != before.loading
         ):
             self.on_change()
 
@@ -219,14 +221,15 @@ class LiveSession:
             self._timer.cancel()
             self._timer = None
         if due:
-            seconds = max(0.0, min(due) - time.time())
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._on_time)
+            first = min(due)
+            seconds = max(0.0, first - time.time())
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._on_time, first)
 
-    def _on_time(self) -> None:
+    def _on_time(self, due: float) -> None:
         self._timer = None
-        self.dispatch(ev.TimePassed())
+        self.dispatch(ev.TimePassed(due=due))
         if self._timer is None:
-            self._set_timer()  # the clock of the loop may be a little ahead
+            self._set_timer()
 
     # From the agent.
 
@@ -275,20 +278,30 @@ class LiveSession:
             self._receipts.append((self._state.last, life, receipt))
         else:
             life.stored(receipt)
-        self.pending.confirm(life.taken(self))
+        self.pending.confirm(life.last_taken(self._state))
         if self.log.is_full:
             life.hold_while_full(self.bounds.unstored)
 
+    def keep_receipt(self, life: AgentProcess, receipt: Receipt) -> None:
+        """Give it back when all that has happened so far is stored."""
+        if self._state.phase == "lost" or self.log.last == self._state.last:
+            life.stored(receipt)
+        else:
+            self._receipts.append((self._state.last, life, receipt))
+
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
-        while self._receipts:
-            _, life, receipt = self._receipts.pop(0)
+        receipts, self._receipts = self._receipts, deque()
+        for _, life, receipt in receipts:
             life.stored(receipt)
 
-    def bind(self, life: AgentProcess, *, note: ev.BroughtBack | None = None) -> None:
-        """The process knows the session from here on."""
+    def bind(
+        self, life: AgentProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
+    ) -> None:
+        """The process knows the session from here on, or is asked to bring it back by the request `load`."""
         self.life = life
-        self.dispatch(ev.AgentBound(process=life.process, survives=life.survives, note=note))
+        bound = ev.AgentBound(process=life.process, survives=life.survives, note=note, load=load, heard=heard)
+        self.dispatch(bound)
 
     def unbind(self) -> AgentProcess | None:
         """Let go of the process; returns it."""
@@ -307,13 +320,13 @@ class LiveSession:
 
     # Prompts.
 
-    def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
+    def submit(self, client: HubClient, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
         """A prompt; its answer goes to whoever waits for its key."""
         most = max(0, self.hub.options.prompts_queued - len(self.lookups))
         verdict = prompt_verdict(self._state, key, most)
         if verdict != "accepted":
             return verdict
-        lends = [] if client is None else client.lends()
+        lends = client.lends()
         more = {"lends": lends} if lends else {}
         ready = Raw(encoded(merged(self._traced(params, key), {"key": key, "by": by, **more})))
         return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
@@ -438,7 +451,7 @@ class LiveSession:
                 return
             if self.life is life:
                 self.life = None
-                life.parted.add(life.forget(self))
+                life.forget(self, for_good=True)
         self.hub.resting(self)
 
     async def _close_in_agent(self, deletes: bool) -> None:
@@ -454,7 +467,7 @@ class LiveSession:
             )
         life = self.unbind()
         if life is not None:
-            life.parted.add(life.forget(self))  # what it still says of the session is not a child's
+            life.forget(self, for_good=True)
         self.pending.agent_gone()
         self.dispatch(ev.AgentClosed())
 
@@ -527,10 +540,10 @@ class LiveSession:
     def _confirm(self) -> None:
         last = self.log.last
         while self._receipts and self._receipts[0][0] <= last:
-            _, life, receipt = self._receipts.pop(0)
+            _, life, receipt = self._receipts.popleft()
             life.stored(receipt)
         while self._stored and self._stored[0][0] <= last:
-            self._stored.pop(0)[1]()
+            self._stored.popleft()[1]()
 
     def _show(self, first: int, runs: Sequence[Run]) -> int:
         """Returns the number behind them."""
@@ -561,7 +574,7 @@ class LiveSession:
         """What waited for entries up to this one, which are stored."""
         self._acted_upon = last
         while self._effects and self._effects[0].after <= last:
-            effect = self._effects.pop(0)
+            effect = self._effects.popleft()
             try:
                 self._do(effect)
             except LinkClosed:
@@ -610,7 +623,7 @@ class LiveSession:
         self.hub.changes.end(self.id, key)
         self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
         if self.life is not None:
-            self.pending.confirm(self.life.taken(self))
+            self.pending.confirm(self.life.last_taken(self._state))
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
         one: OpenRequest = effect.request

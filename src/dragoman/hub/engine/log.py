@@ -17,8 +17,8 @@ from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, Stream
 from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
+from dragoman.journal.entry_runs import Gathered, Run, size_of
 from dragoman.journal.redaction import is_redacted
-from dragoman.journal.runs import Gathered, Run, size_of
 from dragoman.runtime.signal import Signal
 
 log = logging.getLogger(__name__)

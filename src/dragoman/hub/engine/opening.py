@@ -16,7 +16,7 @@ from dragoman.hub.engine.checkpoints import Reading, read_on, read_session
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ownership import Claim
-from dragoman.hub.engine.recovery import take_up
+from dragoman.hub.engine.recovery import read_unfinished, take_up
 from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import SessionState, apply, is_name, opened, restore
 from dragoman.journal import Entry, StreamInfo
@@ -24,6 +24,7 @@ from dragoman.journal.redaction import is_redacted
 from dragoman.wire.codes import session_not_found
 
 if TYPE_CHECKING:
+    from dragoman.hub.agents.process import AgentProcess
     from dragoman.hub.hub import Hub
 
 log = logging.getLogger(__name__)
@@ -43,26 +44,36 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
             await hub.journal.delete(session_id)
             raise session_not_found(session_id)
         originals = await hub.journal.originals(session_id)
+        state = _opened(reading.state, originals, info)
+        life = _process_of(hub, state)
+        # Nobody forgets a session in the middle of something: whoever had it before is gone.
+        is_unfinished = claim.taken or not is_calm(state) or info.state in ("running", "waiting")
+        unfinished = await read_unfinished(hub, state, life) if is_unfinished else None
     except BaseException:
         await _give_up(hub, claim)
         raise
-    state = _opened(reading.state, originals, info)
+    # From here on nothing waits: whoever finds the session finds it whole.
     session = LiveSession(hub, state, agent=state.agent, listed=info.state)
     session.claim = claim
     session.checkpoint_at = reading.checkpoint_at
     session.calls = reading.calls
-    state = session.state
-    life = hub.pool.seats[state.agent].life if state.agent in hub.pool.seats else None
-    if life is not None and life.knows(state.agent_session, state.process):
+    if life is not None and life is _process_of(hub, state):
         hub.pool.join(session, life, state.agent_session)
+        if state.loading:
+            hub.pool.go_on_loading(session, life)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
     if session.life is not None and state.parent:
         hub.children.on_open(session)
-    # Nobody forgets a session in the middle of something: whoever had it before is gone, here or elsewhere.
-    if claim.taken or not is_calm(session.state) or info.state in ("running", "waiting"):
-        await take_up(hub, session)
+    if unfinished is not None:
+        take_up(hub, session, unfinished)
     return session
+
+
+def _process_of(hub: Hub, state: SessionState) -> AgentProcess | None:
+    """The process that knows the session since a hub before this one."""
+    life = hub.pool.seats[state.agent].life if state.agent in hub.pool.seats else None
+    return life if life is not None and life.knows(state.agent_session, state.process) else None
 
 
 async def _give_up(hub: Hub, claim: Claim) -> None:
@@ -75,7 +86,7 @@ async def _give_up(hub: Hub, claim: Claim) -> None:
 
 def is_calm(state: SessionState) -> bool:
     """Whether nothing is under way in it."""
-    return not (state.is_busy or state.queue or state.requests)
+    return not (state.is_busy or state.queue or state.requests or state.loading)
 
 
 def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:

@@ -85,7 +85,7 @@ class PendingEntries:
             self.settle(*others)
         else:
             self._to_agent += others  # older notes among them are settled with the frames behind them
-            self.confirm(life.taken(session))
+            self.confirm(life.last_taken(session.state))
 
     async def aclose(self) -> None:
         """Drop what is settled, and end."""
@@ -143,5 +143,5 @@ async def drop_overdue(hub: Hub) -> None:
             log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
         for session in list(hub.sessions.values()):
             if session.life is not None:
-                session.pending.confirm(session.life.taken(session))
+                session.pending.confirm(session.life.last_taken(session.state))
         await asyncio.sleep(LOOK_SECONDS)

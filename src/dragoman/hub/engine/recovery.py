@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
 from dragoman.hub.engine.pending import REDACTED_ANSWER, refuse_redacted
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dragoman.hub.agents.process import AgentProcess
     from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.hub import Hub
+    from dragoman.hub.session.state import SessionState
     from dragoman.journal import Stored
 
 log = logging.getLogger(__name__)
@@ -106,52 +107,71 @@ async def _open(hub: Hub, stream: str) -> bool:
     return True
 
 
-async def take_up(hub: Hub, session: LiveSession) -> None:
+class Unfinished(NamedTuple):
+    """What is needed to go on with a session where the hub before stopped."""
+
+    frames: Sequence[tuple[int, bytes]]
+    """What was stored for the agent's process and perhaps did not reach it, with the entries' numbers."""
+    has_lost_prompt: bool
+    """Whether only the redacted form is left of the prompt that runs."""
+    is_orphaned: bool
+    """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
+
+
+async def read_unfinished(hub: Hub, state: SessionState, life: AgentProcess | None) -> Unfinished:
+    """Everything that has to be read and waited for. Nothing is changed: whoever fails here can ask again."""
+    is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
+    frames: list[tuple[int, bytes]] = []
+    has_lost_prompt = False
+    if life is not None:
+        originals = await hub.journal.originals(state.id)
+        async for page in hub.journal.replay(state.id, after=max(life.last_taken(state), state.bound_at)):
+            for stored in page:
+                if stored.direction != "to_agent":
+                    continue
+                frame = originals.get(stored.sequence) or _without_original(state.id, stored)
+                if frame:
+                    frames.append((stored.sequence, frame))
+                elif state.turn is not None and state.turn.sequence == stored.sequence:
+                    has_lost_prompt = True
+    return Unfinished(frames, has_lost_prompt, is_orphaned)
+
+
+def take_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
     """Go on with a session where the hub before stopped."""
-    turn = session.state.turn
     if session.life is not None:
-        if turn is not None and turn.id is not None:
-            session.life.expect(turn.id, session)
-        await _say_again(hub, session, session.life)
+        _say_again(session, session.life, unfinished)
         refuse_redacted(session)
         hub.desk.recovered(session)
     else:
         why = "the turn was cut short: the hub was stopped, and the agent with it"
         session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
-    if session.state.parent and session.state.requests:
-        await hub.children.end_orphaned_requests(session)
+    if unfinished.is_orphaned:
+        session.dispatch(ev.ParentTurnEnded())
     session.on_change()
     session.dispatch(ev.Resumed())
 
 
-async def _say_again(hub: Hub, session: LiveSession, life: AgentProcess) -> None:
-    """What was stored for this process, and perhaps did not reach it, as it was said. A prompt of which only
-    the redacted form is left is not said: its turn ends.
-    """
-    after = max(life.taken(session), session.state.bound_at)
-    originals = await hub.journal.originals(session.stream)
-    turn, is_lost = session.state.turn, False
-    async for page in hub.journal.replay(session.stream, after=after):
-        for stored in page:
-            if stored.direction == "to_agent":
-                frame = originals.get(stored.sequence) or _without_original(session, stored)
-                if frame:
-                    session.bounds.answers.add(len(frame))
-                    life.say(session, frame, stored.sequence)
-                elif turn is not None and turn.sequence == stored.sequence:
-                    is_lost = True
-    if turn is not None and is_lost:
+def _say_again(session: LiveSession, life: AgentProcess, unfinished: Unfinished) -> None:
+    """As it was said. A prompt of which only the redacted form is left is not said: its turn ends."""
+    turn = session.state.turn
+    if turn is not None and turn.id is not None:
+        life.expect(turn.id, session)
+    for sequence, frame in unfinished.frames:
+        session.bounds.answers.add(len(frame))
+        life.say(session, frame, sequence)
+    if unfinished.has_lost_prompt:
         error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
         session.dispatch(ev.TurnFailed(error=error))
 
 
-def _without_original(session: LiveSession, stored: Stored) -> bytes:
+def _without_original(session_id: str, stored: Stored) -> bytes:
     """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
     redacted; an error, if it is an answer; else nothing.
     """
     if not is_redacted(stored.frame):
         return stored.frame
-    log.warning("session %s: entry %d for the agent is redacted and not said", session.id, stored.sequence)
+    log.warning("session %s: entry %d for the agent is redacted and not said", session_id, stored.sequence)
     message = decode(stored.frame)
     if not isinstance(message, Response | Failure):
         return b""

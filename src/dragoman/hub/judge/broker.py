@@ -25,8 +25,8 @@ from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import ErrorObject, error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.workspace.policy.audit import AuditLog
-from dragoman.workspace.policy.desk import policy_refusal
-from dragoman.workspace.policy.reading import PolicyError
+from dragoman.workspace.policy.permission_service import policy_refusal
+from dragoman.workspace.policy.policy_parser import PolicyError
 
 if TYPE_CHECKING:
     from dragoman.hub.clients.client import HubClient

@@ -24,23 +24,23 @@ from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
-from dragoman.workspace.lending import Access
-from dragoman.workspace.policy.asking import Asked, Chosen
+from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.desk import PermissionDesk, policy_refusal, why_of
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
-from dragoman.workspace.policy.loading import load, places, read_file
 from dragoman.workspace.policy.options import choose, selected, usable_options
+from dragoman.workspace.policy.permission_prompt import Asked, Chosen
+from dragoman.workspace.policy.permission_service import PermissionDesk, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Layer, Policy
+from dragoman.workspace.policy.policy_files import load, places, read_file
+from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.question import (
     Question,
     Setting,
     about_lent,
     about_tool_call,
 )
-from dragoman.workspace.policy.reading import PolicyError
-from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.remembered_rules import Remembered
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession

@@ -34,14 +34,14 @@ from dragoman.review.risks import (
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.proposed_texts import texts_in
 from dragoman.workspace.policy.question import Question, Setting, about_tool_call
-from dragoman.workspace.policy.texts import texts_in
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.hub import Hub
     from dragoman.hub.session.state import OpenRequest
-    from dragoman.review.assessing import Assessor
+    from dragoman.review.assessor import Assessor
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class RiskAssessor:
             self._hub.desk.judged(session, request)
 
     async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> Judged | None:
-        from dragoman.review.assessing import Assessor
+        from dragoman.review.assessor import Assessor
 
         proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
         if proposal.is_empty:

@@ -24,12 +24,12 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.asking import Chosen
 from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.desk import why_of
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
-from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.options import choose
+from dragoman.workspace.policy.permission_prompt import Chosen
+from dragoman.workspace.policy.permission_service import why_of
+from dragoman.workspace.policy.policy_files import places
 from dragoman.workspace.policy.question import Question, Setting, about_mcp_server
 
 if TYPE_CHECKING:

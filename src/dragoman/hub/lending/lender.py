@@ -24,7 +24,7 @@ from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.runtime.budget import HeldBytes
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1.methods import METHODS
-from dragoman.workspace.lending import Guard
+from dragoman.workspace.lent_files import Guard
 from dragoman.workspace.settings import DEFAULT_SETTINGS
 from dragoman.workspace.workspace import Workspace
 

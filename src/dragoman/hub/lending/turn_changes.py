@@ -30,7 +30,7 @@ from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.workspace.changes import Change, Snapshot
+    from dragoman.workspace.snapshots import Change, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -430,7 +430,7 @@ def _parts(raw: Raw | None) -> list[_Part]:
 
 
 async def _snapshot(folder: str, base: Snapshot | None) -> Snapshot:
-    from dragoman.workspace.changes import take_snapshot
+    from dragoman.workspace.snapshots import take_snapshot
 
     return await (take_snapshot([folder]) if base is None or base.is_closed else base.retake())
 

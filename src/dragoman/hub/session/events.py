@@ -174,6 +174,10 @@ class AgentBound(_Event, frozen=True):
     process: int
     survives: bool
     note: BroughtBack | None = None
+    load: int = 0
+    """The id of the request by which the process is asked to bring the session back; 0 if it knows it."""
+    heard: int = 0
+    """Frames of the process up to this number are older than that request, or than `note`."""
 
 
 class BroughtBack(_Event, frozen=True):
@@ -184,7 +188,7 @@ class BroughtBack(_Event, frozen=True):
 
 
 class AgentUnbound(_Event, frozen=True):
-    """The process is let go of on purpose; nothing of the session runs in it."""
+    """The process is let go of on purpose, or has not brought the session back; nothing of it runs there."""
 
 
 class AgentReleased(_Event, frozen=True):
@@ -262,7 +266,9 @@ class OwnershipLost(_Event, frozen=True):
 
 
 class TimePassed(_Event, frozen=True):
-    """Something was due by now."""
+    """Something was due by now, also if somebody has set the clock back meanwhile."""
+
+    due: float = 0.0
 
 
 Event: TypeAlias = (

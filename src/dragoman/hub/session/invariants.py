@@ -242,6 +242,7 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
         *(
             state.process,
             state.bound_at,
+            state.loading,
             state.heard,
             state.title,
             state.failed,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.events import Effect, Event, NewEntry
-from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import answer_frame, encoded, object_of, value_of
 from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import (
     OWN_ID,
@@ -29,10 +29,9 @@ from dragoman.hub.session.state import (
     is_own_id,
     with_request,
 )
-from dragoman.wire import notification, request, response
+from dragoman.wire import notification, request
 from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
-from dragoman.wire.envelope import Id
 
 CANCELLED = Raw(b'{"stopReason":"cancelled"}')
 CANCELLED_PERMISSION = Raw(b'{"outcome":{"outcome":"cancelled"}}')
@@ -323,7 +322,7 @@ def _request_received(work: _Work, event: ev.RequestReceived) -> Verdict:
         return "ignored"
     if is_own_id(event.id):
         why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
-        work.say(_answer(event.id, None, {"code": INVALID_REQUEST, "message": why}))
+        work.say(answer_frame(event.id, None, {"code": INVALID_REQUEST, "message": why}))
     else:
         last = work.append("to_client", event.frame, pending=True)
         work.do(ev.OpenRequestReceived(after=last))
@@ -374,7 +373,7 @@ def _settle(
     if reason:
         members["reason"] = reason
     if (result is not None or error is not None) and work.state.is_bound and not one.is_own:
-        work.say(_answer(one.id, result, error))
+        work.say(answer_frame(one.id, result, error))
     if result is not None and one.is_question:
         members["result"] = result
     last = work.note("settled", **members)
@@ -427,17 +426,28 @@ def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
         state = replace(state, process=event.process, heard=0)
     work.state = state
     back = event.note
+    if event.load:
+        work.note("loading", n=event.process, request=str(event.load))
     if back is not None:
         work.note("bound", session=back.session, result=back.result, n=event.process)
-        if back.remembers is not None:
-            work.note("agent_back", remembers=back.remembers)
-            work.state = replace(work.state, remind=not back.remembers)
+    if event.heard:
+        _mark_heard(work, event.heard)
+    if back is not None and back.remembers is not None:
+        work.note("agent_back", remembers=back.remembers)
+        work.state = replace(work.state, remind=not back.remembers)
     return "done"
 
 
 def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
-    work.state = replace(work.state, is_bound=False)
+    _unbind(work)
     return "done"
+
+
+def _unbind(work: _Work) -> None:
+    """A process that has not brought the session back does not know it: the next hub must not think so."""
+    work.state = replace(work.state, is_bound=False)
+    if work.state.loading:
+        work.note("released")
 
 
 def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
@@ -448,7 +458,7 @@ def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
 
 def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
     """A turn ends with the process, and is not repeated."""
-    work.state = replace(work.state, is_bound=False)
+    _unbind(work)
     for sequence in work.state.requests:
         _settle(work, sequence, outcome="agent_gone")
     turn = work.state.turn
@@ -519,11 +529,12 @@ def _agent_closed(work: _Work, event: ev.AgentClosed) -> Verdict:
 
 
 def _time_passed(work: _Work, event: ev.TimePassed) -> Verdict:
+    now = max(work.now, event.due)
     for sequence, one in work.state.requests.items():
-        if one.expires and one.expires <= work.now:
+        if one.expires and one.expires <= now:
             _settle(work, sequence, outcome="expired", result=one.expiry)
     turn = work.state.turn
-    if turn is not None and work.state.phase == "closing" and work.state.close_by <= work.now:
+    if turn is not None and work.state.phase == "closing" and work.state.close_by <= now:
         _end_prompt(work, turn.key, by=turn.by, result=CANCELLED)
     return "done"
 
@@ -658,12 +669,6 @@ def title_of(params: Raw) -> str:
             line = text.strip().splitlines()[0].strip()
             return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
     return ""
-
-
-def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
-    if result is not None:
-        return response(request_id, bytes(result))[:-1]
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))
 
 
 def _internal_error(why: str) -> dict[str, Any]:

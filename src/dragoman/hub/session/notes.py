@@ -8,6 +8,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `made` | agent, folder, and what the agent, process `n`, answered; key of the request, parent of a child |
 | `child` | a child session, whose stream exists, and the agent's own id for it |
 | `forked` | all that a fork begins with is stored; the key of the request |
+| `loading` | an agent's process, `n`, is asked to bring the session back, by the request with this id |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
 | `released` | no process is to know the session from here on: the one that did is told to close it |
 | `folders` | which folders it has from here on besides its own |

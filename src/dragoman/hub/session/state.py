@@ -208,8 +208,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """
     made: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
+    loading: int = 0
+    """The id of the request by which the process is bringing the session back; 0 if there is none."""
     heard: int = 0
-    """Frames of the process up to this number are in the stream."""
+    """Frames of the process up to this number are in the stream, or not for it."""
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
     requests: dict[int, OpenRequest] = {}
@@ -250,8 +252,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
         """One word for listings."""
         if any(request.is_question for request in self.requests.values()):
             return "waiting"
-        if self.is_busy or self.queue:
-            return "running"
+        if self.is_busy or self.queue or self.requests or self.loading:
+            return "running"  # the next hub looks for it after a crash: the agent waits for something
         return "failed" if self.failed else "idle"
 
     def has_open_prompt(self, key: str) -> bool:
@@ -507,14 +509,19 @@ def _made(state: SessionState, note: Note) -> SessionState:
     return _bound(made, note)
 
 
+def _loading(state: SessionState, note: Note) -> SessionState:
+    # Numbers of another process's frames have nothing to do with those before.
+    return replace(state, process=note.n, bound_at=state.last, loading=int(note.request or "0"), heard=0)
+
+
 def _bound(state: SessionState, note: Note) -> SessionState:
     made = object_of(note.result) if isinstance(note.result, Raw) else None
+    if not (state.loading and state.process == note.n):
+        state = _loading(state, note)
     return replace(
         state,
-        process=note.n,
-        bound_at=state.last,
+        loading=0,
         agent_session=note.session or state.agent_session,
-        heard=0,  # numbers of another process's frames have nothing to do with those before
         made=state.made if made is None else {name: Raw(bytes(raw)) for name, raw in made.items()},
     )
 
@@ -531,7 +538,8 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "made": _made,
     "child": _child_made,
     "bound": _bound,
-    "released": lambda state, note: replace(state, process=0, bound_at=state.last),
+    "loading": _loading,
+    "released": lambda state, note: replace(state, process=0, bound_at=state.last, loading=0),
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),

@@ -8,6 +8,6 @@ about streams, `register` and `bus` what nodes share beside them.
 """
 
 from dragoman.journal.nats.options import Options, is_nats_address, read_address
-from dragoman.journal.nats.place import NatsPlace, open_nats
+from dragoman.journal.nats.store import NatsPlace, open_nats
 
 __all__ = ["NatsPlace", "Options", "is_nats_address", "open_nats", "read_address"]

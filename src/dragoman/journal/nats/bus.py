@@ -10,10 +10,10 @@ import asyncio
 from collections import deque
 
 from dragoman.errors import JournalError, NobodyListens
-from dragoman.journal.nats.answers import NoAnswer, NobodyThere
+from dragoman.journal.nats.connection import Wire
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.wire import Wire
-from dragoman.journal.shared import Ends, Heard
+from dragoman.journal.nats.replies import NoAnswer, NobodyThere
+from dragoman.journal.shared_state import Ends, Heard
 
 QUEUED_BYTES = 16 * 1024 * 1024
 

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.contract import Listing, StreamInfo
-from dragoman.journal.nats.answers import end_tasks, patience
-from dragoman.journal.nats.buckets import Bucket, Moved, is_marker
-from dragoman.journal.nats.following import Follower
+from dragoman.journal.nats.bucket import Bucket, Moved, is_marker
+from dragoman.journal.nats.bucket_follower import Follower
+from dragoman.journal.nats.catalog_cache import Picture
+from dragoman.journal.nats.connection import Wire
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import token_of
-from dragoman.journal.nats.picture import Picture
-from dragoman.journal.nats.wire import Wire
-from dragoman.journal.shared import Held
+from dragoman.journal.nats.replies import end_tasks, patience
+from dragoman.journal.shared_state import Held
 
 log = logging.getLogger(__name__)
 

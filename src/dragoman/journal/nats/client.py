@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from dragoman.errors import JournalError
-from dragoman.journal.nats.answers import NoAnswer, end_tasks
 from dragoman.journal.nats.login import login
 from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.replies import NoAnswer, end_tasks
 
 log = logging.getLogger(__name__)
 

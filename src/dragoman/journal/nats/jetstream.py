@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import JournalError, JournalFull
-from dragoman.journal.nats.answers import NoAnswer, read_headers
-from dragoman.journal.nats.wire import ANSWER_SECONDS, Wire
+from dragoman.journal.nats.connection import ANSWER_SECONDS, Wire
+from dragoman.journal.nats.replies import NoAnswer, read_headers
 
 API = "$JS.API"
 NOT_FOUND, NO_STREAM, NAME_TAKEN = 10037, 10059, 10058

@@ -15,19 +15,19 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NoSuchStream
 from dragoman.journal.contract import Entry, Found, KeyEntries, Listing, Page, StreamInfo
-from dragoman.journal.nats.appending import Appends
+from dragoman.journal.nats.append_queue import Appends
 from dragoman.journal.nats.catalog import Catalog
+from dragoman.journal.nats.connection import Wire
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout, keys_bucket, meta_bucket, token_of
 from dragoman.journal.nats.objects import Objects
 from dragoman.journal.nats.options import Options
 from dragoman.journal.nats.originals import Originals, mark_of
-from dragoman.journal.nats.replaying import Replay
-from dragoman.journal.nats.searching import Search
-from dragoman.journal.nats.storing import Storing
+from dragoman.journal.nats.record_store import Storing
+from dragoman.journal.nats.replay import Replay
+from dragoman.journal.nats.search import Search
 from dragoman.journal.nats.tails import Tail, Tails
-from dragoman.journal.nats.wire import Wire
 from dragoman.journal.streams import clean
 
 

@@ -27,7 +27,7 @@ import msgspec
 from dragoman.errors import JournalError
 from dragoman.journal.contract import KeyEntries, Page
 from dragoman.journal.idempotency import KeyedEntry, hash_of, keyed_in_page, with_entry
-from dragoman.journal.nats.buckets import Bucket, Moved
+from dragoman.journal.nats.bucket import Bucket, Moved
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.records import Head
 from dragoman.journal.nats.tails import Tail, Tails

@@ -9,10 +9,10 @@ from secrets import token_hex
 from msgspec import Struct
 
 from dragoman.errors import JournalDamaged
-from dragoman.journal.nats.answers import NoAnswer
-from dragoman.journal.nats.buckets import ID
+from dragoman.journal.nats.bucket import ID
 from dragoman.journal.nats.jetstream import JetStream, Tries, refusal
 from dragoman.journal.nats.layout import Layout
+from dragoman.journal.nats.replies import NoAnswer
 
 CHUNK_BYTES = 256 * 1024
 BATCH, BATCH_BYTES = 32, 8 * 1024 * 1024

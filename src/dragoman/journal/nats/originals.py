@@ -16,10 +16,10 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from dragoman.journal.contract import Stored
-from dragoman.journal.nats.answers import NoAnswer
-from dragoman.journal.nats.buckets import ID
+from dragoman.journal.nats.bucket import ID
 from dragoman.journal.nats.jetstream import NOT_FOUND, JetStream, Message, Tries, refusal
 from dragoman.journal.nats.layout import Layout
+from dragoman.journal.nats.replies import NoAnswer
 
 CHUNK_BYTES = 256 * 1024
 BATCH, BATCH_BYTES = 64, 8 * 1024 * 1024

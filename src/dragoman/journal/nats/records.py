@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal.contract import Direction
-from dragoman.journal.runs import Lines, Run, text_of
+from dragoman.journal.entry_runs import Lines, Run, text_of
 
 MAGIC = b"DRG2"
 DEFLATED = 1

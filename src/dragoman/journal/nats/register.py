@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 
 from dragoman.errors import JournalError, KeyTaken
-from dragoman.journal.nats.answers import end_tasks
-from dragoman.journal.nats.buckets import Bucket
-from dragoman.journal.nats.following import Follower
+from dragoman.journal.nats.bucket import Bucket
+from dragoman.journal.nats.bucket_follower import Follower
+from dragoman.journal.nats.connection import Wire
 from dragoman.journal.nats.jetstream import JetStream
-from dragoman.journal.nats.wire import Wire
-from dragoman.journal.shared import Changed, Ends, Held
+from dragoman.journal.nats.replies import end_tasks
+from dragoman.journal.shared_state import Changed, Ends, Held
 
 WITHIN_SECONDS = 5.0
 """Less than a lease should last: whoever holds one must know in time that it may be lost."""

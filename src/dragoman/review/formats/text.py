@@ -7,7 +7,7 @@ the terminal of its reviewer, and a secret is not shown at all.
 from __future__ import annotations
 
 from dragoman.review.finding import Finding, Severity
-from dragoman.review.texts import Lines
+from dragoman.review.text_edits import Lines
 from dragoman.text.cells import cell_width
 from dragoman.text.sanitize import sanitize_line
 

@@ -22,9 +22,9 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.workspace.policy.audit import AuditLog, entry
 from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.options import choose
 from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy_files import places
 from dragoman.workspace.policy.question import Question, Setting, about_tool_call
 
 log = logging.getLogger(__name__)

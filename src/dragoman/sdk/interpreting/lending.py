@@ -23,7 +23,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 
 if TYPE_CHECKING:  # most conversations never ask for a file
     from dragoman.sdk.interpreting.client_tools import ClientTools
-    from dragoman.workspace.lending import Access, LentFiles
+    from dragoman.workspace.lent_files import Access, LentFiles
     from dragoman.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -76,18 +76,21 @@ class Lending:
             self._workspace.close_all()
 
     def _open(self) -> None:
-        from dragoman.workspace import extras
+        from dragoman.workspace import extension_methods
         from dragoman.workspace.workspace import Workspace
 
         workspace = self._workspace = Workspace(terminals=None, guard=self._guard)
-        self._handlers = {"fs/read_text_file": self._read_text, **extras.handlers(workspace.session)}
+        self._handlers = {
+            "fs/read_text_file": self._read_text,
+            **extension_methods.handlers(workspace.session),
+        }
 
     async def _guard(self, access: Access) -> None:
         from dragoman.workspace.policy.audit import AuditLog
-        from dragoman.workspace.policy.desk import PermissionDesk, policy_refusal
-        from dragoman.workspace.policy.loading import places
+        from dragoman.workspace.policy.permission_service import PermissionDesk, policy_refusal
         from dragoman.workspace.policy.policy import Policy
-        from dragoman.workspace.policy.reading import PolicyError
+        from dragoman.workspace.policy.policy_files import places
+        from dragoman.workspace.policy.policy_parser import PolicyError
 
         folders = self._folders.get(access.session_id, ())
         try:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.workspace.files import Files
-from dragoman.workspace.lending import LentFiles, Surroundings
+from dragoman.workspace.lent_files import LentFiles, Surroundings
+from dragoman.workspace.lent_terminals import LentTerminals, Wanted
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings, TerminalSettings
-from dragoman.workspace.terminals import LentTerminals, Wanted
 from dragoman.workspace.versions import Told
 
 if TYPE_CHECKING:

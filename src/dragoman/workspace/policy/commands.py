@@ -18,10 +18,10 @@ from functools import lru_cache
 from itertools import islice
 
 from dragoman.workspace.policy.decision import Certainty
+from dragoman.workspace.policy.partial_words import has_any, is_known, may_be
 from dragoman.workspace.policy.program_calls import Call, commands_within, program_name, read_call
 from dragoman.workspace.policy.program_table import has_subcommands
 from dragoman.workspace.policy.programs import name_of
-from dragoman.workspace.policy.unknown import has_any, is_known, may_be
 
 REST = "**"
 

@@ -17,7 +17,7 @@ import msgspec
 
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.answers import Answers, Unanswered
+from dragoman.workspace.policy.form_answers import Answers, Unanswered
 
 
 class FormAsker(Protocol):

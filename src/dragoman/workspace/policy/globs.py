@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Final
 
 from dragoman.workspace.policy.decision import Certainty
-from dragoman.workspace.policy.unknown import ANY, has_any, is_known, may_be
+from dragoman.workspace.policy.partial_words import ANY, has_any, is_known, may_be
 
 Parts = tuple[str, ...]
 

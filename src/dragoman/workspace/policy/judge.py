@@ -18,15 +18,15 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dragoman.schema import v1
-from dragoman.workspace.lending import Access
+from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By, entry
 from dragoman.workspace.policy.decision import Decision
 from dragoman.workspace.policy.options import choose
 from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.programs import is_harmless
 from dragoman.workspace.policy.question import READS, Question, Setting, about_command, about_file
-from dragoman.workspace.policy.reading import PolicyError
-from dragoman.workspace.policy.remembered import Remembered, rule_text
+from dragoman.workspace.policy.remembered_rules import Remembered, rule_text
 from dragoman.workspace.policy.rules import Rule
 
 log = logging.getLogger(__name__)

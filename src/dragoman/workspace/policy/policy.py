@@ -71,7 +71,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         environ: Mapping[str, str] | None = None,
     ) -> Policy:
         """Read the policy that holds in these folders; a `PolicyError` names file, line and fault."""
-        from dragoman.workspace.policy.loading import load
+        from dragoman.workspace.policy.policy_files import load
 
         return load(roots=roots, file=file, approve=approve, environ=environ)
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dragoman.workspace.policy.git_options import GIT_SUBCOMMANDS
+from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_table import (
     ALIASES,
     ProgramEntry,
@@ -24,7 +25,6 @@ from dragoman.workspace.policy.program_table import (
     has_subcommands,
 )
 from dragoman.workspace.policy.programs import CODE_MODULES, SAFE_GIT_SETTINGS, name_of
-from dragoman.workspace.policy.unknown import ANY
 
 _NOTHING: Final = ProgramEntry({}, frozenset())
 

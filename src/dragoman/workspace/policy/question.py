@@ -15,10 +15,10 @@ from msgspec import Struct
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
+from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
 from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
-from dragoman.workspace.policy.unknown import ANY
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
 

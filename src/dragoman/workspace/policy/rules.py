@@ -18,10 +18,10 @@ from msgspec import Struct
 
 from dragoman.workspace.policy import commands, globs
 from dragoman.workspace.policy.decision import Certainty, Outcome
+from dragoman.workspace.policy.partial_words import ANY, RUN, has_any
 from dragoman.workspace.policy.program_calls import goes_below, read_call
 from dragoman.workspace.policy.question import Question
 from dragoman.workspace.policy.shell import Words
-from dragoman.workspace.policy.unknown import ANY, RUN, has_any
 
 
 class Rule(Struct, frozen=True, kw_only=True):

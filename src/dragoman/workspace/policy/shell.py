@@ -16,7 +16,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from dragoman.workspace.policy.loose import possible_commands, possible_in_arguments
+from dragoman.workspace.policy.partial_words import ANY
+from dragoman.workspace.policy.possible_commands import possible_commands, possible_in_arguments
 from dragoman.workspace.policy.program_calls import commands_within, reason_not_to_allow
 from dragoman.workspace.policy.programs import (
     BUILTINS,
@@ -30,7 +31,6 @@ from dragoman.workspace.policy.programs import (
     name_of,
 )
 from dragoman.workspace.policy.tokens import MOST_CHARACTERS, Unreadable, Word, tokens
-from dragoman.workspace.policy.unknown import ANY
 
 Words: TypeAlias = tuple[str, ...]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.agents.code.tools import searching
+from dragoman.agents.code.tools import search_tool
 from dragoman.schema.v1 import (
     EmbeddedResource,
     ImageContent,
@@ -87,7 +87,7 @@ async def test_glob_finds_files_by_their_paths(project: Path) -> None:
 async def test_search_finds_lines(with_ripgrep: bool, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if with_ripgrep and shutil.which("rg") is None:
         pytest.skip("ripgrep is not installed")
-    monkeypatch.setattr(searching, "has_ripgrep", lambda: with_ripgrep)
+    monkeypatch.setattr(search_tool, "has_ripgrep", lambda: with_ripgrep)
     (project / ".gitignore").write_text("node_modules\n")
     assert await told(project, "search", pattern=r"os\.name", path="src") == "src/app.py:5:    print(os.name)"
     assert await told(project, "search", pattern="MAIN", ignore_case=True) == "src/app.py:4:def main():"
@@ -97,8 +97,8 @@ async def test_search_finds_lines(with_ripgrep: bool, project: Path, monkeypatch
 
 
 async def test_a_search_that_never_ends_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "has_ripgrep", lambda: False)
-    monkeypatch.setattr(searching, "SECONDS", 1.0)
+    monkeypatch.setattr(search_tool, "has_ripgrep", lambda: False)
+    monkeypatch.setattr(search_tool, "SECONDS", 1.0)
     (project / "evil").write_text("a" * 60)
     assert "took longer" in await told(project, "search", pattern="(a+)+$b", path="evil")
 

@@ -44,7 +44,7 @@ from dragoman.hub.api.observing.spans import NoSpans, Spans
 from dragoman.hub.api.observing.status import SeesHub, Status, status_of
 from dragoman.hub.api.observing.usage import Spending, Tokens, Usage, usage_of
 from dragoman.journal import Entry, Journal, Page, Stored
-from dragoman.journal.runs import Run, RunPage, gathered, size_of, text_of
+from dragoman.journal.entry_runs import Run, RunPage, gathered, size_of, text_of
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub

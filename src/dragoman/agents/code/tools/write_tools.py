@@ -1,0 +1,91 @@
+"""Tools that change files: edit a place, write a whole file. Both show the change before it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, field
+
+from dragoman.agents.code.permission import Wish
+from dragoman.agents.code.tools.edit_match import replace
+from dragoman.agents.code.tools.tool import Done, Problem, Tool
+from dragoman.agents.code.tools.work import Work
+from dragoman.schema import v1
+
+
+class EditArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The file")]
+    old: Annotated[
+        str, Meta(description="The text to replace, copied exactly, without line numbers; it must be unique")
+    ]
+    new: Annotated[str, Meta(description="What stands there instead")]
+    everywhere: Annotated[bool, Meta(description="Replace every place where it stands")] = field(
+        default=False, name="all"
+    )
+
+
+async def edit(work: Work, arguments: EditArguments) -> Done:
+    path = work.places.resolve(arguments.path)
+    text = await work.places.read_before_write(path)
+    if text is None:
+        raise Problem("There is no such file. Use write to make it.")
+    edited = await asyncio.to_thread(
+        replace, text, arguments.old, arguments.new, everywhere=arguments.everywhere
+    )
+    diff = await _write(work, path, text, edited.text)
+    note = f" The place was found {edited.note}: check it." if edited.note else ""
+    return Done(f"Edited {work.places.shown(path)} at line {edited.line}.{note}", [diff])
+
+
+class WriteArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The file; missing folders are made")]
+    content: Annotated[str, Meta(description="Its whole text")]
+
+
+async def write(work: Work, arguments: WriteArguments) -> Done:
+    path = work.places.resolve(arguments.path)
+    text = await work.places.read_before_write(path)
+    if text == arguments.content:
+        return Done(f"{work.places.shown(path)} has this text already.")
+    diff = await _write(work, path, text, arguments.content)
+    done = "Made" if text is None else "Wrote"
+    return Done(f"{done} {work.places.shown(path)}, {len(arguments.content)} characters.", [diff])
+
+
+async def _write(work: Work, path: str, old: str | None, new: str) -> v1.Diff:
+    diff = v1.Diff(path=path, old_text=UNSET if old is None else old, new_text=new)
+    risky = await asyncio.to_thread(work.places.is_risky, path)
+    await work.permit(
+        Wish(kind="edit", key="edit", always="Allow all edits in this session", content=[diff], risky=risky)
+    )
+    # The user may have taken long to decide, and the file may be another one by now.
+    if await work.places.read_before_write(path) != old:
+        raise Problem("The file has changed since it was read. Read it again.")
+    await work.places.write(path, new)
+    return diff
+
+
+WRITING = (
+    Tool(
+        name="edit",
+        description="Replace a piece of a text file. Small differences in spaces are forgiven if there is "
+        "only one such place.",
+        arguments=EditArguments,
+        kind="edit",
+        title=lambda asked: f"Edit {asked.path}",
+        path=lambda asked: asked.path,
+        run=edit,
+        changes=True,
+    ),
+    Tool(
+        name="write",
+        description="Write a whole text file, new or in place of the one that is there.",
+        arguments=WriteArguments,
+        kind="edit",
+        title=lambda asked: f"Write {asked.path}",
+        path=lambda asked: asked.path,
+        run=write,
+        changes=True,
+    ),
+)

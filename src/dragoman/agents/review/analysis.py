@@ -1,0 +1,105 @@
+"""The third step of a review: tools judge, each shown as a tool call, and findings are told as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, aclosing
+from typing import NamedTuple
+
+from dragoman import KitTurn
+from dragoman.agents.review.conversation import Conversation
+from dragoman.agents.review.markdown import counted, listed, told
+from dragoman.agents.review.source_reader import Gathered
+from dragoman.agents.review.target_choice import LOCATIONS
+from dragoman.review import Finding, Note, Settings, language_of, review
+from dragoman.review.oxlint import find_oxlint
+from dragoman.review.ruff import find_ruff
+from dragoman.review.structure import GRAMMARS, is_available
+from dragoman.schema import v1
+
+OWN = "dragoman"
+
+_SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+
+
+class Tool(NamedTuple):
+    """Something that judges."""
+
+    name: str
+    title: str
+    kind: v1.ToolKind
+
+
+def tools_for(languages: Sequence[str | None]) -> list[Tool]:
+    """Who has something to say about texts in these languages."""
+    found = [Tool(OWN, f"Built-in rules: {counted(len(languages), 'file')}", "search")]
+    python = sum(language == "python" for language in languages)
+    scripts = sum(language in _SCRIPTS for language in languages)
+    shaped = sum(language in GRAMMARS for language in languages)
+    if python and find_ruff():
+        found.append(Tool("ruff", f"ruff: {counted(python, 'Python file')}", "execute"))
+    if shaped and is_available():
+        found.append(Tool("ast-grep", f"Structural rules: {counted(shaped, 'file')}", "search"))
+    if scripts and find_oxlint():
+        found.append(Tool("oxlint", f"oxlint: {counted(scripts, 'script')}", "execute"))
+    return found
+
+
+class Analysis:
+    """What was found so far; complete when `run` has returned, partial when it was cancelled."""
+
+    def __init__(self, turn: KitTurn[Conversation], gathered: Gathered) -> None:
+        self._turn = turn
+        self._gathered = gathered
+        self._texts = {source.path: source.text for source in gathered.sources}
+        self.findings: list[Finding] = []
+        self.notes: list[Note] = []
+
+    async def run(self, settings: Settings) -> None:
+        languages = [language_of(source.path, source.text) for source in self._gathered.sources]
+        tools = tools_for(languages)
+        async with AsyncExitStack() as stack:
+            calls = [
+                await stack.enter_async_context(self._turn.tool(tool.title, kind=tool.kind, name=tool.name))
+                for tool in tools
+            ]
+            found = review(self._gathered.sources, settings, note=self.notes.append)
+            async with aclosing(found):
+                async for finding in found:
+                    await self._tell(finding)
+            for tool, call in zip(tools, calls, strict=True):
+                here = [finding for finding in self.findings if _owner(finding.tool, tools) == tool.name]
+                await call.progress(
+                    status="failed" if self._has_failed(tool, tools) else "completed",
+                    content=self._content(here),
+                    locations=self._places(here),
+                )
+
+    async def _tell(self, finding: Finding) -> None:
+        self.findings.append(finding)
+        path, text = self._gathered.paths.get(finding.path), self._texts[finding.path]
+        await self._turn.say(told(len(self.findings), finding, path, text))
+
+    def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
+        lines = [
+            counted(len(findings), "finding") if findings else "no findings",
+            *map(listed, findings[:LOCATIONS]),
+        ]
+        return ["\n".join(lines)]  # the fixes are told with the findings: once is enough
+
+    def _places(self, findings: Sequence[Finding]) -> list[v1.ToolCallLocation]:
+        paths = self._gathered.paths
+        return [
+            v1.ToolCallLocation(path=path, line=finding.line)
+            for finding in findings
+            if (path := paths.get(finding.path))
+        ][:LOCATIONS]
+
+    def _has_failed(self, tool: Tool, tools: Sequence[Tool]) -> bool:
+        names = [note.text.partition(":")[0] for note in self.notes if note.is_failure]
+        return any(_owner(name, tools) == tool.name for name in names)
+
+
+def _owner(name: str, tools: Sequence[Tool]) -> str:
+    """Whose tool call tells this; what none of the others did, we did."""
+    return name if any(tool.name == name for tool in tools) else OWN

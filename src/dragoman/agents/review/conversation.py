@@ -1,0 +1,111 @@
+"""What a session remembers of its last review: the findings by number, and what each file was like.
+
+It is kept with the session, so that "apply fix 3" is understood after a restart as well. Texts are not kept,
+only their digests: a fix is applied to the text that it was made for, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman import KitSession
+from dragoman.agents.code.config import Config
+from dragoman.review.finding import Edit, Finding, Fix
+from dragoman.review.text_edits import Lines
+
+MOST = 2_000
+"""Findings that are kept. More than these nobody asks about by number."""
+
+
+class Reviewed(Struct, frozen=True, kw_only=True):
+    """One text that was reviewed."""
+
+    path: str | None
+    """Where it lies; None if in no file."""
+    digest: str
+
+
+class LastReview(Struct, kw_only=True):
+    """Findings are numbered from 1, in the order in which they were told."""
+
+    what: str
+    files: dict[str, Reviewed]
+    findings: list[Finding]
+    applied: list[int] = []
+
+    def numbered(self) -> list[tuple[int, Finding]]:
+        """What is still open."""
+        done = set(self.applied)
+        return [(number, finding) for number, finding in enumerate(self.findings, 1) if number not in done]
+
+
+class Conversation:
+    """What a session talks about. It is made anew whenever the session is opened."""
+
+    def __init__(self, session: KitSession[Conversation], model: Config | None = None) -> None:
+        self._session = session
+        self.model = model
+        """How a model is reached that explains findings; None if there is none."""
+        self.last = _recalled(session.memories)
+
+    def keep(self, review: LastReview) -> None:
+        """From now on, findings are those of this review."""
+        self.last = review
+        kept = msgspec.structs.replace(review, findings=review.findings[:MOST])
+        self._session.forget()
+        self._session.remember(msgspec.to_builtins(kept))
+
+
+def _recalled(memories: Sequence[Any]) -> LastReview | None:
+    try:
+        return msgspec.convert(memories[-1], LastReview) if memories else None
+    except (
+        msgspec.ValidationError
+    ):  # of another version of ours: the conversation is there, the numbers are not
+        return None
+
+
+def moved(review: LastReview, shown: str, before: str, after: str, numbers: Sequence[int]) -> None:
+    """Some findings of a file were mended: the others lie elsewhere now, or cannot be mended any more."""
+    fixes = [review.findings[number - 1].fix for number in numbers]
+    edits = sorted(
+        {(edit.start, edit.end, edit.text) for fix in fixes if fix is not None for edit in fix.edits}
+    )
+    old, new = Lines(before), Lines(after)
+    review.applied += [number for number in numbers if number not in review.applied]
+    for number, finding in review.numbered():
+        if finding.path == shown:
+            review.findings[number - 1] = _moved(finding, [Edit(*edit) for edit in edits], old, new)
+
+
+def _moved(finding: Finding, edits: Sequence[Edit], old: Lines, new: Lines) -> Finding:
+    place = finding.place
+    start = old.offset(place.line, place.column)
+    end = old.offset(place.end_line, place.end_column)
+    there = new.place(place.path, start + _shift(start, edits), end + _shift(end, edits))
+    return replace(finding, place=there, fix=_moved_fix(finding.fix, edits))
+
+
+def _moved_fix(fix: Fix | None, edits: Sequence[Edit]) -> Fix | None:
+    if fix is None or any(_touch(edit, done) for edit in fix.edits for done in edits):
+        return None
+    return replace(
+        fix,
+        edits=tuple(
+            Edit(edit.start + _shift(edit.start, edits), edit.end + _shift(edit.start, edits), edit.text)
+            for edit in fix.edits
+        ),
+    )
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+def _shift(offset: int, edits: Sequence[Edit]) -> int:
+    return sum(len(edit.text) - (edit.end - edit.start) for edit in edits if edit.end <= offset)

@@ -1,0 +1,205 @@
+"""Applies fixes of the last review: file by file, each asked for with its diff, never over something else.
+
+A fix belongs to the text that was reviewed. A file that has changed since is left as it is, and this is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from dragoman import KitTurn
+from dragoman.agents.review.conversation import Conversation, LastReview, Reviewed, moved
+from dragoman.agents.review.files import STALE, Files, Unread, digest
+from dragoman.agents.review.intent import ApplyFixes
+from dragoman.agents.review.markdown import counted
+from dragoman.agents.review.steps import Steps
+from dragoman.review import Finding, Fixed, fixed
+from dragoman.schema import v1
+
+OPTIONS = (
+    v1.PermissionOption(option_id="apply", name="Apply", kind="allow_once"),
+    v1.PermissionOption(option_id="apply_all", name="Apply, also to the other files", kind="allow_always"),
+    v1.PermissionOption(option_id="skip", name="Leave this file", kind="reject_once"),
+    v1.PermissionOption(option_id="stop", name="Leave this and the other files", kind="reject_always"),
+)
+
+Numbered = tuple[int, Finding]
+
+
+class Chosen(NamedTuple):
+    """What shall be applied, file by file, and what cannot be."""
+
+    files: dict[str, list[Numbered]]
+    words: list[str]
+
+
+async def apply_fixes(turn: KitTurn[Conversation], wanted: ApplyFixes, *, plans: bool = True) -> None:
+    """Apply what is wanted of the last review, and tell what became of it."""
+    last = turn.session.conversation.last
+    assert last is not None
+    chosen = choose(last, wanted)
+    work = Applying(turn, last, unsafe=bool(wanted.numbers) or wanted.unsafe)
+    try:
+        if plans and chosen.files:
+            async with Steps(turn, f"Fix {_named(list(chosen.files))}").step():
+                await work.mend_all(chosen.files)
+        else:
+            await work.mend_all(chosen.files)
+    finally:
+        if work.applied:
+            turn.session.conversation.keep(last)
+    await turn.say(_report(work, chosen.words))
+
+
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{len(files)} files"
+
+
+def choose(last: LastReview, wanted: ApplyFixes) -> Chosen:
+    """Which findings are meant; why some of them cannot be mended."""
+    words: list[str] = []
+    found = last.numbered()
+    if wanted.numbers:
+        words += _not_there(last, wanted.numbers)
+        found = [(number, finding) for number, finding in found if number in wanted.numbers]
+        words += [
+            f"Finding {number} ({finding.title}) has no fix that I know."
+            for number, finding in found
+            if finding.fix is None
+        ]
+    elif not wanted.unsafe:
+        risky = [number for number, finding in found if finding.fix is not None and not finding.fix.safe]
+        found = [
+            (number, finding) for number, finding in found if finding.fix is not None and finding.fix.safe
+        ]
+        if risky:
+            named = ", ".join(map(str, risky[:20]))
+            words.append(
+                f"Left out, because they may change what the program does: {named}. Name one to have it."
+            )
+    files: dict[str, list[Numbered]] = {}
+    for number, finding in found:
+        if finding.fix is not None and is_meant(finding.path, wanted.paths):
+            files.setdefault(finding.path, []).append((number, finding))
+    return Chosen(files, words)
+
+
+def _not_there(last: LastReview, numbers: Sequence[int]) -> list[str]:
+    words = []
+    for number in numbers:
+        if not 1 <= number <= len(last.findings):
+            words.append(f"There is no finding {number}: the last review has {len(last.findings)}.")
+        elif number in last.applied:
+            words.append(f"Finding {number} is mended already.")
+    return words
+
+
+def is_meant(shown: str, paths: Sequence[str]) -> bool:
+    """Whether a file is among those that were named; none named is all."""
+    wanted = [path.removeprefix("./").rstrip("/") for path in paths]
+    return not wanted or any(
+        shown == path or shown.startswith(f"{path}/") or shown.endswith(f"/{path}") for path in wanted
+    )
+
+
+class Applying:
+    """The work on all files of one request."""
+
+    def __init__(self, turn: KitTurn[Conversation], last: LastReview, *, unsafe: bool) -> None:
+        self._turn = turn
+        self._last = last
+        self._unsafe = unsafe
+        self._files = Files(turn)
+        self._answer: bool | None = None
+        """What was decided for all further files."""
+        self.applied: list[str] = []
+        self.refused: list[str] = []
+        self.stale: list[str] = []
+        self.failed: list[str] = []
+        self.left = 0
+
+    async def mend_all(self, files: Mapping[str, Sequence[Numbered]]) -> None:
+        for shown, findings in files.items():
+            await self.mend(shown, findings)
+
+    async def mend(self, shown: str, findings: Sequence[Numbered]) -> None:
+        """Apply fixes to one file, if that is allowed and it is still what was reviewed."""
+        file = self._last.files.get(shown)
+        if file is None or file.path is None:
+            self.failed.append(f"{shown}: it is in no file")
+            return
+        text = await self._files.read(file.path)
+        if isinstance(text, Unread):
+            self.failed.append(f"{shown}: {text.why}")
+        elif digest(text) != file.digest:
+            self.stale.append(shown)
+        else:
+            done = fixed(text, [finding for _, finding in findings], unsafe=self._unsafe)
+            await self._offer(shown, file, text, done, findings)
+
+    async def _offer(
+        self, shown: str, file: Reviewed, text: str, done: Fixed, findings: Sequence[Numbered]
+    ) -> None:
+        assert file.path is not None
+        self.left += len(done.left)
+        diff = v1.Diff(path=file.path, old_text=text, new_text=done.text)
+        title = f"Fix {counted(len(done.applied), 'finding')} in {shown}"
+        places = [v1.ToolCallLocation(path=file.path, line=finding.line) for finding in done.applied]
+        async with self._turn.tool(title, kind="edit", locations=places, status="pending") as call:
+            await call.progress(content=[diff])
+            asked = v1.ToolCallUpdate(
+                tool_call_id=call.id,
+                title=title,
+                kind="edit",
+                status="pending",
+                content=[diff],
+                locations=places,
+            )
+            if not await self._is_allowed(asked):
+                await call.progress(status="failed")
+                self.refused.append(shown)
+                return
+            await call.progress(status="in_progress")
+            why = await self._files.write(file.path, done.text, over=file.digest)
+            await call.progress(status="failed" if why else "completed", content=[diff, why] if why else None)
+        if why is not None:
+            (self.stale if why == STALE else self.failed).append(shown if why == STALE else f"{shown}: {why}")
+            return
+        self._note(shown, text, done, findings)
+
+    async def _is_allowed(self, asked: v1.ToolCallUpdate) -> bool:
+        if self._answer is not None:
+            return self._answer
+        permission = await self._turn.ask(asked, OPTIONS)
+        if permission.option is not None and permission.option.kind.endswith("_always"):
+            self._answer = bool(permission)
+        return bool(permission)
+
+    def _note(self, shown: str, text: str, done: Fixed, findings: Sequence[Numbered]) -> None:
+        numbers = [number for number, finding in findings if finding in done.applied]
+        named = ", ".join(map(str, numbers))
+        self.applied.append(f"{shown}: {counted(len(numbers), 'fix', 'fixes')} ({named})")
+        file = self._last.files[shown]
+        self._last.files[shown] = Reviewed(path=file.path, digest=digest(done.text))
+        moved(self._last, shown, text, done.text, numbers)
+
+
+def _report(work: Applying, words: Sequence[str]) -> str:
+    parts = [
+        *_part("Applied:", work.applied),
+        *_part("Not applied, because you said no:", work.refused),
+        *_part(
+            "Not applied, because the file has changed since it was reviewed; review it again:", work.stale
+        ),
+        *_part("Not applied, because it failed:", work.failed),
+    ]
+    if work.left:
+        fixes = counted(work.left, "fix", "fixes")
+        parts.append(f"{fixes} touched what another one changed; a new review finds them again.")
+    parts += words
+    return "\n\n".join(parts or ["There is nothing to apply: no open finding has a fix."]) + "\n"
+
+
+def _part(head: str, lines: Sequence[str]) -> list[str]:
+    return [head + "\n\n" + "\n".join(f"- {line}" for line in lines)] if lines else []

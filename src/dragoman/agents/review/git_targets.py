@@ -1,0 +1,78 @@
+"""Changes as targets: what git says is new, and which lines of it, also in texts that no disk has yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.agents.review.intent import OWN_BRANCH, Review
+from dragoman.agents.review.targets import Base, Ground, Target, Targets
+from dragoman.review.git import Changed, Changes, GitRefused, changed_lines, changes, text_at
+from dragoman.review.programs import ToolFailed
+from dragoman.review.source_files import decode, is_worth_it
+
+INDEX = ":0"
+_DEFAULTS = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "trunk", "develop")
+
+
+async def find_changes(ground: Ground, wanted: Review) -> Targets:
+    """What changed. Raises `GitRefused` or `ToolFailed`, whose words are meant for people."""
+    paths = [ground.relative(path) for path in wanted.paths] or ["."]
+    staged = wanted.changes == "staged"
+    found, against = await _asked(Path(ground.cwd), wanted.against, staged=staged, paths=paths)
+    targets = [_target(ground, found, changed, staged=staged) for changed in found.files if _counts(changed)]
+    what = "staged changes" if staged else f"changes since {against}" if against else "changes"
+    return Targets(what, tuple(target for target in targets if _is_inside(target)))
+
+
+async def _asked(
+    folder: Path, against: str | None, *, staged: bool, paths: Sequence[str]
+) -> tuple[Changes, str | None]:
+    if against != OWN_BRANCH:
+        return await changes(folder, against=against, staged=staged, paths=paths), against
+    for name in _DEFAULTS:
+        try:
+            return await changes(folder, against=name, staged=staged, paths=paths), name
+        except GitRefused:
+            continue
+    raise GitRefused(
+        "I do not know which branch this one belongs to. Say it: review the changes against BRANCH"
+    )
+
+
+def _counts(changed: Changed) -> bool:
+    return is_worth_it(changed.path)
+
+
+def _is_inside(target: Target) -> bool:
+    # A link leads anywhere; what it is worth is reviewed where it lies.
+    return not target.shown.startswith(("/", "..")) and not os.path.islink(target.path or "")
+
+
+def _target(ground: Ground, found: Changes, changed: Changed, *, staged: bool) -> Target:
+    # Git tells real paths; the session's folder may be reached by a link.
+    inside = os.path.relpath(found.top / changed.path, os.path.realpath(ground.cwd))
+    path = os.path.normpath(os.path.join(ground.cwd, inside))
+    base = Base(found.top, INDEX if staged else found.base, changed.path)
+    return Target(ground.shown(path), path, None, changed.lines, base)
+
+
+async def text_in_index(base: Base) -> str | None:
+    """A file as it will be committed; None if it is no text."""
+    return await _text(base.top, INDEX, base.path)
+
+
+async def lines_of(base: Base, text: str) -> frozenset[int] | None:
+    """The lines of a text that are not in the file as it was before; None if there was none."""
+    before = None if base.revision is None else await _text(base.top, base.revision, base.path)
+    return None if before is None else changed_lines(before, text)
+
+
+async def _text(top: Path, revision: str, path: str) -> str | None:
+    try:
+        data = await text_at(top, revision, path)
+    except ToolFailed:
+        return None
+    text = None if data is None else decode(data)
+    return None if text is None else text.text

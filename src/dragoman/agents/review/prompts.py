@@ -1,0 +1,88 @@
+"""Answers prompts: from an intent to what is done about it. Imported with the first prompt, not before."""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec.structs import replace
+
+from dragoman import KitTurn
+from dragoman.agents.review.conversation import Conversation
+from dragoman.agents.review.fixes import apply_fixes, is_meant
+from dragoman.agents.review.intent import (
+    ApplyFixes,
+    Explain,
+    Help,
+    Intent,
+    Review,
+    ShowRules,
+    understand,
+)
+from dragoman.agents.review.mentions import Snippet, snippets, split_lines
+from dragoman.agents.review.review_run import run_review
+from dragoman.agents.review.rulebook import all_in_short, one_in_full, own_and_projects
+from dragoman.agents.review.targets import Ground
+from dragoman.schema import v1
+
+HELP = """I review code, on this machine and without a model. Say for example:
+
+- “review src/app.py”, “review src and tests”, “review @app.py:10-40”, or attach files
+- “review my changes”, “review staged”, “review the diff against main”, “review this branch”
+- “apply the fixes”, “apply fix 3”: every file is shown as a diff and asked for first
+- “explain 3”, “explain rule python/eval”, “rules python”
+
+/review, /diff, /fix, /explain, /rules and /help do the same. Options of the session say how mild a finding
+may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix” the
+fixes of every review are offered at once.
+"""
+
+
+async def answer(turn: KitTurn[Conversation], text: str) -> v1.PromptResponse:
+    """A prompt in somebody's own words."""
+    words, pieces = snippets(text)
+    attached = bool(pieces) or any(
+        isinstance(block, v1.ResourceLink | v1.EmbeddedResource) for block in turn.prompt
+    )
+    return await carry_out(turn, understand(words, attached=attached), pieces)
+
+
+async def carry_out(
+    turn: KitTurn[Conversation], intent: Intent, pieces: tuple[Snippet, ...] = ()
+) -> v1.PromptResponse:
+    """Do what is wanted. The answer tells the tokens that it took: none, if no model was asked."""
+    match intent:
+        case Review():
+            await run_review(turn, intent, pieces)
+        case ApplyFixes():
+            await _fix(turn, intent)
+        case Explain(what=what):
+            entries, complaint = await asyncio.to_thread(own_and_projects, turn.session.cwd)
+            await turn.say(complaint + one_in_full(entries, turn.session.conversation.last, what))
+        case ShowRules(wanted=wanted):
+            entries, complaint = await asyncio.to_thread(own_and_projects, turn.session.cwd)
+            await turn.say(complaint + all_in_short(entries, wanted))
+        case Help():
+            await turn.say(HELP)
+        case _:
+            await turn.say(f"I did not understand that. {HELP}")
+    return v1.PromptResponse(stop_reason="end_turn", usage=turn.spent.shown())
+
+
+async def _fix(turn: KitTurn[Conversation], wanted: ApplyFixes) -> None:
+    ground = Ground(turn.session)
+    named = tuple(ground.shown(ground.absolute(split_lines(path).path)) for path in wanted.paths)
+    wanted = replace(wanted, paths=named)
+    last = turn.session.conversation.last
+    known = last is not None and (not wanted.paths or _has_any(turn, wanted))
+    if known:
+        await apply_fixes(turn, wanted)
+    elif wanted.paths:
+        await run_review(turn, Review(paths=wanted.paths, fix=True))
+    else:
+        await turn.say("Nothing was reviewed in this session yet. Say “review my changes”, or name files.\n")
+
+
+def _has_any(turn: KitTurn[Conversation], wanted: ApplyFixes) -> bool:
+    """Whether the last review was about one of these paths."""
+    last = turn.session.conversation.last
+    return last is not None and any(is_meant(shown, wanted.paths) for shown in last.files)

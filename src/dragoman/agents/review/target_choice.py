@@ -1,0 +1,98 @@
+"""The first step of a review: which texts are meant. What git or the disk says is shown as a tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dragoman import KitTurn
+from dragoman.agents.review.conversation import Conversation
+from dragoman.agents.review.git_targets import find_changes
+from dragoman.agents.review.intent import Review
+from dragoman.agents.review.markdown import counted
+from dragoman.agents.review.mentions import Snippet
+from dragoman.agents.review.targets import Ground, Naming, Target, Targets
+from dragoman.review.git import GitRefused
+from dragoman.review.programs import ToolFailed
+from dragoman.schema import v1
+
+LOCATIONS = 100
+"""Places that a tool call names; an editor shows no more anyway."""
+
+
+async def choose(turn: KitTurn[Conversation], wanted: Review, pieces: Sequence[Snippet]) -> Targets:
+    """What is meant by a prompt, its attachments and the code in it."""
+    ground = Ground(turn.session)
+    async with turn.tool(_title(wanted), kind="search", raw_input=_input(wanted)) as call:
+        targets = await _found(turn, ground, wanted, pieces)
+        places = [v1.ToolCallLocation(path=target.path) for target in targets.found if target.path]
+        await call.progress(
+            status="completed" if targets.found else "failed",
+            content=[_listing(targets)],
+            locations=places[:LOCATIONS],
+        )
+    return targets
+
+
+async def _found(
+    turn: KitTurn[Conversation], ground: Ground, wanted: Review, pieces: Sequence[Snippet]
+) -> Targets:
+    if wanted.changes is not None:
+        try:
+            return await find_changes(ground, wanted)
+        except (GitRefused, ToolFailed) as error:
+            return Targets("changes", notes=(str(error),))
+    naming = Naming(ground)
+    naming.add_snippets(pieces)
+    naming.add_attached(turn.prompt)
+    await naming.add_links(turn.prompt)
+    await naming.add_paths(wanted.paths, is_sure=True)
+    await naming.add_paths(wanted.guesses, is_sure=False)
+    if wanted.everything and not naming:
+        await naming.add_folder(ground.cwd, "the whole folder")
+    return naming.result() if naming else await _usual(ground, wanted, naming)
+
+
+async def _usual(ground: Ground, wanted: Review, naming: Naming) -> Targets:
+    """Nothing was named: what has changed, or everything if that is nothing."""
+    try:
+        changed = await find_changes(ground, replace(wanted, changes="working"))
+    except (GitRefused, ToolFailed):
+        changed = Targets("")
+    if changed.found:
+        return changed._replace(
+            words="No file was named, so this is about what changed since the last commit."
+        )
+    await naming.add_folder(ground.cwd, "the whole folder")
+    return naming.result()._replace(
+        words="No file was named and nothing has changed: this is the whole folder."
+    )
+
+
+def _title(wanted: Review) -> str:
+    if wanted.changes == "staged":
+        return "Ask git what is staged"
+    if wanted.changes is not None:
+        return f"Ask git what changed since {wanted.against}" if wanted.against else "Ask git what changed"
+    return "Find what to review"
+
+
+def _input(wanted: Review) -> dict[str, object]:
+    said = {
+        "paths": list(wanted.paths),
+        "changes": wanted.changes,
+        "against": wanted.against,
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _listing(targets: Targets) -> str:
+    names = [_line(target) for target in targets.found[:LOCATIONS]]
+    more = len(targets.found) - len(names)
+    rest = [f"and {more} more"] if more > 0 else []
+    return "\n".join([counted(len(targets.found), "file"), *names, *rest, *targets.notes])
+
+
+def _line(target: Target) -> str:
+    return target.shown if target.lines is None else f"{target.shown} ({counted(len(target.lines), 'line')})"

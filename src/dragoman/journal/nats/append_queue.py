@@ -1,0 +1,280 @@
+"""Appends: in order within a stream, side by side among streams, each stored once or not at all.
+
+What is appended to a stream while a record of it is under way goes into one record after it (see `storing`).
+What cannot be found out within twenty seconds is an error, and may have been stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from math import ceil
+
+from dragoman.errors import JournalClosed, JournalError, StreamMoved
+from dragoman.journal.contract import Entry
+from dragoman.journal.entry_runs import Gathered, gathered, size_of
+from dragoman.journal.nats.jetstream import Tries
+from dragoman.journal.nats.record_store import Storing
+from dragoman.journal.nats.tails import Tail, Tails
+
+PATIENCE = 20.0
+"""An election takes up to nine seconds, and a server that was lost has to be noticed first."""
+
+LEAST_PATIENCE = 5.0
+"""Even what has waited long behind others is tried for so long."""
+
+RECORD_BYTES = 256 * 1024
+RECORD_ENTRIES = 2_000
+"""Beyond these no further append joins a record; one that is larger by itself is a record by itself."""
+
+AT_ONCE = 64
+"""Records under way. More would not be stored sooner, and what waits meanwhile shares the next record."""
+
+RECORDS_PER_SECOND = 2_500
+"""What one process sends for long. A record costs the same whether it holds one entry or a hundred, so that
+with more of them the loop would do nothing else; what waits for its turn shares the next record.
+"""
+
+BURST = 100
+"""Records that are sent without waiting for a turn, after a rest."""
+
+TICK_SECONDS = 0.01
+"""Turns come together: records of one moment are written and acknowledged with few calls of the system."""
+
+QUEUED_BYTES = 64 * 1024 * 1024
+"""What may wait to be stored; whoever brings more waits. It bridges an outage of some seconds."""
+
+
+class _Item:
+    __slots__ = ("after", "begun", "entries", "future", "last", "queued", "size")
+
+    def __init__(self, entries: Gathered, after: int | None, queued: float) -> None:
+        self.entries = entries
+        self.after = after
+        self.size = sum(size_of(run.frames) for run in entries.runs) + 16 * len(entries)
+        self.queued = queued
+        self.last = 0
+        self.begun = False  # a record of it is under way
+        self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+
+class _Lane:
+    """What waits to be appended to one stream; it exists while something does."""
+
+    __slots__ = ("items", "stream", "task", "token")
+
+    def __init__(self, stream: str, token: str) -> None:
+        self.stream = stream
+        self.token = token
+        self.items: deque[_Item] = deque()
+        self.task: asyncio.Task[None] | None = None
+
+
+class Appends:
+    """All lanes of a journal. `made` sees to it that a new stream is known by name, `stored` hears of every
+    new end, `redact` takes out what is secret, and `floor` says where a stream of which nothing is left had
+    ended.
+    """
+
+    def __init__(
+        self,
+        tails: Tails,
+        storing: Storing,
+        *,
+        made: Callable[[str, str], Awaitable[object]],
+        is_named: Callable[[str], bool],
+        floor: Callable[[str], Awaitable[int]],
+        stored: Callable[[str, Tail], None],
+    ) -> None:
+        self._tails = tails
+        self._storing = storing
+        self._made = made
+        self._is_named = is_named
+        self._floor = floor
+        self._stored = stored
+        self._lanes: dict[str, _Lane] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._queued = 0
+        self._room: deque[asyncio.Future[None]] = deque()
+        self._turn = 0.0
+        self._closed = False
+
+    async def append(self, stream: str, token: str, entries: Sequence[Entry], *, after: int | None) -> int:
+        item = _Item(gathered(entries), after, asyncio.get_running_loop().time())
+        await self._wait_for_room()
+        if self._closed:
+            raise JournalClosed("the journal is closed")
+        self._queued += item.size
+        lane = self._lanes.get(token)
+        if lane is None:
+            lane = self._lanes[token] = _Lane(stream, token)
+        lane.items.append(item)
+        if lane.task is None:
+            lane.task = asyncio.get_running_loop().create_task(self._run(lane), name="nats append")
+        try:
+            return await item.future
+        except asyncio.CancelledError:
+            self._withdraw(lane, item)
+            raise
+
+    def _withdraw(self, lane: _Lane, item: _Item) -> None:
+        """Nobody wants it any more. What is under way may be stored all the same; what waits is not."""
+        if not item.begun and item in lane.items:
+            lane.items.remove(item)
+            self._queued -= item.size
+            self._let_in()
+
+    async def idle(self, token: str) -> None:
+        """Until nothing waits to be appended to a stream."""
+        while (lane := self._lanes.get(token)) is not None and lane.task is not None:
+            await asyncio.wait([lane.task])
+
+    async def aclose(self) -> None:
+        """Finish what was asked for; nothing new is taken."""
+        self._closed = True
+        self._let_in()
+        while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+            await asyncio.wait(tasks)
+
+    async def _wait_for_room(self) -> None:
+        while (self._queued > QUEUED_BYTES or self._room) and not self._closed:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._room.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn in self._room:
+                    self._room.remove(turn)
+                self._let_in()  # the turn of whoever is next
+                raise
+            if self._queued <= QUEUED_BYTES:
+                return
+
+    def _let_in(self) -> None:
+        while self._room and (self._closed or self._queued <= QUEUED_BYTES):
+            turn = self._room.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                if not self._closed:
+                    return
+
+    # One lane.
+
+    async def _run(self, lane: _Lane) -> None:
+        try:
+            while lane.items:
+                if pause := self._pace():
+                    await asyncio.sleep(pause)
+                async with self._slots:
+                    await self._step(lane)
+        finally:
+            self._lanes.pop(lane.token, None)
+            for item in lane.items:  # only when the loop itself is being torn down
+                item.future.cancel()
+
+    def _pace(self) -> float:
+        """How long the next record has to wait."""
+        now = asyncio.get_running_loop().time()
+        self._turn = max(self._turn + 1 / RECORDS_PER_SECOND, now - BURST / RECORDS_PER_SECOND)
+        return 0.0 if self._turn <= now else ceil(self._turn / TICK_SECONDS) * TICK_SECONDS - now
+
+    async def _step(self, lane: _Lane) -> None:
+        """Store what can be stored together; each of it learns how it went."""
+        if not lane.items:
+            return  # all were withdrawn
+        now = asyncio.get_running_loop().time()
+        tries = Tries(max(LEAST_PATIENCE, lane.items[0].queued + PATIENCE - now))
+        batch: list[_Item] = []
+        try:
+            tail = await self._end(lane, tries)
+            batch = self._take(lane, tail)
+            if not batch:
+                await self._refuse_first(lane, tries)
+                return
+            stored = await self._store(lane, batch, tail, tries)
+        except Exception as error:  # noqa: BLE001  # whoever waits is told, and the lane goes on
+            self._tails.forget(lane.token)
+            for item in batch or list(lane.items)[:1]:
+                self._done(lane, item, error if isinstance(error, JournalError) else _internal(error))
+            return
+        if stored is None:  # somebody else was first: what asked for no certain end is tried again behind it
+            self._tails.forget(lane.token)
+            for item in batch:
+                item.begun = False
+                if item.future.cancelled():
+                    self._withdraw(lane, item)
+            return
+        self._tails.learn(lane.token, stored)
+        self._stored(lane.token, stored)
+        for item in batch:
+            self._done(lane, item, None)
+
+    def _done(self, lane: _Lane, item: _Item, error: BaseException | None) -> None:
+        lane.items.popleft()
+        self._queued -= item.size
+        if not item.future.done():
+            if error is None:
+                item.future.set_result(item.last)
+            else:
+                item.future.set_exception(error)
+        self._let_in()
+
+    async def _end(self, lane: _Lane, tries: Tries) -> Tail:
+        known = self._tails.known(lane.token)
+        if known is None:
+            known = await self._read_end(lane, tries)
+        return known
+
+    async def _read_end(self, lane: _Lane, tries: Tries) -> Tail:
+        tail = await self._tails.read(lane.token, patience=tries.left)
+        if not tail.at and (last := await self._floor(lane.token)):
+            tail = Tail(last=last)  # all its records have passed the bound of age
+        self._tails.learn(lane.token, tail)
+        return tail
+
+    def _take(self, lane: _Lane, tail: Tail) -> list[_Item]:
+        """Those that can share a record, with the sequence at which each would end."""
+        batch: list[_Item] = []
+        last, size, entries = tail.last, 0, 0
+        for item in lane.items:
+            if item.after is not None and item.after != last:
+                break
+            if batch and (size + item.size > RECORD_BYTES or entries + len(item.entries) > RECORD_ENTRIES):
+                break
+            last += len(item.entries)
+            size += item.size
+            entries += len(item.entries)
+            item.last = last
+            item.begun = True
+            batch.append(item)
+        return batch
+
+    async def _refuse_first(self, lane: _Lane, tries: Tries) -> None:
+        """The first wants another end than we know: what is true is asked, before it is refused."""
+        item = lane.items[0] if lane.items else None
+        tail = await self._read_end(lane, tries)
+        first = bool(lane.items) and lane.items[0] is item  # it may have been withdrawn meanwhile
+        if item is not None and first and item.after is not None and item.after != tail.last:
+            self._done(lane, item, StreamMoved(lane.stream, item.after, tail.last))
+
+    async def _store(self, lane: _Lane, batch: list[_Item], tail: Tail, tries: Tries) -> Tail | None:
+        """The new end; None if the end is not where we thought."""
+        entries = Gathered(run for item in batch for run in item.entries.runs)
+        if not entries:
+            if not tail.at:
+                await self._made(lane.stream, lane.token)
+            return tail
+        storing = self._storing.store(lane.stream, lane.token, entries, tail, tries)
+        if tail.at and self._is_named(lane.token):
+            return await storing
+        # A stream that begins, or whose node was lost when it did: its name is written at the same time. If
+        # only that fails, the next append does it.
+        stored, _ = await asyncio.gather(storing, self._made(lane.stream, lane.token), return_exceptions=True)
+        if isinstance(stored, BaseException):
+            raise stored
+        return stored
+
+
+def _internal(error: Exception) -> JournalError:
+    return JournalError(f"an append failed: {type(error).__name__}: {error}")

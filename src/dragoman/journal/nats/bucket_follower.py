@@ -1,0 +1,147 @@
+"""Follows a bucket: what every key holds now, and a word for every change.
+
+There is no consumer that could fall behind or be lost with its server. What is said on the bucket's
+subjects is a hint that something will have changed; what has changed is read from the stream, from where
+the last reading ended. Without a hint it is read every now and then all the same. A change is told once and
+in order; of several changes in a row of one key, perhaps only the last is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from dragoman.errors import JournalError
+from dragoman.journal.nats.bucket import Bucket, is_marker
+from dragoman.journal.nats.connection import Listening, Wire
+from dragoman.journal.nats.jetstream import JetStream, Message
+from dragoman.journal.nats.layout import MARKER_SECONDS
+from dragoman.journal.nats.replies import end_tasks
+from dragoman.journal.shared_state import Changed, Held
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 2.0
+"""Between two looks when nobody gave a hint."""
+
+HINT_PAUSES = (0.004, 0.02, 0.1, 0.4)
+"""A hint comes when something is written, before it is stored everywhere: so one looks again."""
+
+BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
+
+
+class Follower:
+    """What a bucket holds. `changed` is called for all that there is, and then for every change."""
+
+    def __init__(self, jetstream: JetStream, wire: Wire, bucket: Bucket, changed: Changed) -> None:
+        self._jetstream = jetstream
+        self._wire = wire
+        self._bucket = bucket
+        self._changed = changed
+        self.revisions: dict[str, int] = {}
+        """Of every key that holds something."""
+        self.position = 0
+        self._hinted = asyncio.Event()
+        self._hints: Listening | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._reading = asyncio.Lock()
+        self._read_at = 0.0
+
+    async def start(self, *, within: float = 5.0) -> None:
+        """Until everything there is was told."""
+        self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hinted.set())
+        try:
+            await self.look(within=within)
+        except BaseException:
+            await self._hints.aclose()
+            raise
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="nats follower")
+
+    async def aclose(self) -> None:
+        await end_tasks([self._task])
+        if self._hints is not None:
+            await self._hints.aclose()
+            self._hints = None
+
+    async def look(self, *, least: int = 0, within: float = 5.0) -> bool:
+        """Read what is new, at least up to revision `least`; says whether there was something."""
+        before = self.position
+        async with self._reading, asyncio.timeout(within):
+            now = asyncio.get_running_loop().time()
+            if self.position and now - self._read_at > MARKER_SECONDS / 2:
+                await self._compare()  # marks of what was deleted may have gone meanwhile
+            while True:
+                if await self._step(patience=within):
+                    continue
+                if self.position >= least:
+                    break
+                await asyncio.sleep(HINT_PAUSES[0])
+            self._read_at = now
+        return self.position > before
+
+    def note(self, key: str, held: Held) -> None:
+        """What we have written ourselves is known before it is read."""
+        if held.revision > self.revisions.get(key, 0):
+            self.revisions[key] = held.revision
+            self._changed(key, held)
+
+    def note_gone(self, key: str) -> None:
+        if self.revisions.pop(key, None) is not None:
+            self._changed(key, None)
+
+    async def _run(self) -> None:
+        while True:
+            hinted = True
+            try:
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._hinted.wait()
+            except TimeoutError:
+                hinted = False
+            self._hinted.clear()
+            try:
+                await self._follow(hinted=hinted)
+            except (JournalError, TimeoutError) as error:
+                log.debug("a bucket cannot be read now: %s", error)
+
+    async def _follow(self, *, hinted: bool) -> None:
+        """Look; after a hint a few times, until there was something and nothing more."""
+        found = await self.look()
+        for pause in HINT_PAUSES if hinted else ():
+            if found or self._hinted.is_set():
+                return
+            await asyncio.sleep(pause)
+            found = await self.look()
+
+    async def _step(self, *, patience: float = 5.0) -> set[str]:
+        """Read a batch; the keys that were in it."""
+        batch = await self._jetstream.batch(
+            self._bucket.stream,
+            f"{self._bucket.root}>",
+            self.position + 1,
+            most=BATCH,
+            most_bytes=BATCH_BYTES,
+            patience=patience,
+        )
+        for message in batch.messages:
+            self.position = max(self.position, message.seq)
+            self._take(message)
+        return {self._key(message) for message in batch.messages}
+
+    async def _compare(self) -> None:
+        """Read it all again, and tell what is no longer there."""
+        known, self.position = set(self.revisions), 0
+        while keys := await self._step():
+            known -= keys
+        for key in known:
+            self.note_gone(key)
+
+    def _key(self, message: Message) -> str:
+        return message.subject[len(self._bucket.root) :]
+
+    def _take(self, message: Message) -> None:
+        key = self._key(message)
+        if is_marker(message.headers):
+            if message.seq > self.revisions.get(key, 0):
+                self.note_gone(key)
+        else:
+            self.note(key, Held(message.data, message.seq))

@@ -1,0 +1,244 @@
+"""The connection to the servers: requests with one answer or many, subscriptions, and a life after every
+loss.
+
+The client library reconnects by itself; where it gives up, a new one is made, and what was listened to is
+listened to again. Whoever waits for an answer when the connection goes is told at once. What was sent then
+may or may not have arrived: callers find out, nothing is decided here. No secret is in any text of this
+module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from dragoman.errors import JournalClosed, JournalError
+from dragoman.journal.nats.client import Client, connect_client
+from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.replies import NoAnswer, NobodyThere, Reply, Waiting, end_tasks
+
+log = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 2.0
+"""How long one try waits. An answer takes milliseconds; after an election, asking again is what helps."""
+
+REVIVAL_SECONDS = 0.5
+
+Hears: TypeAlias = Callable[[str, bytes, str], None]
+
+
+class Wire:
+    """One connection. `inbox` is the subject below which answers arrive."""
+
+    def __init__(self, options: Options, *, inbox: str) -> None:
+        self._options = options
+        self._inbox = inbox
+        self._client: Client | None = None
+        self._waiting: dict[str, Waiting] = {}
+        self._listening: list[Listening] = []
+        self._asked = 0
+        self._own_inbox = ""
+        self._closing = False
+        self._reviving: asyncio.Task[None] | None = None
+        self._connected = asyncio.Event()
+
+    async def open(self) -> None:
+        await self._connect()
+
+    async def aclose(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        await end_tasks([self._reviving])
+        if self._client is not None:
+            await self._client.close()
+        self._lose("the journal is closed")
+
+    @property
+    def clustered(self) -> bool:
+        return bool(self._live.info.get("cluster"))
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """Of the server, as far as it is in numbers."""
+        parts = str(self._live.info.get("version", "")).split("-")[0].split(".")
+        return tuple(int(part) for part in parts if part.isdigit())
+
+    @property
+    def max_payload(self) -> int:
+        return int(self._live.max_payload)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connected.is_set()
+
+    async def connected(self, *, within: float) -> None:
+        """Until there is a connection; `NoAnswer` if there is none in time."""
+        _ = self._live
+        if not self._connected.is_set():
+            try:
+                async with asyncio.timeout(within):
+                    await self._connected.wait()
+            except TimeoutError:
+                raise NoAnswer(f"{self._options.shown} cannot be reached") from None
+
+    # Speaking.
+
+    async def publish(
+        self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        await self._live.say(subject, data, reply, dict(headers) if headers else None)
+
+    async def ask(
+        self,
+        subject: str,
+        data: bytes,
+        *,
+        headers: Mapping[str, str] | None = None,
+        within: float = ANSWER_SECONDS,
+    ) -> Reply:
+        """The first answer; one that says that nobody is there is `NoAnswer` like any other silence."""
+        # A server that wakes up may answer too, behind the one that took its place.
+        reply = (await self._ask(subject, data, headers, within, many=False))[0]
+        if reply.status == 503:
+            raise NobodyThere(f"nobody answers for {self._options.prefix} now")
+        return reply
+
+    async def ask_many(self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS) -> list[Reply]:
+        """All answers up to one with a status, which is the last of the list."""
+        replies = await self._ask(subject, data, None, within, many=True)
+        if replies[-1].status == 503:
+            raise NobodyThere(f"nobody answers for {self._options.prefix} now")
+        return replies
+
+    async def _ask(
+        self,
+        subject: str | None,
+        data: bytes,
+        headers: Mapping[str, str] | None,
+        within: float,
+        *,
+        many: bool,
+    ) -> list[Reply]:
+        """Ask on a subject, or with None ourselves."""
+        await self.connected(within=within)
+        self._asked += 1
+        token = f"{self._asked:x}"
+        waiting = self._waiting[token] = Waiting(subject or "", within, many=many)
+        try:
+            inbox = f"{self._own_inbox}.{token}"
+            if subject is None:
+                await self.publish(inbox, data)
+            else:
+                await self.publish(subject, data, reply=inbox, headers=headers)
+            return await waiting.over()
+        finally:
+            self._waiting.pop(token, None)
+
+    async def listen(self, subject: str, heard: Hears) -> Listening:
+        """Hear what is said on a subject from the return on."""
+        listening = Listening(self, subject, heard)
+        self._listening.append(listening)
+        try:
+            await listening.begin(self._live)
+            await self._settle()
+        except BaseException:
+            await listening.aclose()
+            raise
+        return listening
+
+    async def _settle(self) -> None:
+        """Until the server has read all that was said before: it hands our own word back behind it. The
+        library has a way too, which must not be cancelled.
+        """
+        await self._ask(None, b"", None, ANSWER_SECONDS * 2, many=False)
+
+    def forget(self, listening: Listening) -> None:
+        if listening in self._listening:
+            self._listening.remove(listening)
+
+    # The connection's life.
+
+    @property
+    def _live(self) -> Client:
+        if self._client is None or self._closing:
+            raise JournalClosed("the journal is closed, or was never opened")
+        return self._client
+
+    async def _connect(self) -> None:
+        client = await connect_client(
+            self._options,
+            inbox=self._inbox,
+            lost=self._on_lost,
+            back=self._on_back,
+            over=self._on_over,
+            denied=self._on_denied,
+        )
+        self._client = client
+        self._own_inbox = client.new_inbox()
+        await client.hear(f"{self._own_inbox}.*", self._on_reply)
+        for listening in self._listening:
+            await listening.begin(client)
+        self._connected.set()
+
+    def _on_lost(self) -> None:
+        self._connected.clear()
+        self._lose("the connection was lost")
+
+    def _on_denied(self, text: str) -> None:
+        """The server does not answer what it does not allow; it says so, in small letters by now."""
+        for waiting in list(self._waiting.values()):
+            if f'"{waiting.subject.lower()}"' in text:
+                waiting.deny(f"this user of {self._options.shown} may not use {waiting.subject}")
+
+    def _on_back(self) -> None:
+        self._connected.set()
+
+    def _on_over(self) -> None:
+        """The library has given up, which it does for some errors that say nothing about tomorrow."""
+        self._connected.clear()
+        self._lose("the connection was lost")
+        if not self._closing and (self._reviving is None or self._reviving.done()):
+            self._reviving = asyncio.get_running_loop().create_task(self._revive(), name="nats revival")
+
+    async def _revive(self) -> None:
+        while not self._closing:
+            try:
+                await self._connect()
+                return
+            except JournalError as error:
+                log.warning("still without a connection: %s", error)
+                await asyncio.sleep(REVIVAL_SECONDS)  # a refusal comes at once
+
+    def _lose(self, why: str) -> None:
+        for waiting in list(self._waiting.values()):
+            waiting.fail(why)
+
+    def _on_reply(self, subject: str, data: bytes, _: str, headers: bytes) -> None:
+        waiting = self._waiting.get(subject.rpartition(".")[2])
+        if waiting is not None:
+            waiting.hear(subject, data, headers)
+
+
+class Listening:
+    """One subscription, whatever happens to the connection."""
+
+    def __init__(self, wire: Wire, subject: str, heard: Hears) -> None:
+        self._wire = wire
+        self._subject = subject
+        self._heard = heard
+        self._stop: Callable[[], Awaitable[None]] | None = None
+
+    async def begin(self, client: Client) -> None:
+        def hear(subject: str, data: bytes, answer: str, _: bytes) -> None:
+            self._heard(subject, data, answer)
+
+        self._stop = await client.hear(self._subject, hear)
+
+    async def aclose(self) -> None:
+        self._wire.forget(self)
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            await stop()

@@ -1,0 +1,301 @@
+"""The search: an index of words on this node, made from the journal and disposable at any time.
+
+It lies in a SQLite file, which without a path has no name and goes with its process. What has changed is
+seen by the number of records of each stream, which one request for each shard tells; what is new of these
+streams is then read like any replay. That happens when somebody searches, for a bounded time and the latest
+streams first, and now and then by itself with a small share of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from dragoman.errors import JournalClosed, JournalError, NoSuchStream
+from dragoman.journal import sqlite_file, word_index
+from dragoman.journal.contract import Found, Page, Stored, StreamInfo
+from dragoman.journal.conversation import Fold
+from dragoman.journal.nats.catalog import Catalog
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.layout import Layout, token_of
+from dragoman.journal.nats.replies import NoAnswer, end_tasks
+from dragoman.journal.streams import clean, delete
+from dragoman.journal.tables import migrate, passage_id, write_stream
+from dragoman.journal.writer import Writer
+
+log = logging.getLogger(__name__)
+
+CATCH_UP_SECONDS = 5.0
+"""How long a search waits for the index; then it answers with what is there."""
+
+BY_ITSELF_SECONDS = 60.0
+SHARE = 4
+"""By itself, it rests so many times as long as it works."""
+
+STEP_ENTRIES = 5_000
+AT_ONCE = 16
+"""Streams that are read side by side: most of the time of a short one is spent waiting."""
+
+PLACES = """create table if not exists places (
+    token text primary key, number integer not null, records integer not null, upto integer not null,
+    seen integer not null, created real not null
+) without rowid"""
+
+
+class Indexed(NamedTuple):
+    """What is indexed of a stream: its number here, how many records it had, and up to which entry."""
+
+    number: int
+    records: int
+    upto: int
+    seen: int
+    created: float
+
+
+class Search:
+    """The index of one node. `replay` reads the journal."""
+
+    def __init__(
+        self,
+        jetstream: JetStream,
+        layout: Layout,
+        catalog: Catalog,
+        replay: Callable[[str, int], AsyncIterator[Page]],
+        *,
+        path: Path | None,
+    ) -> None:
+        self._jetstream = jetstream
+        self._layout = layout
+        self._catalog = catalog
+        self._replay = replay
+        self._path = path
+        self._indexed: dict[str, Indexed] = {}
+        self._gone: set[str] = set()
+        self._opening: asyncio.Task[Writer] | None = None
+        self._working = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._by_itself(), name="nats index")
+
+    def forget(self, token: str) -> None:
+        """A stream was deleted; its words go before the next answer."""
+        if token in self._indexed:
+            self._gone.add(token)
+
+    async def search(self, text: str, *, limit: int, stream: str | None) -> Sequence[Found]:
+        await self._catalog.loaded()
+        if stream is not None and self._catalog.get(token_of(clean(stream))) is None:
+            raise NoSuchStream(stream)
+        try:
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                await self._catch_up(share=0)
+        except (TimeoutError, NoAnswer):
+            log.warning("the search answers before its index is complete")
+        await self._forget_gone()
+        writer = await self._open()
+        try:
+            found = await writer.do(lambda base: word_index.search(base, text, limit=limit, stream=stream))
+        except NoSuchStream:  # it is there, and nothing of it is indexed yet
+            return []
+        return [replace(one, title=info.title) for one in found if (info := self._info(one)) is not None]
+
+    async def aclose(self) -> None:
+        await end_tasks([self._task])
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+            if self._opening.exception() is None:
+                await self._opening.result().aclose()
+
+    def _info(self, found: Found) -> StreamInfo | None:
+        return self._catalog.get(token_of(found.stream))
+
+    async def _by_itself(self) -> None:
+        while True:
+            await asyncio.sleep(BY_ITSELF_SECONDS)
+            try:
+                await self._catch_up(share=SHARE)
+                await self._forget_gone()
+            except (JournalError, TimeoutError) as error:
+                log.debug("the index waits: %s", error)
+
+    # Catching up.
+
+    async def _catch_up(self, *, share: int) -> None:
+        async with self._working:
+            writer = await self._open()
+            counts = await self._counts()
+            behind = self._behind(counts)
+            await self._forget_gone()
+            for begin in range(0, len(behind), AT_ONCE):
+                began = asyncio.get_running_loop().time()
+                part = behind[begin : begin + AT_ONCE]
+                work = [self._index(writer, token, info, counts[token]) for token, info in part]
+                for outcome in await asyncio.gather(*work, return_exceptions=True):
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                await asyncio.sleep(share * (asyncio.get_running_loop().time() - began))
+
+    async def _counts(self) -> dict[str, int]:
+        """How many records each stream has."""
+        found: dict[str, int] = {}
+        for number in range(self._layout.shards):
+            head = f"{self._layout.prefix}.j.{number}."
+            counts = await self._jetstream.counts(self._layout.shard(number), f"{head}>")
+            found |= {subject[len(head) :]: count for subject, count in counts.items()}
+        return found
+
+    def _behind(self, counts: dict[str, int]) -> list[tuple[str, StreamInfo]]:
+        """Streams of which something is not indexed, the latest first; what has gone is noted."""
+        behind: list[tuple[str, StreamInfo]] = []
+        known = dict(self._catalog.all())
+        for token, indexed in self._indexed.items():
+            info = known.get(token)
+            if info is None or info.created != indexed.created:
+                self._gone.add(token)
+        for token, records in counts.items():
+            info, indexed_now = known.get(token), self._indexed.get(token)
+            fresh = token in self._gone or indexed_now is None or indexed_now.records != records
+            if info is not None and fresh:
+                behind.append((token, info))
+        behind.sort(key=lambda pair: pair[1].updated, reverse=True)
+        return behind
+
+    async def _index(self, writer: Writer, token: str, info: StreamInfo, records: int) -> None:
+        known = self._indexed.get(token) or Indexed(0, 0, 0, 0, info.created)
+        page: list[Stored] = []
+        try:
+            async for more in self._replay(info.stream, known.upto):
+                page += more
+                if len(page) >= STEP_ENTRIES:
+                    known = await self._take(writer, token, info, known._replace(records=-1), page)
+                    page = []
+        except NoSuchStream:
+            return
+        except (JournalClosed, NoAnswer):  # nothing is wrong with the stream
+            raise
+        except JournalError as error:
+            log.warning("a part of a stream cannot be searched: %s", error)
+        await self._take(writer, token, info, known._replace(records=records), page)
+
+    async def _take(
+        self, writer: Writer, token: str, info: StreamInfo, known: Indexed, page: list[Stored]
+    ) -> Indexed:
+        """Index a page. Whoever waits may lose patience; what is in the file is known here all the same."""
+
+        async def take() -> Indexed:
+            done = await writer.do(lambda base: _index_page(base, token, info, known, page))
+            self._indexed[token] = done
+            return done
+
+        taking = asyncio.get_running_loop().create_task(take())
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            await asyncio.wait([taking])
+            raise
+
+    async def _forget_gone(self) -> None:
+        if self._gone:
+            writer = await self._open()
+            gone, self._gone = self._gone, set()
+            names = [(token, self._indexed.pop(token, None)) for token in gone]
+            numbers = [(token, indexed.number) for token, indexed in names if indexed is not None]
+            await writer.do(lambda base: _forget(base, numbers))
+
+    # The file.
+
+    async def _open(self) -> Writer:
+        """Whoever loses patience while the file is opened does not stop the opening."""
+        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
+            self._opening = asyncio.get_running_loop().create_task(
+                self._open_file(), name="nats index opening"
+            )
+        return await asyncio.shield(self._opening)
+
+    async def _open_file(self) -> Writer:
+        writer = _writer(self._path)
+        await writer.start()
+        self._indexed = await writer.do(_load)
+        return writer
+
+
+def _writer(path: Path | None) -> Writer:
+    def connect() -> sqlite3.Connection:
+        if path is None:
+            return _connect_nameless()
+        try:
+            return _connect(path)
+        except sqlite3.DatabaseError:  # it can be made again
+            for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+                path.with_name(name).unlink(missing_ok=True)
+            return _connect(path)
+
+    def close(connection: sqlite3.Connection | None) -> None:
+        if connection is not None:
+            connection.close()
+
+    shown = path or Path("the index of words")
+    return Writer(
+        connect, explain=lambda error: sqlite_file.explain(error, shown), close=close, name="nats index"
+    )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    sqlite_file.make_file(path)
+    connection = sqlite_file.connect_writer(path, "off", sqlite_file.BUSY_SECONDS)
+    connection.execute(PLACES)
+    word_index.probe(connection)
+    return connection
+
+
+def _connect_nameless() -> sqlite3.Connection:
+    """SQLite gives an empty name a file that nobody sees, and that is gone however the process ends."""
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    migrate(connection)
+    connection.execute(PLACES)
+    return connection
+
+
+def _load(connection: sqlite3.Connection) -> dict[str, Indexed]:
+    rows = connection.execute("select token, number, records, upto, seen, created from places")
+    return {token: Indexed(*rest) for token, *rest in rows.fetchall()}
+
+
+def _index_page(
+    connection: sqlite3.Connection, token: str, info: StreamInfo, known: Indexed, entries: Sequence[Stored]
+) -> Indexed:
+    """Index entries behind what is known. A passage that is still open is indexed as far as it goes, and
+    again from where it began when its stream has grown.
+    """
+    number = known.number or write_stream(connection, None, StreamInfo(stream=info.stream))
+    _, end = word_index.rows_of(number)
+    begin = passage_id(number, known.upto + 1)
+    connection.execute("delete from words where rowid between ? and ?", (begin, end))
+    fold = Fold()
+    for entry in entries:
+        for moment in fold.add(entry):
+            word_index.store_passage(connection, number, moment)
+    began = fold.open_since
+    for moment in fold.finish():
+        word_index.store_passage(connection, number, moment)
+    position = entries[-1].sequence if entries else known.upto
+    unfinished = known.records < 0 and began is not None and began - 1 <= known.upto
+    mark = position if began is None or unfinished else began - 1
+    done = Indexed(number, known.records, mark, max(mark, position), info.created)
+    connection.execute("replace into places values (?, ?, ?, ?, ?, ?)", (token, *done))
+    return done
+
+
+def _forget(connection: sqlite3.Connection, numbers: Sequence[tuple[str, int]]) -> None:
+    for token, number in numbers:
+        connection.execute("delete from places where token = ?", (token,))
+        row = connection.execute("select stream from streams where number = ?", (number,)).fetchone()
+        if row is not None:
+            delete(connection, row[0])

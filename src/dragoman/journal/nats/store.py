@@ -1,0 +1,119 @@
+"""Opens everything that nodes share on NATS: the journal, the register and the bus, over one connection.
+
+async with open_nats("nats://host:4222/team") as place:
+    place.journal, place.register, place.bus
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.errors import JournalError, KeyTaken
+from dragoman.journal.nats.bucket import Bucket
+from dragoman.journal.nats.bus import NatsBus
+from dragoman.journal.nats.connection import Wire
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.journal import NatsJournal
+from dragoman.journal.nats.layout import (
+    Layout,
+    bucket_settings,
+    chosen_settings,
+    meta_bucket,
+    originals_settings,
+    register_bucket,
+    settings_of,
+)
+from dragoman.journal.nats.options import Options, read_address
+from dragoman.journal.nats.register import NatsRegister
+
+VERSION = 1
+OLDEST = (2, 11)
+"""The first servers that answer a read with many messages, and let one message live shorter than others."""
+
+REPLICAS = 3
+"""In a cluster, if nobody says otherwise."""
+
+
+class NatsPlace(Struct, frozen=True):
+    """What is open."""
+
+    journal: NatsJournal
+    register: NatsRegister
+    bus: NatsBus
+    options: Options
+
+
+class _Shape(Struct, frozen=True):
+    """How a prefix was laid out by whoever opened it first; it holds for all."""
+
+    version: int
+    shards: int
+
+
+@asynccontextmanager
+async def open_nats(
+    address: str, *, options: Options | None = None, clock: Callable[[], float] = time.time
+) -> AsyncIterator[NatsPlace]:
+    """Connect and make what is not there. `options` takes precedence over what the address says, except for
+    the servers.
+    """
+    said = read_address(address)
+    chosen = said if options is None else replace(options, servers=options.servers or said.servers)
+    wire = Wire(chosen, inbox=Layout(chosen.prefix, shards=1).inbox)
+    await wire.open()
+    try:
+        jetstream = JetStream(wire)
+        layout = await _lay_out(jetstream, chosen)
+        journal = NatsJournal(jetstream, wire, layout, chosen, clock=clock)
+        register = NatsRegister(jetstream, wire, register_bucket(chosen.prefix))
+        bus = NatsBus(wire, layout)
+        journal.start()
+        try:
+            yield NatsPlace(journal, register, bus, chosen)
+        finally:
+            await bus.aclose()
+            await register.aclose()
+            await journal.aclose()
+    finally:
+        await wire.aclose()
+
+
+async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
+    """Make the streams of JetStream, or find them made."""
+    if jetstream.wire.version < OLDEST:
+        raise JournalError(f"{options.shown}: a journal needs servers of version 2.11 or later")
+    replicas = options.replicas or (REPLICAS if jetstream.wire.clustered else 1)
+    chosen = chosen_settings(options)
+    await jetstream.ensure(bucket_settings(meta_bucket(options.prefix), replicas), chosen=chosen)
+    shape = await _shape(jetstream, options)
+    layout = Layout(options.prefix, shards=shape.shards)
+    settings = settings_of(layout, options, replicas=replicas)
+    originals = originals_settings(layout, replicas=replicas)
+    _, *made = await asyncio.gather(
+        *(jetstream.ensure(wanted, chosen=chosen) for wanted in (originals, *settings))
+    )
+    layout.keeps_all = not any(config.get("max_age") for config in made)
+    return layout
+
+
+async def _shape(jetstream: JetStream, options: Options) -> _Shape:
+    bucket = Bucket(jetstream, meta_bucket(options.prefix))
+    wanted = _Shape(VERSION, options.shards)
+    try:
+        await bucket.create("-layout", msgspec.json.encode(wanted), within=jetstream.patience)
+        return wanted
+    except KeyTaken:
+        held = await bucket.get("-layout")
+    if held is None:
+        raise JournalError(f"{options.prefix} is just being taken away")
+    found = msgspec.json.decode(held.value, type=_Shape)
+    if found.version != VERSION:
+        raise JournalError(f"{options.prefix} has version {found.version}; this program knows {VERSION}")
+    return found

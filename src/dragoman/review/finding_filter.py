@@ -1,0 +1,67 @@
+"""What of all that was found in one text is reported: each thing once, and only what is wanted. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from dragoman.review.baseline import fingerprint
+from dragoman.review.finding import Finding, Note, Source
+from dragoman.review.settings import Settings
+from dragoman.review.suppression import Suppressions
+from dragoman.review.text_edits import Lines
+
+
+class Sieve:
+    """For one text; every tool's findings go through the same."""
+
+    def __init__(self, source: Source, language: str | None, settings: Settings, known: Counter[str]) -> None:
+        """`known` is the baseline; what is met here is taken out of it."""
+        self._source = source
+        self._settings = settings
+        self._known = known
+        self._lines: Lines | None = None
+        self._suppressions = Suppressions(source.path, source.text, language)
+        self._counts: Counter[str] = Counter()
+        self._seen: set[tuple[str, int, int]] = set()
+
+    def complaints(self) -> Iterator[Finding]:
+        """About the text's own suppressions."""
+        return self.sift(self._suppressions.complaints)
+
+    def sift(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        for finding in findings:
+            if not self._is_wanted(finding):
+                continue
+            marked = replace(finding, fingerprint=self._fingerprint(finding))
+            if self._known[marked.fingerprint] > 0:
+                self._known[marked.fingerprint] -= 1
+                continue
+            self._counts[finding.rule] += 1
+            if self._counts[finding.rule] <= self._settings.most:
+                yield marked
+
+    def notes(self) -> Iterator[Note]:
+        """About findings that were too many."""
+        for rule, count in self._counts.items():
+            if (more := count - self._settings.most) > 0:
+                yield Note(self._source.path, f"{more} more findings of {rule} are not shown")
+
+    def _is_wanted(self, finding: Finding) -> bool:
+        changed = self._source.changed
+        if changed is not None and not finding.place.touches(changed):
+            return False
+        if not self._settings.wants(finding) or self._suppressions.silence(finding):
+            return False
+        key = (finding.rule, finding.place.line, finding.place.column)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _fingerprint(self, finding: Finding) -> str:
+        if self._lines is None:
+            self._lines = Lines(self._source.text)
+        return fingerprint(finding, self._lines)

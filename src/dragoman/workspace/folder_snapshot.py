@@ -1,0 +1,153 @@
+"""A folder that git does not know: walked, read, and kept in a store by content.
+
+What has not changed by the system's record is not read again. A record that is younger than the look at it
+proves nothing, since clocks of file systems tick slowly; such a file is read again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.workspace.snapshot_entries import (
+    Capture,
+    Deadline,
+    Entry,
+    OutOfTime,
+    SnapshotSettings,
+    blob_digest,
+    content_at,
+    kind_of,
+    recorded,
+)
+from dragoman.workspace.store import BASE
+
+_TICK = 50_000_000
+"""Nanoseconds within which two changes may bear the same date."""
+
+_NAMED = 5
+
+
+class PlainGround:
+    """One root without git."""
+
+    algorithm = "sha256"
+
+    def __init__(self, root: str, store: Path, settings: SnapshotSettings, stop: threading.Event) -> None:
+        self.root = root
+        self._stop = stop
+        self._store = store
+        self._settings = settings
+        self._read: dict[str, tuple[Entry, Entry]] = {}  # by path: the record, and what it stood for
+        self.kept_bytes = 0
+        self._kept: set[str] = set()  # digests of what is in the store
+
+    def capture(self, *, keep: bool) -> Capture:
+        """What is there now; with `keep`, its contents are kept."""
+        capture = Capture()
+        by_date: list[str] = []
+        ignored: set[str] = set()
+        closed: list[str] = []
+        deadline = Deadline(self._settings.seconds, self._stop)
+        try:
+            for path, name, folder, status in self._walk(ignored, closed, deadline):
+                kind = kind_of(status)
+                if kind is None:
+                    continue
+                if len(capture.entries) >= self._settings.most_files:
+                    raise OutOfTime
+                capture.entries[path] = entry = self._entry(
+                    path, name, folder, recorded(status, kind), keep=keep
+                )
+                if not entry.is_kept:
+                    by_date.append(path)
+        except OutOfTime:
+            capture.is_complete = False
+            capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
+        capture.notes += noted(self.root, "too large to be kept, compared by date", by_date)
+        capture.notes += noted(self.root, "not looked into", sorted(ignored))
+        capture.notes += noted(self.root, "not ours to look into", sorted(closed))
+        return capture
+
+    def content(self, entry: Entry) -> bytes:
+        """What was kept under this digest; FileNotFoundError if nothing was."""
+        return (self._store / entry.digest).read_bytes()
+
+    def _walk(
+        self, ignored: set[str], closed: list[str], deadline: Deadline
+    ) -> Iterator[tuple[str, str, int, os.stat_result]]:
+        def refuse(error: OSError) -> None:
+            if isinstance(error, PermissionError):  # others are gone, or are no folders any more
+                closed.append(os.fsdecode(error.filename))
+
+        for where, folders, names, fd in os.fwalk(self.root, onerror=refuse):
+            _ = deadline.left
+            ignored |= self._settings.ignore & set(folders)
+            folders[:] = sorted(name for name in folders if self._is_wanted(name))
+            below = os.path.relpath(where, self.root)
+            # A link to a folder counts as a folder there, and as a file here.
+            for name in names + [name for name in folders if _is_link(name, fd)]:
+                path = name if below == "." else f"{below}/{name}"
+                _ = deadline.left
+                try:
+                    path.encode()
+                    yield path, name, fd, os.stat(name, dir_fd=fd, follow_symlinks=False)
+                except (OSError, UnicodeEncodeError):  # gone since, or a name that nobody could be told
+                    continue
+
+    def _is_wanted(self, name: str) -> bool:
+        return name not in self._settings.ignore and not name.startswith(BASE)
+
+    def _entry(self, path: str, name: str, folder: int, record: Entry, *, keep: bool) -> Entry:
+        before = self._read.get(path)
+        if before is not None and before[0] == record and (not keep or self._has(before[1])):
+            return before[1]
+        if record.size > self._settings.file_bytes or (
+            keep and self.kept_bytes + record.size > self._settings.total_bytes
+        ):
+            self._read[path] = (record, record)
+            return record
+        begun = time.time_ns()
+        try:
+            data = content_at(name, folder=folder)
+        except OSError:  # not ours to read, or gone
+            return record
+        entry = Entry(record.kind, blob_digest(data, self.algorithm), len(data))
+        if keep:
+            self._keep(entry, data)
+        if _changed_at(record) < begun - _TICK:
+            self._read[path] = (record, entry)
+        return entry
+
+    def _has(self, entry: Entry) -> bool:
+        """Whether all that can be kept of it is."""
+        return not entry.is_kept or entry.digest in self._kept
+
+    def _keep(self, entry: Entry, data: bytes) -> None:
+        if entry.digest not in self._kept:
+            (self._store / entry.digest).write_bytes(data)
+            self._kept.add(entry.digest)
+            self.kept_bytes += len(data)
+
+
+def noted(root: str, what: str, names: list[str]) -> list[str]:
+    """A note about some names, the first of which it tells."""
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return [f"{root}: {what}: {', '.join(names[:_NAMED])}{more}"]
+
+
+def _is_link(name: str, fd: int) -> bool:
+    try:
+        return kind_of(os.stat(name, dir_fd=fd, follow_symlinks=False)) == "link"
+    except OSError:  # gone since
+        return False
+
+
+def _changed_at(record: Entry) -> int:
+    *_, modified, changed = record.digest.split()
+    return max(int(modified), int(changed))

@@ -1,0 +1,255 @@
+"""A folder in a git work tree: git says what is ignored and what has changed, and keeps the contents.
+
+It works in a git folder of its own. The user's repository is read (its index, as a cache, and its objects)
+and never written; nor are its configuration, hooks, filters and attributes used, since an agent that may
+write files there could have them run something. So contents are taken as they are on disk.
+
+The user's index is trusted only if nothing says that files on disk differ from their blobs and no entry is
+marked as not to be looked at; otherwise every file is read once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from dragoman.system import git
+from dragoman.system.git import GitPlaces
+from dragoman.workspace.folder_snapshot import noted
+from dragoman.workspace.snapshot_entries import (
+    Capture,
+    Deadline,
+    Entry,
+    Kind,
+    OutOfTime,
+    SnapshotSettings,
+    kind_of,
+    recorded,
+)
+
+_KINDS: dict[str, Kind] = {"100644": "file", "100755": "program", "120000": "link"}
+_SUBMODULE = "160000"
+
+_CONVERTING = re.compile(rb"\b(filter|text|eol|crlf|ident|working-tree-encoding)\b")
+
+# Contents are taken as they are on disk, and kept without thinking about their size.
+_SETTINGS = (
+    *("core.filemode=true", "core.symlinks=true", "core.autocrlf=false", "core.safecrlf=false"),
+    *("core.untrackedCache=false", "core.compression=0", f"core.excludesFile={os.devnull}"),
+)
+
+_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
+
+
+class GitFailed(Exception):
+    """Git is not there, does not know this folder, or could not do what we asked."""
+
+
+def find_repository(root: str, seconds: float) -> GitPlaces:
+    """The work tree that a folder is in; `GitFailed` if there is none."""
+    told = _git(git.ask_repository(_program(), git.LOCATE), cwd=root, seconds=seconds)
+    places = git.read_places(told, root)
+    if places is None:
+        raise GitFailed("a path with a line break")
+    if os.path.commonpath((places.top, root)) != places.top:
+        raise GitFailed("its work tree is elsewhere")
+    return places
+
+
+class GitGround:
+    """One root in a work tree."""
+
+    def __init__(
+        self,
+        root: str,
+        repository: GitPlaces,
+        store: Path,
+        settings: SnapshotSettings,
+        stop: threading.Event,
+    ) -> None:
+        self.root = root
+        self._stop = stop
+        self.algorithm = repository.algorithm
+        self._repository = repository
+        self._settings = settings
+        self._folder = store / "git"
+        self._where = {"GIT_INDEX_FILE": str(self._folder / "index")}
+        # The user's objects are for reading alone: git would freshen the date of one that it meets again.
+        objects = os.path.realpath(repository.objects).replace("\\", "\\\\").replace('"', '\\"')
+        self._with_objects = {**self._where, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
+        self._deadline = Deadline(settings.seconds, stop)
+        self.kept_bytes = 0
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """A git folder of our own."""
+        git.fill_own_folder(self._folder, self.algorithm)
+        (self._folder / "info/attributes").write_text(_ATTRIBUTES)
+        if self._repository.exclude.is_file():
+            shutil.copyfile(self._repository.exclude, self._folder / "info/exclude")
+        if self._repository.index_file.is_file():
+            # With its date: git goes by it where the clock was too slow to tell two changes apart.
+            shutil.copy2(self._repository.index_file, self._folder / "index")
+            if not self._is_index_raw():
+                (self._folder / "index").unlink()
+
+    def _is_index_raw(self) -> bool:
+        """Whether the blobs that the index names are what the files hold, byte for byte."""
+        try:
+            listed = self._run("ls-files", "-v", "-z").split(b"\0")
+            if any(entry[:1].islower() or entry[:1] == b"S" for entry in listed):
+                return False
+            settings = _git(
+                git.ask_repository(
+                    _program(), ("config", "--get-regexp", r"^core\.(autocrlf|eol|attributesfile)$")
+                ),
+                cwd=self.root,
+                seconds=self._deadline.left,
+                may_be=(0, 1),
+            )
+        except GitFailed:
+            return False
+        if any(line.split()[-1:] not in ([b"false"], [b"lf"], [b"native"]) for line in settings.splitlines()):
+            return False
+        attributes = [entry[2:] for entry in listed if entry.endswith(b".gitattributes")]
+        files = [Path(self._repository.top, os.fsdecode(name)) for name in attributes]
+        files.append(Path(self._repository.top, ".gitattributes"))
+        files.append(self._repository.exclude.parent / "attributes")
+        return not any(file.is_file() and _CONVERTING.search(file.read_bytes()) for file in files)
+
+    def capture(self, *, keep: bool) -> Capture:
+        """What is there now; git keeps new contents in any case."""
+        self._deadline = Deadline(self._settings.seconds, self._stop)
+        capture = Capture()
+        try:
+            by_date = self._update(capture)
+            self._list(capture)
+        except (GitFailed, OutOfTime) as error:
+            why = "too much to look at" if isinstance(error, OutOfTime) else str(error)
+            capture.is_complete = False
+            capture.notes.append(f"{self.root}: {why}; changes here are not known")
+            return capture
+        capture.entries.update(by_date)
+        capture.notes += noted(self.root, "too large to be kept, compared by date", sorted(by_date))
+        return capture
+
+    def content(self, entry: Entry) -> bytes:
+        """What a blob holds; FileNotFoundError if it is gone."""
+        try:
+            self._deadline = Deadline(self._settings.seconds, self._stop)
+            return self._run("cat-file", "blob", entry.digest, where=self._with_objects)
+        except (GitFailed, OutOfTime) as error:
+            raise FileNotFoundError(f"what it held is not at hand ({error})") from error
+
+    def _update(self, capture: Capture) -> dict[str, Entry]:
+        """Bring our index up to date. What is too large is given back, by date."""
+        touched = self._names("ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", "--", ".")
+        ignored = self._names("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory", "--", ".")
+        nested = sorted(name for name in touched if name.endswith("/"))
+        folders = sorted(name for name in ignored if name.endswith("/"))
+        capture.notes += noted(self.root, "repositories of their own, not looked into", nested)
+        capture.notes += noted(self.root, "ignored by git, not looked into", folders)
+        by_date: dict[str, Entry] = {}
+        straight: dict[str, bool] = {}
+        there, gone = [], []
+        for name in sorted((touched | ignored) - set(nested) - set(folders)):
+            status = self._status(name, straight)
+            kind = None if status is None else kind_of(status)
+            if status is None or kind is None:
+                gone.append(name)
+            elif status.st_size > self._settings.file_bytes or self._is_full(status.st_size):
+                by_date[name] = recorded(status, kind)
+                gone.append(name)
+            else:
+                there.append(name)
+        self._feed(gone, "update-index", "-z", "--force-remove", "--stdin")
+        self._feed(there, "update-index", "-z", "--add", "--replace", "--remove", "--stdin")
+        return by_date
+
+    def _is_full(self, size: int) -> bool:
+        if self.kept_bytes + size > self._settings.total_bytes:
+            return True
+        self.kept_bytes += size
+        return False
+
+    def _list(self, capture: Capture) -> None:
+        submodules: list[str] = []
+        for line in self._run("ls-files", "-s", "-z", "--", ".").split(b"\0")[:-1]:
+            about, _, name = line.partition(b"\t")
+            mode, digest, _ = about.decode().split()
+            kind = _KINDS.get(mode)
+            try:
+                path = name.decode()
+            except UnicodeDecodeError:  # a name that nobody could be told
+                continue
+            if kind is not None:
+                capture.entries[path] = Entry(kind, digest, 0)
+            elif mode == _SUBMODULE:
+                submodules.append(path)
+        capture.notes += noted(self.root, "submodules, not looked into", submodules)
+
+    def _status(self, name: str, straight: dict[str, bool]) -> os.stat_result | None:
+        """Of a file, if no folder on the way to it has become a link."""
+        folder = os.path.dirname(os.path.join(self.root, name))
+        if folder not in straight:
+            straight[folder] = os.path.realpath(folder) == folder
+        if not straight[folder]:
+            return None
+        try:
+            return os.lstat(os.path.join(self.root, name))
+        except OSError:
+            return None
+
+    def _names(self, *words: str) -> set[str]:
+        return {os.fsdecode(name) for name in self._run(*words).split(b"\0")[:-1]}
+
+    def _feed(self, names: Iterable[str], *words: str) -> None:
+        text = b"".join(os.fsencode(name) + b"\0" for name in names)
+        if text:
+            self._run(*words, feed=text)
+
+    def _run(self, *words: str, feed: bytes = b"", where: dict[str, str] | None = None) -> bytes:
+        command = git.in_own_folder(
+            _program(),
+            words,
+            folder=str(self._folder),
+            top=self._repository.top,
+            where=where or self._where,
+            settings=_SETTINGS,
+        )
+        return _git(command, cwd=self.root, seconds=self._deadline.left, feed=feed)
+
+
+def _program() -> str:
+    program = git.find_git()
+    if program is None:
+        raise GitFailed("git is not installed")
+    return program
+
+
+def _git(
+    command: git.GitCommand, *, cwd: str, seconds: float, feed: bytes = b"", may_be: tuple[int, ...] = (0,)
+) -> bytes:
+    try:
+        done = subprocess.run(
+            command.words,
+            cwd=cwd,
+            env=command.env,
+            input=feed,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise OutOfTime from error
+    except OSError as error:
+        raise GitFailed(f"git cannot be started: {error.strerror}") from error
+    if done.returncode not in may_be:
+        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise GitFailed(f"git failed with {done.returncode}: {said}" if said else "git failed")
+    return done.stdout

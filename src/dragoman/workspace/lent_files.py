@@ -1,0 +1,232 @@
+"""The files of one session as an agent is lent them: with editors, people and approval, and without blocking.
+
+The disk is used in threads, so that a slow one stops nobody. What an editor holds comes before what is on
+disk. A guard, if there is one, is asked before anything happens, about the path that is really meant. A write
+over something that the agent does not know is decided here, and never in silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman.workspace.buffers import Buffers
+from dragoman.workspace.commands import Command
+from dragoman.workspace.file_read import RangeRead
+from dragoman.workspace.files import Draft, Files, Read, Status
+from dragoman.workspace.merge import merge
+from dragoman.workspace.paths import parse
+from dragoman.workspace.refusals import changed
+from dragoman.workspace.search import Found
+from dragoman.workspace.text import LineWindow, with_endings_of
+from dragoman.workspace.versions import Version, version_of
+from dragoman.workspace.write_conflicts import (
+    Ask,
+    Clash,
+    Conflict,
+    Decision,
+    Outcome,
+    Record,
+    Verdict,
+    Written,
+    base_of,
+    conflict_refused,
+    kind_of_clash,
+)
+
+_TRIES = 10
+"""How often a file may change while its conflict is being decided."""
+
+_PIECE = 65_536
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """What a guard is asked about."""
+
+    session_id: str
+    kind: Literal["read", "write", "stat", "search", "run"]
+    path: str
+    """Where it really is, links resolved; of a search, its pattern; of a command, the file of its program."""
+    text: str | None = None
+    """What would be written."""
+    command: Command | None = None
+    """What would be run; given if and only if the kind is `run`."""
+
+
+Guard: TypeAlias = Callable[[Access], Awaitable[None]]
+"""Returns to permit, raises an `ErrorAnswer` to refuse."""
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What a workspace has besides the disk."""
+
+    buffers: Buffers | None = None
+    ask: Ask | None = None
+    record: Record | None = None
+    guard: Guard | None = None
+
+
+class LentFiles:
+    """What an agent gets in one session."""
+
+    def __init__(self, session_id: str, files: Files, around: Surroundings) -> None:
+        self.session_id = session_id
+        self.files = files
+        self._around = around
+
+    async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> Read:
+        """Lines from `line` on, which counts from 1; 0 counts as 1."""
+        at = await self._admitted("read", path)
+        name = self._buffered(path, at)
+        if name is not None and at is not None:
+            return self._read_buffer(name, at, line, limit)
+        return await asyncio.to_thread(self.files.read, path, first=line, limit=limit, at=at)
+
+    async def read_range(
+        self, path: str, *, offset: int = 0, limit: int | None = None, if_version: Version | None = None
+    ) -> RangeRead:
+        """Bytes, as they are on disk: an editor holds text."""
+        at = await self._admitted("read", path)
+        return await asyncio.to_thread(
+            self.files.read_range, path, offset=offset, limit=limit, if_version=if_version, at=at
+        )
+
+    async def stat(self, path: str) -> Status:
+        """What is there, unsaved text included."""
+        at = await self._admitted("stat", path)
+        name = self._buffered(path, at)
+        if name is not None:
+            return Status(exists=True, size=len(_bytes(self._held(name) or "")), modified=time.time())
+        return await asyncio.to_thread(self.files.stat, path, at=at)
+
+    async def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> Found:
+        if self._around.guard is not None:
+            await self._around.guard(Access(session_id=self.session_id, kind="search", path=pattern))
+        return await asyncio.to_thread(self.files.search, pattern, hidden=hidden, limit=limit)
+
+    async def write(self, path: str, text: str) -> Written:
+        """Write, merge, or refuse; what stood against it is recorded."""
+        at = await self._admitted("write", path, text)
+        draft = Draft(text)
+        outcome: Outcome | None = None
+        clash: Clash | None = None
+        for _ in range(_TRIES):
+            done = await self._try(path, at, draft)
+            if isinstance(done, Written):
+                if clash is not None and outcome is not None:
+                    self._record(clash, outcome)
+                return done._replace(outcome=outcome)
+            clash = done
+            verdict = await self._verdict(clash, text)
+            if verdict == "refuse":
+                self._record(clash, "refused")
+                raise conflict_refused(clash)
+            if verdict == "overwrite":
+                draft, outcome = Draft(text, accepted=clash.version), "overwritten"
+            else:
+                draft, outcome = await self._merged(clash, text), "merged"
+        raise changed()
+
+    # Before anything happens.
+
+    async def _admitted(
+        self, kind: Literal["read", "write", "stat"], path: str, text: str | None = None
+    ) -> str | None:
+        """Where the path leads, if somebody has to know, and nobody minds."""
+        if self._around.guard is None and self._around.buffers is None:
+            return None
+        at = await asyncio.to_thread(self.files.locate, path, may_be_folder=kind == "stat")
+        if self._around.guard is not None:
+            access = Access(session_id=self.session_id, kind=kind, path=at, text=text)
+            await self._around.guard(access)
+        return at
+
+    # What an editor holds.
+
+    def _buffered(self, path: str, at: str | None) -> str | None:
+        """The name under which an editor has this file open."""
+        if self._around.buffers is None or at is None:
+            return None
+        names = (str(parse(path)), at)
+        return next((name for name in names if self._around.buffers.get(name) is not None), None)
+
+    def _read_buffer(self, name: str, at: str, line: int, limit: int | None) -> Read:
+        text = self._held(name) or ""
+        window = LineWindow(first=line, limit=limit, most=self.files.settings.read_bytes)
+        for begin in range(0, len(text), _PIECE):
+            window.feed(text[begin : begin + _PIECE])
+        version = version_of(_bytes(text))
+        self.files.told.tell(at, version, text if self.files.settings.keeps_base else None)
+        return Read(window.text, version)
+
+    def _held(self, name: str) -> str | None:
+        return None if self._around.buffers is None else self._around.buffers.get(name)
+
+    async def _try(self, path: str, at: str | None, draft: Draft) -> Written | Clash:
+        name = self._buffered(path, at)
+        if name is not None and at is not None:
+            return self._write_buffer(name, at, draft)
+        return await asyncio.to_thread(self.files.write, path, draft, at=at)
+
+    def _write_buffer(self, name: str, at: str, draft: Draft) -> Written | Clash:
+        assert self._around.buffers is not None
+        held = self._held(name) or ""
+        now, known = version_of(_bytes(held)), self.files.told.get(at)
+        kind = kind_of_clash(
+            known,
+            now,
+            strict=self.files.settings.strict,
+            has_forgotten=self.files.told.has_forgotten,
+        )
+        if kind is not None and now != draft.accepted:
+            return Clash(kind, at, now, base_of(known), held)
+        self._around.buffers.set(name, draft.text)
+        believed = draft.text if draft.known_as is None else draft.known_as
+        keep = self.files.settings.keeps_base
+        self.files.told.tell(at, version_of(_bytes(believed)), believed if keep else None)
+        return Written(at, version_of(_bytes(draft.text)), created=False)
+
+    # Conflicts.
+
+    async def _verdict(self, clash: Clash, text: str) -> Verdict:
+        settings = self.files.settings
+        if clash.kind == "not_read" or settings.stale == "refuse":
+            return "refuse"
+        if settings.stale == "merge":
+            return "merge"
+        if self._around.ask is None:  # nobody is there to be asked
+            return "refuse"
+        return await self._around.ask(
+            Conflict(
+                session_id=self.session_id,
+                path=clash.path,
+                kind=clash.kind,
+                base=clash.base,
+                ours=text,
+                theirs=clash.theirs,
+            )
+        )
+
+    async def _merged(self, clash: Clash, text: str) -> Draft:
+        merged = None
+        if clash.base is not None and clash.theirs is not None:
+            ours = with_endings_of(clash.theirs, text) if self.files.settings.form == "keep" else text
+            merged = await asyncio.to_thread(merge, clash.base, ours, clash.theirs)
+        if merged is None:
+            self._record(clash, "refused")
+            raise conflict_refused(clash, unmerged=True)
+        return Draft(merged, accepted=clash.version, known_as=text)
+
+    def _record(self, clash: Clash, outcome: Outcome) -> None:
+        if self._around.record is not None:
+            self._around.record(
+                Decision(session_id=self.session_id, path=clash.path, kind=clash.kind, outcome=outcome)
+            )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,223 @@
+"""Where permissions are decided: by the policy, or by a person whom it says to ask; and always written down.
+
+    desk = PermissionDesk(policy, asker=asker, audit=log, agent="claude", roots=["/project"])
+    client.request_permission(desk.permission)
+    workspace = Workspace(guard=desk.guard)
+
+A decision is in the log before it takes effect; if it cannot be written there, nothing is permitted. When a
+turn is cancelled, the client answers open requests; the question to the person is taken back, and that too
+is written down. What a permission request was granted is not asked again when the agent then uses the client
+to do it: once, for the same file or the same command, in the same session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from dragoman.errors import ErrorAnswer
+from dragoman.schema import v1
+from dragoman.workspace.lent_files import Access
+from dragoman.workspace.policy.audit import AuditLog, By
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, about_access, with_real_paths
+from dragoman.workspace.policy.options import choose, selected, usable_options
+from dragoman.workspace.policy.permission_prompt import Asked, Asker, Chosen
+from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.proposed_texts import texts_in
+from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.question_text import render_question
+from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.refusals import FORBIDDEN, refusal
+
+log = logging.getLogger(__name__)
+
+Known: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate | None]
+"""What was said before in a session about the tool call of a request."""
+
+MOST_DENIED: Final = 1000
+"""How many refusals are kept for whoever looks; the log has all."""
+
+
+class PermissionDesk:
+    """Constructing one starts nothing. `denied` holds what was not permitted, in order."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        asker: Asker | None = None,
+        audit: AuditLog | None = None,
+        remembered: Remembered | None = None,
+        judge: PermissionJudge | None = None,
+        agent: str = "",
+        roots: Sequence[str] = (),
+        home: str | None = None,
+        known: Known | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """A `judge` that others use as well comes instead of `audit`, `remembered` and `now`."""
+        self.policy = policy
+        self.denied: deque[tuple[Question, Decision]] = deque(maxlen=MOST_DENIED)
+        self._asker = asker
+        self._judge = judge or PermissionJudge(audit=audit, remembered=remembered, now=now)
+        self._known = known
+        self._home = os.path.expanduser("~") if home is None else home
+        self._default = Setting(agent=agent, roots=with_real_paths(roots), home=self._home)
+        self._sessions: dict[str, Setting] = {}
+
+    def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
+        """Say where a session lives, if not where the desk does."""
+        name = self._default.agent if agent is None else agent
+        self._sessions[session_id] = Setting(agent=name, roots=with_real_paths(roots), home=self._home)
+
+    # The two doors.
+
+    async def permission(
+        self, request: v1.RequestPermissionRequest, agent: object = None
+    ) -> v1.RequestPermissionResponse:
+        """Answer `session/request_permission`."""
+        call = request.tool_call
+        known = self._known(request.session_id, call) if self._known is not None else None
+        setting = self._setting(request.session_id)
+        question = about_tool_call(call, setting, session_id=request.session_id, known=known)
+        question = replace(question, paths=await asyncio.to_thread(with_real_paths, question.paths))
+        shown = known if known is not None and not _tells_more(call) else call
+        option = await self._answer(
+            question, request.options, lambda: render_question(question, shown), lambda: texts_in(shown)
+        )
+        return selected(option)
+
+    async def guard(self, access: Access) -> None:
+        """Permit an access to something that is lent, or raise."""
+        text = access.text if access.kind == "write" else None
+        written = () if text is None else (v1.Diff(path=access.path, new_text=text),)
+        await self.permit(about_access(access, self._setting(access.session_id)), written)
+
+    async def permit(self, question: Question, written: tuple[v1.Diff, ...] = ()) -> None:
+        """Permit the use of something that is lent, or raise; `written` is what files would hold then."""
+        text = written[0].new_text if written else None
+        option = await self._answer(
+            question, LENT_OPTIONS, lambda: render_question(question, text=text), lambda: written
+        )
+        if option not in ("allow", "always"):
+            raise policy_refusal()
+
+    def _setting(self, session_id: str) -> Setting:
+        return self._sessions.get(session_id, self._default)
+
+    # Deciding.
+
+    async def _answer(
+        self,
+        question: Question,
+        options: Sequence[v1.PermissionOption],
+        render: Callable[[], str],
+        texts: Callable[[], tuple[v1.Diff, ...]],
+    ) -> str | None:
+        decision = self._judge.decide(question, self.policy)
+        if decision.outcome == "ask" and self._asker is not None:
+            return await self._ask(self._asker, question, decision, options, render, texts)
+        if decision.outcome == "ask":
+            why = f"{decision.why}; it would be asked, and nobody is there"
+            decision = Decision(outcome="deny", rule=decision.rule, why=why)
+        option = choose("allow" if decision.outcome == "allow" else "deny", options)
+        return await self._settle(question, decision, options, option)
+
+    async def _ask(
+        self,
+        asker: Asker,
+        question: Question,
+        decision: Decision,
+        options: Sequence[v1.PermissionOption],
+        render: Callable[[], str],
+        texts: Callable[[], tuple[v1.Diff, ...]],
+    ) -> str | None:
+        offered = tuple(usable_options(options))
+        own = self._own_always(question, offered)
+        usable = offered if own is None else (*offered, own)
+        asked = Asked(question=question, decision=decision, text=render(), options=usable, texts=texts())
+        try:
+            answer = await asker.ask(asked) if offered else None
+        except asyncio.CancelledError:
+            self._take_back(question, decision)
+            raise
+        chosen = answer if isinstance(answer, Chosen) else Chosen(option_id=answer)
+        if chosen.by == "cancel":
+            self._take_back(question, decision)
+            return None
+        option = chosen.option_id
+        kind = next((each.kind for each in usable if each.option_id == option), None)
+        outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
+        answered = Decision(outcome=outcome, rule=decision.rule, why=why_of(kind, chosen.by))
+        if own is not None and option == own.option_id:
+            option = choose("allow", offered)  # the agent hears yes, and we remember
+        told = option if kind is not None else None
+        settled = await self._settle(question, answered, options, told, by=chosen.by, person=chosen.person)
+        if settled is not None and kind in ("allow_always", "reject_always"):
+            rules = await asyncio.to_thread(self._judge.remember, question, outcome)
+            self.policy = self.policy if rules is None else self.policy.with_remembered(rules)
+        return settled
+
+    def _own_always(
+        self, question: Question, offered: Sequence[v1.PermissionOption]
+    ) -> v1.PermissionOption | None:
+        """Our own way to say yes for good, where an agent has none and we could keep it."""
+        kinds = {option.kind for option in offered}
+        if "allow_always" in kinds or "allow_once" not in kinds or not self._judge.can_remember(question):
+            return None
+        option_id = "dragoman:always"
+        while any(option.option_id == option_id for option in offered):
+            option_id += "+"
+        return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
+
+    def _take_back(self, question: Question, decision: Decision) -> None:
+        """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
+        taken_back = Decision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
+        try:
+            self._judge.write(question, taken_back, by="cancel", option=None)
+        except OSError:  # nothing was permitted; the cancellation must go on
+            log.exception("the audit log cannot be written")
+
+    async def _settle(
+        self,
+        question: Question,
+        decision: Decision,
+        options: Sequence[v1.PermissionOption],
+        option: str | None,
+        *,
+        by: By = "policy",
+        person: str = "",
+    ) -> str | None:
+        settlement = await asyncio.to_thread(
+            self._judge.settle, question, decision, options, option, by=by, person=person
+        )
+        if settlement.decision.outcome != "allow":
+            self.denied.append((question, settlement.decision))
+        return settlement.option
+
+
+def policy_refusal() -> ErrorAnswer:
+    """What an agent is told when something lent is not permitted."""
+    return refusal(FORBIDDEN, "policy", "the policy of this client does not permit it")
+
+
+def why_of(kind: str | None, by: By) -> str:
+    """Why a question that was asked was decided so; `kind` is that of the option that was chosen."""
+    if by == "deadline":
+        return "nobody answered within the time for it"
+    if by == "cancel":
+        return "the question was taken back"
+    return "a person chose nothing" if kind is None else "a person said so"
+
+
+def _tells_more(call: v1.ToolCallUpdate) -> bool:
+    """Whether a request shows what it is about, and does not merely name a call."""
+    return bool(call.content) or bool(call.raw_input)

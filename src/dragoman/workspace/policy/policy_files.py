@@ -1,0 +1,158 @@
+"""Where policies are kept, and how they are put in layers.
+
+Only reads. The user's file is `dragoman/policy.toml` in the configuration folder (XDG_CONFIG_HOME), answers
+given for good are beside it in `remembered.toml`, and a project's file is `.dragoman/policy.toml` in the
+session's first folder. A project is trusted if the user's file says so (`trust = ["~/work/mine"]`), never
+because it says so itself.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+
+from dragoman.system.files import UNBLOCKED
+from dragoman.workspace.policy import globs
+from dragoman.workspace.policy.policy import Approve, Layer, Policy
+from dragoman.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
+
+MOST_BYTES: Final = 1_048_576
+"""A larger file is no policy, and reading it would be a way to stop us."""
+
+PARSED: Final = 256
+"""Texts whose rules are remembered: to parse one takes a hundred times as long as to read it."""
+
+_NOTHING: Final = Rulebook((), None, ())
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """The files and folders that belong to a user."""
+
+    home: str
+    config: str
+    state: str
+
+    @property
+    def policy(self) -> str:
+        return f"{self.config}/policy.toml"
+
+    @property
+    def remembered(self) -> str:
+        return f"{self.config}/remembered.toml"
+
+    @property
+    def audit(self) -> str:
+        return f"{self.state}/audit.jsonl"
+
+
+def places(environ: Mapping[str, str] | None = None) -> Places:
+    """Where they are. Relative folders in XDG variables do not count, as their specification asks."""
+    env = os.environ if environ is None else environ
+    home = env.get("HOME") or os.path.expanduser("~")
+
+    def folder(name: str, fallback: str) -> str:
+        value = env.get(name, "")
+        return f"{value if value.startswith('/') else home + fallback}/dragoman"
+
+    return Places(
+        home=home,
+        config=folder("XDG_CONFIG_HOME", "/.config"),
+        state=folder("XDG_STATE_HOME", "/.local/state"),
+    )
+
+
+def project_file(roots: Sequence[str]) -> str | None:
+    return f"{roots[0].rstrip('/')}/.dragoman/policy.toml" if roots else None
+
+
+def load(
+    *,
+    roots: Sequence[str] = (),
+    file: str | None = None,
+    rules: Rulebook | None = None,
+    approve: Approve | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Policy:
+    """Every layer that there is; a file that is named must be there, unless its `rules` were read before."""
+    where = places(environ)
+    layers: list[Layer] = []
+    if file is not None:
+        layers.append(_layer(file, read_file(file) if rules is None else rules))
+    user = read_if_there(where.policy)
+    project = project_file(roots)
+    if project is not None:
+        book = read_if_there(project)
+        trusted = is_trusted(roots[0], user.trust, home=where.home)
+        layers.append(_layer(project, book, only_stricter=not trusted))
+    layers.append(_layer(where.policy, user))
+    protected = [
+        where.config,
+        *(f"{root.rstrip('/')}/.dragoman" for root in roots),
+        *([file] if file else []),
+    ]
+    return Policy(
+        layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
+        remembered=read_if_there(where.remembered).rules,
+        approve=approve,
+        protected=tuple(each for path in protected for each in _and_below(path)),
+    )
+
+
+def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
+    """Whether a folder, its links resolved, is one that the user named."""
+    real = os.path.realpath(folder)
+    return any(
+        globs.permits([glob], real, roots=(), home=home) for glob in trust if glob.startswith(("/", "~/"))
+    )
+
+
+def read_text(path: str) -> str | None:
+    """A file's text, or None if there is none. Only plain files are read: others might never end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | UNBLOCKED)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise PolicyError(path, 0, f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PolicyError(path, 0, "is no plain file")
+    with open(descriptor, "rb") as stream:
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise PolicyError(path, 0, f"is larger than {MOST_BYTES} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PolicyError(path, data[: error.start].count(b"\n") + 1, "is not UTF-8 text") from None
+
+
+def read_file(path: str) -> Rulebook:
+    """What a file says; `PolicyError` if there is none or it cannot be used."""
+    text = read_text(path)
+    if text is None:
+        raise PolicyError(path, 0, "there is no such file")
+    return _parse(text, path)
+
+
+def read_if_there(path: str) -> Rulebook:
+    text = read_text(path)
+    return _NOTHING if text is None else _parse(text, path)
+
+
+_parse = lru_cache(maxsize=PARSED)(read_policy)
+"""A file is read for every decision, so that a change counts at once; the same text is parsed once."""
+
+
+def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> Layer:
+    return Layer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
+
+
+def _and_below(path: str) -> Sequence[str]:
+    literal = "".join(f"[{c}]" if c in "*?[" else c for c in os.path.abspath(path))
+    return (literal, f"{literal}/**")

@@ -1,0 +1,170 @@
+"""Answers that a person gave for good, kept as rules that a person can read and delete.
+
+A file of the same language as a policy, beside the user's. Each rule has a comment above it that says when it
+was made and what was asked. The file is replaced as a whole, so that nobody ever reads half of it, and locked
+meanwhile, so that two programs lose nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Literal
+
+from dragoman.system.files import CAREFUL, lock
+from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.commands import literal_pattern
+from dragoman.workspace.policy.policy_files import read_text
+from dragoman.workspace.policy.policy_parser import read_policy, skeleton
+from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.redaction import redact
+from dragoman.workspace.policy.rules import Rule
+from dragoman.workspace.policy.shell import Script
+
+_HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
+
+
+def rule_text(question: Question, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
+    """The rule that answers exactly this question again, or None if it is not clear enough for one."""
+    fields = _conditions(question, decision)
+    if fields is None:
+        return None
+    text = question.script.text if question.script else question.title or question.kind
+    asked = sanitize_line(redact(text), exact=True)
+    who = sanitize_line(question.agent) or "an agent"
+    lines = [
+        f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {asked}",
+        "[[rule]]",
+        f'decision = "{decision}"',
+        *(f"{key} = {_toml(values)}" for key, values in fields.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _conditions(question: Question, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
+    fields: dict[str, Sequence[str]] = {}
+    if question.agent:
+        fields["agent"] = [_literal(question.agent)]
+    if question.roots:
+        fields["project"] = _place(question.roots[0])
+    if question.script is not None:
+        if question.objection() is not None:
+            return None
+        # The same words do something else in another folder. A rejection holds in the whole project.
+        if decision == "allow":
+            fields["folder"] = _place(question.start)
+        return {**fields, **_command_conditions(question.script)}
+    fields["kind"] = sorted(question.kinds)
+    if question.tool:
+        fields["tool"] = [_literal(question.tool)]
+    if question.paths:
+        return {**fields, "path": [_literal(path) for path in question.paths]}
+    # A tool without a name and without a path could be anything the next time.
+    return fields if question.tool else None
+
+
+def _command_conditions(script: Script) -> dict[str, Sequence[str]]:
+    """One plain command is kept as such; what is more than that, only as the very line that it is."""
+    try:
+        is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
+    except ValueError:
+        is_plain = False
+    return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
+
+
+def _place(path: str) -> Sequence[str]:
+    """A folder as it was named, and where it really is: agents say the one, terminals the other."""
+    return [_literal(each) for each in dict.fromkeys((path, os.path.realpath(path)))]
+
+
+def _literal(text: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in text)
+
+
+def _toml(values: Sequence[str]) -> str:
+    quoted = [_quoted(value) for value in values]
+    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
+
+
+class Remembered:
+    """The file of answers. Constructing one reads nothing."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def rules(self) -> tuple[Rule, ...]:
+        text = read_text(self.path)
+        return () if text is None else read_policy(text, self.path).rules
+
+    def remember(
+        self, question: Question, decision: Literal["allow", "deny"], *, now: datetime | None = None
+    ) -> bool:
+        """Keep an answer; whether it could be kept. What cannot be said as a rule is asked again."""
+        block = rule_text(question, decision, now=now or datetime.now(UTC))
+        if block is None:
+            return False
+        with self._locked():
+            text = read_text(self.path) or _HEAD
+            self._replace(f"{text.rstrip()}\n\n{block}")
+        return True
+
+    def forget(self, line: int) -> bool:
+        """Delete the rule that begins in a line, with its comment; whether there was one."""
+        with self._locked():
+            text = read_text(self.path) or ""
+            lines = text.splitlines(keepends=True)
+            starts = _blocks(text)
+            if line not in starts:
+                return False
+            begin = starts[line]
+            later = [start for header, start in starts.items() if header > line]
+            end = min(later) if later else len(lines)
+            self._replace("".join(lines[:begin] + lines[end:]))
+        return True
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        folder = os.path.dirname(self.path)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
+        try:
+            lock(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _replace(self, text: str) -> None:
+        read_policy(text, self.path)  # what we write must be readable, or nobody could start again
+        descriptor, name = tempfile.mkstemp(dir=os.path.dirname(self.path), prefix=".remembered-")
+        try:
+            with open(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(descriptor)
+            os.replace(name, self.path)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+
+def _blocks(text: str) -> dict[int, int]:
+    """The line of each rule's header, with the index of the line where its comment begins."""
+    lines = text.splitlines()
+    found: dict[int, int] = {}
+    for number, line in enumerate(skeleton(text).splitlines(), 1):
+        if re.match(r"^\s*\[\[\s*rule\s*\]\]", line):
+            begin = number - 1
+            while begin > 0 and lines[begin - 1].lstrip().startswith("#"):
+                begin -= 1
+            found[number] = begin
+    return found

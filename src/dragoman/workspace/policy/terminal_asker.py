@@ -1,0 +1,66 @@
+"""Asks for permission in a terminal: shows everything, takes a number, and nothing by default.
+
+    asker = TerminalAsker(Lines(0), write=sys.stderr.write)
+
+One question at a time; the others wait. A question that is taken back (its turn was cancelled) says so and
+makes room for the next. An empty line is no answer; the end of the input chooses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from dragoman.schema import v1
+from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.permission_prompt import Asked
+from dragoman.workspace.policy.terminal_lines import Lines
+
+Write: TypeAlias = Callable[[str], object]
+
+_KINDS: Final = {
+    "allow_once": "allow once",
+    "allow_always": "always allow",
+    "reject_once": "reject",
+    "reject_always": "always reject",
+}
+
+
+class TerminalAsker:
+    """An `Asker`. `lock` is shared with others that use the same terminal."""
+
+    def __init__(self, lines: Lines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
+        self._lines = lines
+        self._write = write
+        self._lock = lock or asyncio.Lock()
+
+    async def ask(self, asked: Asked) -> str | None:
+        async with self._lock:
+            try:
+                return await self._ask(asked)
+            except asyncio.CancelledError:
+                self._write("\n(This is no longer asked.)\n")
+                raise
+
+    async def _ask(self, asked: Asked) -> str | None:
+        self._write(f"\n{asked.text}\n\n{_menu(asked.options)}")
+        while True:
+            self._write(f"Choose 1-{len(asked.options)}, or q to choose nothing: ")
+            answer = await self._lines.read()
+            if answer is None:
+                self._write("\n")
+                return None
+            said = answer.strip().casefold()
+            if said == "q":
+                return None
+            if said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(asked.options):
+                return asked.options[int(said) - 1].option_id
+            self._write("That is none of them. ")
+
+
+def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
+    return "".join(
+        f"  {number}) {sanitize_line(option.name)}  [{_KINDS.get(option.kind, sanitize_line(option.kind))}]\n"
+        for number, option in enumerate(options, 1)
+    )

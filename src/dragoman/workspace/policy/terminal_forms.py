@@ -1,0 +1,178 @@
+"""Puts an agent's forms and addresses to a person in a terminal, field by field.
+
+Says who asks, shows the message and every choice, checks each value, and shows all of them before anything
+is sent; a person can change, decline or walk away at any point. What looks like a secret is not echoed, and
+an address is shown whole, with its host, and never opened or fetched by us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Final
+
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.forms import (
+    Bad,
+    Field,
+    Value,
+    cautions,
+    checked,
+    choices_of,
+    default_of,
+    description_of,
+    fields_of,
+    from_line,
+    host_of,
+    looks_secret,
+    required_in,
+    title_of,
+)
+from dragoman.workspace.policy.safe_regex import matches
+from dragoman.workspace.policy.terminal_asker import Write
+from dragoman.workspace.policy.terminal_lines import Lines
+
+_HELP: Final = "(!d declines, !q cancels the question)"
+
+
+class _Stopped(Exception):
+    """The person does not go on."""
+
+    def __init__(self, response: v1.CreateElicitationResponse) -> None:
+        self.response = response
+
+
+class TerminalForms:
+    """A `FormAsker`. `lock` is shared with others that use the same terminal."""
+
+    def __init__(self, lines: Lines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
+        self._lines = lines
+        self._write = write
+        self._lock = lock or asyncio.Lock()
+
+    async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
+        async with self._lock:
+            self._introduce(form.message, agent)
+            return await self._until_stopped(self._fill(form))
+
+    async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
+        async with self._lock:
+            self._introduce(request.message, agent)
+            return await self._until_stopped(self._visit(request.url))
+
+    async def _until_stopped(
+        self, talk: Awaitable[v1.CreateElicitationResponse]
+    ) -> v1.CreateElicitationResponse:
+        try:
+            return await talk
+        except _Stopped as stopped:
+            return stopped.response
+        except asyncio.CancelledError:
+            self._write("\n(This is no longer asked.)\n")
+            raise
+
+    async def _visit(self, url: str) -> v1.CreateElicitationResponse:
+        self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
+        while True:
+            said = (await self._read("Do you agree? yes or no: ")).strip().casefold()
+            if said in ("y", "yes"):
+                return v1.ElicitationAcceptAction()
+            if said in ("n", "no"):
+                return v1.ElicitationDeclineAction()
+
+    def _introduce(self, message: str, agent: str) -> None:
+        lines = "\n".join(f"  {sanitize_line(line)}" for line in message.split("\n"))
+        self._write(f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP}\n{lines}\n")
+
+    async def _fill(self, form: v1.ElicitationFormMode) -> v1.CreateElicitationResponse:
+        fields, required = fields_of(form), required_in(form)
+        values: dict[str, Value] = {}
+        names = list(fields)
+        while True:
+            for name in names:
+                value = await self._field(name, fields[name], required=name in required)
+                values.pop(name, None)
+                if value is not None:
+                    values[name] = value
+            self._review(fields, values)
+            said = (await self._read("Send this? yes, no, or the name of a field to change: ")).strip()
+            if said.casefold() in ("y", "yes"):
+                return v1.ElicitationAcceptAction(content=values)
+            if said.casefold() in ("n", "no"):
+                return v1.ElicitationDeclineAction()
+            names = [said] if said in fields else []
+
+    async def _field(self, name: str, field: Field, *, required: bool) -> Value | None:
+        secret = looks_secret(name, field)
+        self._write(_describe(name, field, required=required, secret=secret))
+        if isinstance(field, Unknown):
+            self._write("  (This client does not know fields of this type; it stays empty.)\n")
+            if required:
+                raise _Stopped(v1.ElicitationCancelAction())
+            return None
+        while True:
+            line = await self._read("> ", secret=secret)
+            said: Any = from_line(field, line) if line.strip() else default_of(field)
+            if said is None and not required:
+                return None
+            if said is None:
+                self._write("This one is needed.\n")
+                continue
+            try:
+                return await asyncio.to_thread(checked, field, said, matches=matches)
+            except Bad as error:
+                self._write(f"Not taken: {sanitize_line(str(error))}.\n")
+
+    async def _read(self, prompt: str, *, secret: bool = False) -> str:
+        self._write(prompt)
+        line = await self._lines.read(secret=secret)
+        if line is None or line.strip() == "!q":
+            raise _Stopped(v1.ElicitationCancelAction())
+        if line.strip() == "!d":
+            raise _Stopped(v1.ElicitationDeclineAction())
+        return line
+
+    def _review(self, fields: Any, values: dict[str, Value]) -> None:
+        self._write("\nThis would be sent:\n")
+        for name, value in values.items():
+            shown = (
+                "(not shown)"
+                if looks_secret(name, fields[name])
+                else sanitize_line(_shown(value), exact=True)
+            )
+            self._write(f"  {sanitize_line(name)} = {shown}\n")
+        if not values:
+            self._write("  (nothing)\n")
+
+
+def _shown(value: Value) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
+    lines = [f"\n{sanitize_line(title_of(name, field))}{'' if required else ' (may be left empty)'}"]
+    if description := description_of(field):
+        lines.append(f"  {sanitize_line(description)}")
+    lines += [
+        f"  {number}) {sanitize_line(title)}"
+        + (f"  [{sanitize_line(value, exact=True)}]" if value != title else "")
+        for number, (value, title) in enumerate(choices_of(field), 1)
+    ]
+    if isinstance(field, v1.MultiSelectPropertySchema):
+        lines.append("  (several, separated by commas)")
+    if isinstance(field, v1.BooleanPropertySchema):
+        lines.append("  (yes or no)")
+    if (default := default_of(field)) is not None:
+        lines.append(f"  (an empty line takes {sanitize_line(_shown(default), exact=True)})")
+    if secret:
+        lines.append("  Take care: this seems to ask for a secret, which a form must not. It is not echoed.")
+    return "\n".join(lines) + "\n"
+
+
+def _about(url: str) -> str:
+    """What to look at before an address is opened."""
+    host = host_of(url)
+    notes = [] if host is None else [f"  host: {sanitize_line(host, exact=True)}\n"]
+    return "".join([*notes, *(f"  Take care: {sanitize_line(caution)}.\n" for caution in cautions(url))])

@@ -1,0 +1,217 @@
+"""How folders were before a turn, to tell afterwards what has changed, whichever way it was done.
+
+    snapshot = await take_snapshot(["/project"])
+    ...  # the turn
+    changes = await snapshot.compare()
+    await changes.revert("/project/file.py")
+    await snapshot.aclose()
+
+`later = await snapshot.retake()` looks again and shares what is kept; `snapshot.compare(later)` tells what
+changed between the two, whatever happened since.
+
+In a git work tree git does the looking (`git_ground`), elsewhere we do (`plain_ground`). Both are bounded in
+time and size, and what they did not cover is in the notes. Nothing in the folders is written, not even in
+`.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if we are
+killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from dragoman.errors import LocalMistake
+from dragoman.workspace.change_set import Change, Changes, Found, RevertRefused, described
+from dragoman.workspace.folder_snapshot import PlainGround
+from dragoman.workspace.git_snapshot import GitFailed, GitGround, find_repository
+from dragoman.workspace.snapshot_entries import DEFAULT_SNAPSHOT, Capture, Entry, OutOfTime, SnapshotSettings
+from dragoman.workspace.store import Store
+
+__all__ = ["Change", "Changes", "RevertRefused", "Snapshot", "take_snapshot"]
+
+
+class Ground(Protocol):
+    """One root, however it is looked at."""
+
+    root: str
+    algorithm: str
+    kept_bytes: int
+
+    def capture(self, *, keep: bool) -> Capture: ...
+    def content(self, entry: Entry) -> bytes: ...
+
+
+async def take_snapshot(
+    roots: Sequence[str], *, settings: SnapshotSettings = DEFAULT_SNAPSHOT, store: str | None = None
+) -> Snapshot:
+    """Look at these folders. `store` is where to keep things, if not in the folder for temporary files."""
+    return await _taken(Snapshot(_Archive(roots, settings, store)))
+
+
+async def _taken(snapshot: Snapshot) -> Snapshot:
+    try:
+        await asyncio.to_thread(snapshot.take)
+    except BaseException:
+        await snapshot.aclose()
+        raise
+    return snapshot
+
+
+class _Archive:
+    """The contents of some folders, for all snapshots that were taken of them one after the other."""
+
+    def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: str | None) -> None:
+        self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        self.settings = settings
+        self.stop = threading.Event()
+        self.working = threading.Lock()  # a thread goes on although nobody waits for it any more
+        self.grounds: list[Ground] = []
+        self.users = 0
+        self._base = store
+        self._store: Store | None = None
+        self.first_bytes: int | None = None  # what the first snapshot kept
+
+    def open(self) -> None:
+        """In a thread: stores of the dead are removed first, which may take a while."""
+        if self._store is None:
+            self._store = Store(self._base)
+        for number, root in enumerate(self.roots):
+            if not os.path.isdir(root):
+                raise LocalMistake(f"{root!r} is no folder")
+            if number == len(self.grounds):
+                folder = self._store.path / str(number)
+                folder.mkdir()
+                self.grounds.append(_ground(root, folder, self.settings, self.stop))
+
+    def close(self) -> None:
+        with self.working:
+            if self._store is not None:
+                self._store.close()
+
+
+class Snapshot:
+    """What was there. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
+
+    def __init__(self, archive: _Archive) -> None:
+        self.roots = archive.roots
+        self.notes: list[str] = []
+        """What it does not cover."""
+        self._archive = archive
+        self._captures: list[Capture] = []
+        self._closed = False
+        archive.users += 1
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    @property
+    def growth(self) -> int:
+        """Bytes that later snapshots have added to what the first one kept, and that stay as long as any of
+        them does.
+        """
+        kept = sum(ground.kept_bytes for ground in self._archive.grounds)
+        return kept - (self._archive.first_bytes or 0)
+
+    def take(self) -> None:
+        with self._archive.working:
+            self._archive.open()
+            for ground in self._archive.grounds:
+                capture = ground.capture(keep=True)
+                self.notes += capture.notes
+                self._captures.append(capture)
+            if self._archive.first_bytes is None:
+                self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
+
+    async def retake(self) -> Snapshot:
+        """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
+        closed for itself.
+        """
+        if self._closed:
+            raise LocalMistake("this snapshot is closed")
+        return await _taken(Snapshot(self._archive))
+
+    async def compare(self, later: Snapshot | None = None) -> Changes:
+        """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
+        return await asyncio.to_thread(self._compare, later)
+
+    def adopt(self, path: str, other: Snapshot) -> None:
+        """From now on one file counts as it was when `other` was taken, which shares our contents."""
+        for ground, ours, theirs in zip(self._archive.grounds, self._captures, other._captures, strict=True):
+            if path.startswith(f"{ground.root}/"):
+                name = path[len(ground.root) + 1 :]
+                ours.entries.pop(name, None)
+                if name in theirs.entries:
+                    ours.entries[name] = theirs.entries[name]
+
+    async def aclose(self) -> None:
+        """Forget everything. Closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        self._archive.users -= 1
+        if not self._archive.users:
+            self._archive.stop.set()
+            await asyncio.to_thread(self._archive.close)
+
+    async def __aenter__(self) -> Snapshot:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _compare(self, later: Snapshot | None) -> Changes:
+        with self._archive.working:
+            if self._closed or (later is not None and later._closed):
+                raise LocalMistake("this snapshot is closed")
+            return self._compared(later)
+
+    def _compared(self, later: Snapshot | None) -> Changes:
+        notes = list(self.notes)
+        found: dict[str, Found] = {}
+        files: list[Change] = []
+        room = self._archive.settings.diff_bytes
+        for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
+            after = ground.capture(keep=False) if later is None else later._captures[number]
+            notes += [note for note in after.notes if note not in notes]
+            for path, old, new in _differences(before, after):
+                one = Found(ground, path, old, new, is_past=later is not None)
+                if one.full_path in found:  # a root within a root
+                    continue
+                found[one.full_path] = one
+                files.append(described(one, room=room))
+                room -= len(files[-1].diff or "")
+        if room <= 0:
+            notes.append("too many changes to show: some are named without a diff")
+        return Changes(sorted(files, key=lambda change: change.path), notes, found)
+
+
+def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> Ground:
+    try:
+        return GitGround(root, find_repository(root, settings.seconds), folder, settings, stop)
+    except (GitFailed, OutOfTime):
+        plain = folder / "plain"
+        plain.mkdir()
+        return PlainGround(root, plain, settings, stop)
+
+
+def _differences(before: Capture, after: Capture) -> list[tuple[str, Entry | None, Entry | None]]:
+    """What one look found and the other did not. A look that was cut short proves nothing by not finding."""
+    different: list[tuple[str, Entry | None, Entry | None]] = []
+    for path, old in before.entries.items():
+        new = after.entries.get(path)
+        if new is None and not after.is_complete:
+            continue
+        if new is None or _differ(old, new):
+            different.append((path, old, new))
+    if before.is_complete:
+        different += [(path, None, new) for path, new in after.entries.items() if path not in before.entries]
+    return different
+
+
+def _differ(old: Entry, new: Entry) -> bool:
+    return (old.kind, old.digest) != (new.kind, new.digest)

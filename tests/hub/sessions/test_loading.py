@@ -1,0 +1,158 @@
+"""An agent that brings a session back may ask something meanwhile. It gets one answer, also if the hub is
+killed, and the load goes on: it is neither sent again nor given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman import Agent
+from dragoman.errors import CallFailed
+from dragoman.schema import v1
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import Stage, Talker, staged
+
+OPTIONS = [{"optionId": "allow", "name": "Allow", "kind": "allow_once"}]
+ASKS: dict[str, dict[str, Any]] = {
+    "session/request_permission": {
+        "toolCall": {"toolCallId": "t", "title": "Read the old session", "kind": "read"},
+        "options": OPTIONS,
+    },
+    "fs/read_text_file": {"path": "FILE"},
+}
+
+
+class LoadingAgent:
+    """Asks something before it has loaded a session, and then tells what was said in it."""
+
+    def __init__(self, method: str, folder: Path) -> None:
+        self.gate = Gate()
+        self.asks = False
+        self.loads = 0
+        self.is_asking = asyncio.Event()
+        self.answers: list[Any] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self._method = method
+        self._params = ASKS[method] if method != "fs/read_text_file" else {"path": str(folder / "notes")}
+
+    def agent(self) -> Agent:
+        agent = obedient(self.gate)
+
+        @agent.load_session
+        async def load(request: v1.LoadSessionRequest, client: Any) -> None:
+            self.loads += 1
+            past = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "0 "}}
+            update = {"sessionId": request.session_id, "update": past}
+            await client.notify("session/update", update)
+            if self.asks:
+                await self._ask(request.session_id, client)
+            await client.notify("session/update", update)
+            await self.may_answer.wait()
+
+        @agent.close_session
+        async def close(_: v1.CloseSessionRequest) -> None:
+            pass
+
+        return agent
+
+    async def _ask(self, session: str, client: Any) -> None:
+        self.is_asking.set()
+        try:
+            answer = await client.call(self._method, {"sessionId": session, **self._params})
+        except CallFailed as error:
+            answer = error.message
+        self.answers.append(answer)
+
+
+@asynccontextmanager
+async def asked_while_loading(agent: LoadingAgent, folder: Path) -> AsyncIterator[tuple[Stage, Talker, str]]:
+    """A session that its agent has closed, and is loading for a prompt with the key `k`."""
+    (folder / "notes").write_text("what was noted")
+    async with staged({"one": agent.agent}, release_after=0.05) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(folder))
+        await client.answer(client.prompt(session, "say 1"))
+        await client.transport.aclose()
+        await eventually(lambda: session not in stage.hub.sessions)
+        agent.asks = True
+        client = await stage.client().begin()
+        await client.call("session/load", {"sessionId": session, "cwd": str(folder), "mcpServers": []})
+        client.prompt(session, "say 2", key="k")
+        await agent.is_asking.wait()
+        yield stage, client, session
+
+
+async def come_back(stage: Stage, session: str, folder: Path) -> Talker:
+    client = await stage.client().begin()
+    await client.call("session/load", {"sessionId": session, "cwd": str(folder), "mcpServers": []})
+    return client
+
+
+async def test_a_person_answers_the_next_hub_what_an_agent_asked_while_it_loaded(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+        await client.asked()
+        await stage.crash()
+        await stage.start()
+        again = await come_back(stage, session, tmp_path)
+        prompt = again.prompt(session, "say 2", key="k")
+        again.allow(await again.asked())
+        assert (await again.answer(prompt))["result"] == {"stopReason": "end_turn"}
+        assert agent.answers == [{"outcome": {"outcome": "selected", "optionId": "allow"}}]
+        assert agent.loads == 1, "the load went on"
+        assert agent.gate.prompts == ["say 1", "say 2"]
+        assert again.texts() == ["0 ", "0 ", "1 "], "what the agent told of the past is not said anew"
+
+
+async def test_a_file_that_an_agent_reads_while_it_loads_is_read_by_the_next_hub(tmp_path: Path) -> None:
+    agent = LoadingAgent("fs/read_text_file", tmp_path)
+    async with asked_while_loading(agent, tmp_path) as (stage, _, session):
+        await eventually(lambda: stage.hub.sessions[session].state.requests or agent.answers)
+        await stage.crash()
+        await stage.start()
+        again = await come_back(stage, session, tmp_path)
+        answer = await again.answer(again.prompt(session, "say 2", key="k"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert [answer["content"] for answer in agent.answers] == ["what was noted"]
+        assert agent.loads == 1
+        assert again.texts() == ["0 ", "0 ", "1 "]
+
+
+async def test_a_load_that_ends_while_no_hub_is_there_is_taken_up_by_the_next(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    agent.may_answer.clear()
+    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+        client.allow(await client.asked())
+        await eventually(lambda: agent.answers)
+        await stage.crash()
+        agent.may_answer.set()
+        await asyncio.sleep(0)
+        await stage.start()
+        again = await come_back(stage, session, tmp_path)
+        answer = await again.answer(again.prompt(session, "say 2", key="k"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert (len(agent.answers), agent.loads) == (1, 1)
+        assert again.texts() == ["0 ", "0 ", "1 "]
+
+
+@pytest.mark.parametrize("method", list(ASKS))
+async def test_what_an_agent_asked_while_it_loaded_ends_with_its_process(method: str, tmp_path: Path) -> None:
+    agent = LoadingAgent(method, tmp_path)
+    async with asked_while_loading(agent, tmp_path) as (stage, _, session):
+        await stage.crash()
+        await stage.end_agent("one")
+        agent.asks = False
+        await stage.start()
+        again = await come_back(stage, session, tmp_path)
+        answer = await again.answer(again.prompt(session, "say 2", key="k"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert stage.hub.sessions[session].state.requests == {}
+        assert agent.loads == 2

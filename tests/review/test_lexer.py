@@ -1,0 +1,63 @@
+"""Where comments and strings are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.review.languages import LANGUAGES
+from dragoman.review.lexer import Spans, spans
+from tests.every import every
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("python", "x = 1  # c\n", ["# c"]),
+        ("python", "'''a # b'''  # c", ["'''a # b'''", "# c"]),
+        ("python", "s = 'it\\'s' # c", ["'it\\'s'", "# c"]),
+        ("javascript", "a // c\n/* d\n e */ `x${'y'}`", ["// c", "/* d\n e */", "`x${'y'}`"]),
+        ("bash", "echo ${a#b} $# # c", ["# c"]),
+        ("bash", "echo 'a\nb' # c", ["'a\nb'", "# c"]),
+        ("rust", "fn f<'a>(x: &'a str) { '\\n'; } // c", ["'\\n'", "// c"]),
+        ("rust", 'r#"a " b"# // c', ['r#"a " b"#', "// c"]),
+        ("go", "`a\n\\` // c", ["`a\n\\`", "// c"]),
+        ("sql", "SELECT 'a -- b' -- c", ["'a -- b'", "-- c"]),
+        ("html", "<p># no</p><!-- c -->", ["<!-- c -->"]),
+        ("yaml", "a: b#c # d", ["# d"]),
+        ("lua", "--[[ a\nb ]] x --c", ["--[[ a\nb ]]", "--c"]),
+        ("ini", "a = b # no\n; c\n", ["; c"]),
+        ("c", "char q = '\"'; // c", ["'\"'", "// c"]),
+        ("powershell", "<# a #> 'b' # c", ["<# a #>", "'b'", "# c"]),
+    ],
+)
+def test_a_language_has_its_own_marks(language: str, text: str, expected: list[str]) -> None:
+    assert [text[span.start : span.end].strip() for span in spans(text, language)] == expected
+
+
+def test_a_string_that_is_not_closed_ends_with_its_line() -> None:
+    text = 'x = "open\ny = 1 # c\n'
+    assert Spans(text, "python").kind_at(text.index("open")) == "string"
+    assert Spans(text, "python").kind_at(text.index("y")) == "code"
+    assert Spans(text, "python").kind_at(text.index("c\n")) == "comment"
+
+
+def test_of_an_unknown_language_everything_is_code() -> None:
+    assert Spans("# x", None).kind_at(0) == "code"
+
+
+marks = st.text(st.sampled_from("ab\"'`#/*-<>!{}[]%;\\\n $r="), max_size=80)
+
+
+@given(marks, st.sampled_from(sorted(LANGUAGES)))
+def test_spans_are_in_order_and_apart(text: str, language: str) -> None:
+    found = spans(text, language)
+    ends = [0, *(span.end for span in found)]
+    assert all(span.start >= end for span, end in zip(found, ends, strict=False))
+    assert all(span.start < span.end <= len(text) for span in found)
+
+
+@every("language", sorted(LANGUAGES))
+@every("piece", ['"', "'", "/*", '"""', "\\", "r#", "<!--", "`", "--[["])
+def test_marks_without_end_take_no_more_than_linear_time(language: str, piece: str) -> None:
+    # Linear takes milliseconds, quadratic many seconds; pytest's own limit tells about worse.
+    spans(piece * 20_000, language)

@@ -1,0 +1,65 @@
+import asyncio
+
+import pytest
+
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.permission_prompt import Asked
+from dragoman.workspace.policy.question_text import render_question
+from dragoman.workspace.policy.terminal_asker import TerminalAsker
+from tests.workspace.policy.making import OFFERED, command, option
+from tests.workspace.policy.talking import Terminal, terminal
+
+
+def asked(line: str = "make test") -> Asked:
+    question = command(line)
+    decision = Decision(outcome="ask", rule="built in", why="no rule")
+    return Asked(question=question, decision=decision, text=render_question(question), options=tuple(OFFERED))
+
+
+def asker(at: Terminal) -> TerminalAsker:
+    return TerminalAsker(at.lines, write=at.write)
+
+
+async def test_a_number_chooses_an_option() -> None:
+    with terminal("2") as at:
+        assert await asker(at).ask(asked()) == "once"
+    assert "make test" in at.shown
+    assert "  2) once  [allow once]\n" in at.shown
+    assert "  4) never  [always reject]\n" in at.shown
+
+
+async def test_nothing_is_chosen_by_an_empty_line_or_by_words() -> None:
+    with terminal("", "y", "0", "5", "99999999999999999999", "²", "0000019", "3") as at:
+        assert await asker(at).ask(asked()) == "no"
+    assert at.shown.count("That is none of them.") == 7
+
+
+@pytest.mark.parametrize(("lines", "ends"), [(["q"], False), ([], True), (["x"], True)])
+async def test_q_and_the_end_of_input_choose_nothing(lines: list[str], *, ends: bool) -> None:
+    with terminal(*lines, ends=ends) as at:
+        assert await asker(at).ask(asked()) is None
+
+
+async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> None:
+    question = command("make")
+    decision = Decision(outcome="ask", rule="", why="")
+    options = (option("x", "allow_once", "\x1b[2JNo\n 9) Yes"),)
+    with terminal("1") as at:
+        asking = Asked(question=question, decision=decision, text="make", options=options)
+        assert await asker(at).ask(asking) == "x"
+    assert "1) ␛[2JNo␊ 9) Yes  [allow once]" in at.shown
+
+
+async def test_questions_wait_for_each_other_and_may_be_taken_back() -> None:
+    with terminal() as at:
+        one = asker(at)
+        first = asyncio.create_task(one.ask(asked("make first")))
+        second = asyncio.create_task(one.ask(asked("make second")))
+        await at.until("make first")
+        assert "make second" not in at.shown
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert "no longer asked" in at.shown
+        at.type("2")
+        assert await second == "once"
