@@ -26,7 +26,11 @@ from tests.wheel_environment import environment, shared_folder, variables
 together = SideBySide(2)
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/from").glob("*.md")),
+]
 FENCE = re.compile(
     r"^(?P<above>[^\n]*)\n```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

@@ -15,7 +15,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.checkpoint import Checkpoint, read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.state import SessionState, fold, new_state, tool_call_updates
 from dragoman.journal import Journal, Page, Stored
-from dragoman.journal.runs import RunPage
+from dragoman.journal.entry_runs import RunPage
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 if TYPE_CHECKING:
