@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli import main
-from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 from tests.workspace.policy.making import ROOT, command
 
 RULES = """
@@ -153,7 +153,7 @@ def test_listing_shows_rules_in_their_order_with_their_lines(run: Run) -> None:
 
 
 def test_an_answer_given_for_good_can_be_seen_and_taken_back(run: Run, tmp_path: Path) -> None:
-    kept = Remembered(str(tmp_path / "config" / "dragoman" / "remembered.toml"))
+    kept = RememberedRules(str(tmp_path / "config" / "dragoman" / "remembered.toml"))
     kept.remember(command("make test"), "allow")
     line = str(kept.rules()[0].line)
     assert "command make test" in run("list")[1]
@@ -164,7 +164,7 @@ def test_an_answer_given_for_good_can_be_seen_and_taken_back(run: Run, tmp_path:
 
 
 def test_an_answer_is_shown_with_the_place_and_the_line_that_it_is_for(run: Run, tmp_path: Path) -> None:
-    kept = Remembered(str(tmp_path / "config/dragoman/remembered.toml"))
+    kept = RememberedRules(str(tmp_path / "config/dragoman/remembered.toml"))
     assert kept.remember(command("cd tmp && make x"), "allow")
     _, out, _ = run("list")
     assert f"project {ROOT}; folder {ROOT}; line cd tmp && make x" in out

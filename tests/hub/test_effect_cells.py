@@ -28,7 +28,7 @@ from dragoman.hub.settings import AgentSettings
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.memory import memory_pair
-from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_files import policy_paths
 from tests.conftest import COUNTED
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.hub.test_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
@@ -170,7 +170,7 @@ class EffectStage:
         permitted = "terminal/create" if ROWS[method].of_terminal else method
         if self._decided.says == "always":
             await self._call(witness, session, permitted)
-            while witness.questions and not Path(places().remembered).exists():  # noqa: ASYNC110 -- nobody tells us
+            while witness.questions and not Path(policy_paths().remembered).exists():  # noqa: ASYNC110 -- nobody tells us
                 await asyncio.sleep(0)
             witness.questions.clear()
             witness.lent.clear()
@@ -237,7 +237,7 @@ async def test_each_effect_is_done_or_refused_as_it_was_decided(
     async with staged({"caller": caller}, **options) as stage:
         effects = EffectStage(stage, project, decided)
         for method, lender in cells:
-            Path(places().remembered).unlink(missing_ok=True)
+            Path(policy_paths().remembered).unlink(missing_ok=True)
             before = len(logged(audit))
             done, questions = await effects.perform(method, lender)
             lines = logged(audit)[before:]
@@ -293,7 +293,7 @@ async def test_an_interpreter_lends_files_by_the_rules_of_a_file(
         session = await agent.new_session(cwd=str(project))
         said = texts([one async for one in session.prompt(f"{project}/.env")])
     assert said == ("S=1" if is_done else "no")
-    (line,) = logged(Path(places().audit))
+    (line,) = logged(Path(policy_paths().audit))
     assert (line["method"], line["outcome"], line["by"]) == (
         "fs/read",
         "allow" if is_done else "deny",
@@ -318,7 +318,9 @@ async def test_the_interpreter_of_a_hubs_agent_lends_by_the_policy_of_the_hub(
         session = await client.new(str(project))
         await client.answer(client.prompt(session, f"{project}/.env"))
         assert "".join(client.texts()) == ("S=1" if is_done else "no")
-    assert [line["outcome"] for line in logged(Path(places().audit))] == ["allow" if is_done else "deny"]
+    assert [line["outcome"] for line in logged(Path(policy_paths().audit))] == [
+        "allow" if is_done else "deny"
+    ]
 
 
 def own_places() -> dict[str, str]:

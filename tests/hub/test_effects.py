@@ -21,10 +21,10 @@ from dragoman import Agent, Turn
 from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.commands import Command
+from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.permission_prompt import Asked
-from dragoman.workspace.policy.permission_service import PermissionDesk
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.refusals import reason_of
 from tests.hub.sessions.agents import OPTIONS
@@ -212,22 +212,24 @@ async def test_run_and_chat_decide_the_same(
     rules, says, is_done = DECISIONS[decision]
     policy = tmp_path / "policy.toml"
     policy.write_text(rules)
-    asked: list[Asked] = []
+    asked: list[PermissionPrompt] = []
 
     class Person:
-        async def ask(self, question: Asked) -> str | None:
+        async def ask(self, question: PermissionPrompt) -> str | None:
             asked.append(question)
             return says or None
 
     nobody = command == "run" and not says
-    desk = PermissionDesk(
+    desk = PermissionService(
         Policy.load(roots=[str(project)], file=str(policy)),
         asker=None if nobody else Person(),
         roots=[str(project)],
     )
     word, _, rest = EFFECTS[name].prompt.format(folder=project).partition(" ")
     run = (
-        Command(words=tuple(rest.split()), program="/bin/touch", cwd=str(project)) if word == "run" else None
+        PlannedCommand(words=tuple(rest.split()), program="/bin/touch", cwd=str(project))
+        if word == "run"
+        else None
     )
     kinds: dict[str, Any] = {"read": "read", "write": "write", "run": "run"}
     access = Access(session_id="s", kind=kinds[word], path=rest, command=run)

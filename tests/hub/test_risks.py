@@ -16,7 +16,7 @@ from dragoman.hub.session.frames import with_ours
 from dragoman.review.risks import LARGEST
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.policy.question import Setting, about_file, about_tool_call
+from dragoman.workspace.policy.question import QuestionContext, about_file, about_tool_call
 from tests.hub.sessions.agents import OPTIONS
 from tests.hub.sessions.stage import Stage, Talker, staged
 
@@ -191,7 +191,7 @@ def test_no_agent_says_in_the_place_of_the_hub_that_there_is_no_risk() -> None:
 
 
 def test_a_proposal_names_what_would_be_written_and_where_the_work_is() -> None:
-    setting = Setting(roots=("/code",))
+    setting = QuestionContext(roots=("/code",))
     call = v1.ToolCallUpdate(tool_call_id="c", kind="delete", raw_input={"path": "/etc/hosts"})
     made = proposal_of(about_tool_call(call, setting), ())
     assert (made.paths, made.folders) == (("/etc/hosts",), ("/code",))

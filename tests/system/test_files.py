@@ -83,12 +83,12 @@ def test_a_secret_is_refused_where_a_terminal_cannot_be_asked_not_to_show_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from dragoman.errors import LocalMistake
-    from dragoman.workspace.policy.terminal_lines import Lines
+    from dragoman.workspace.policy.terminal_lines import TerminalLines
 
     monkeypatch.setitem(sys.modules, "termios", None)
     leader, follower = os.openpty()
     try:
-        with pytest.raises(LocalMistake, match="no POSIX terminals"), Lines(follower)._silent():
+        with pytest.raises(LocalMistake, match="no POSIX terminals"), TerminalLines(follower)._silent():
             pass
     finally:
         os.close(leader)

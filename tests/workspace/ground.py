@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.files import Draft, Files
+from dragoman.workspace.files import FileDraft, SessionFiles
 from dragoman.workspace.kernel import can_open_beneath
 from dragoman.workspace.refusals import reason_of
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.versions import Told
-from dragoman.workspace.write_conflicts import Written
+from dragoman.workspace.versions import KnownVersions
+from dragoman.workspace.write_conflicts import WriteResult
 
 BOTH_WAYS = [
     pytest.param(
@@ -30,16 +30,18 @@ BOTH_WAYS = [
 @contextmanager
 def files_in(
     cwd: Path, *more: Path, settings: FileSettings | None = None, use_kernel: bool | None = None
-) -> Iterator[Files]:
+) -> Iterator[SessionFiles]:
     with Roots(str(cwd), [str(path) for path in more], use_kernel=use_kernel) as roots:
         chosen = settings or FileSettings()
-        yield Files(roots, chosen, told=Told(base_bytes=chosen.base_bytes), writing=threading.Lock())
+        yield SessionFiles(
+            roots, chosen, told=KnownVersions(base_bytes=chosen.base_bytes), writing=threading.Lock()
+        )
 
 
-def write(files: Files, path: Path | str, text: str) -> Written:
+def write(files: SessionFiles, path: Path | str, text: str) -> WriteResult:
     """Write something that nothing stands against."""
-    done = files.write(str(path), Draft(text))
-    assert isinstance(done, Written), done
+    done = files.write(str(path), FileDraft(text))
+    assert isinstance(done, WriteResult), done
     return done
 
 

@@ -11,10 +11,10 @@ import threading
 from pathlib import Path
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.files import Files
+from dragoman.workspace.files import SessionFiles
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.versions import Told
+from dragoman.workspace.versions import KnownVersions
 
 LINE = "x" * 127 + "\n"
 
@@ -27,7 +27,7 @@ def main(path: Path, lines: str) -> None:
     small = path.with_name("small.txt")
     small.write_text(LINE)
     roots = Roots(str(path.parent))
-    files = Files(roots, FileSettings(), told=Told(base_bytes=0), writing=threading.Lock())
+    files = SessionFiles(roots, FileSettings(), told=KnownVersions(base_bytes=0), writing=threading.Lock())
     files.read(str(small))
     before = peak()
     if lines == "many":

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.atomic_write import Appeared, create, replace
-from dragoman.workspace.files import Draft
-from dragoman.workspace.places import Place
+from dragoman.workspace.atomic_write import FileAppeared, create, replace
+from dragoman.workspace.files import FileDraft
+from dragoman.workspace.places import FilePlace
 from dragoman.workspace.refusals import FORBIDDEN, NOT_TEXT, TOO_LARGE
 from dragoman.workspace.settings import FileSettings
 from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
@@ -25,8 +25,8 @@ any_text = st.text(st.characters(codec="utf-8"), max_size=80)
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def place_of(path: Path) -> Place:
-    return Place(os.open(path.parent, os.O_RDONLY), path.name, str(path))
+def place_of(path: Path) -> FilePlace:
+    return FilePlace(os.open(path.parent, os.O_RDONLY), path.name, str(path))
 
 
 @same_folder
@@ -82,7 +82,7 @@ def test_a_latin_1_file_stays_one_or_is_left_alone(tmp_path: Path) -> None:
     with files_in(tmp_path, settings=FileSettings(foreign_text="latin-1")) as files:
         write(files, path, "naïve")
         assert path.read_bytes() == "naïve".encode("latin-1")
-        assert refused(files.write, str(path), Draft("5 €")) == (NOT_TEXT, "not_text")
+        assert refused(files.write, str(path), FileDraft("5 €")) == (NOT_TEXT, "not_text")
         assert path.read_bytes() == "naïve".encode("latin-1")
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path) -> None:
     path.write_text("old")
     path.chmod(0o444)
     with files_in(tmp_path) as files:
-        assert refused(files.write, str(path), Draft("new")) == (FORBIDDEN, "no_permission")
+        assert refused(files.write, str(path), FileDraft("new")) == (FORBIDDEN, "no_permission")
     assert path.read_text() == "old"
 
 
@@ -186,8 +186,11 @@ def test_nothing_is_left_beside_the_file(fsync: bool, tmp_path: Path) -> None:
     with files_in(tmp_path, settings=FileSettings(fsync=fsync, write_bytes=10)) as files:
         write(files, tmp_path / "file.txt", "new")
         write(files, tmp_path / "file.txt", "newer")
-        assert refused(files.write, str(tmp_path / "file.txt"), Draft("é" * 6)) == (TOO_LARGE, "too_large")
-        assert refused(files.write, str(tmp_path / "a/b"), Draft("x" * 11)) == (TOO_LARGE, "too_large")
+        assert refused(files.write, str(tmp_path / "file.txt"), FileDraft("é" * 6)) == (
+            TOO_LARGE,
+            "too_large",
+        )
+        assert refused(files.write, str(tmp_path / "a/b"), FileDraft("x" * 11)) == (TOO_LARGE, "too_large")
     assert os.listdir(tmp_path) == ["file.txt"]
 
 
@@ -204,7 +207,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     with files_in(tmp_path) as files:
         monkeypatch.setattr(os, call, fail)
         with pytest.raises(ErrorAnswer, match="space") as caught:
-            files.write(str(path), Draft("new"))
+            files.write(str(path), FileDraft("new"))
         monkeypatch.undo()
     assert "secret" not in str(caught.value)
     assert os.listdir(tmp_path) == ["file.txt"]
@@ -218,7 +221,7 @@ def test_a_file_that_appears_is_not_overwritten(
     if not links:
         monkeypatch.setattr(os, "link", _no_links)
     (tmp_path / "there").write_text("mine")
-    with place_of(tmp_path / "there") as place, pytest.raises(Appeared):
+    with place_of(tmp_path / "there") as place, pytest.raises(FileAppeared):
         create(place, b"yours", fsync=False)
     with place_of(tmp_path / "new") as place:
         create(place, b"new", fsync=False)

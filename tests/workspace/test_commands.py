@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.workspace.commands import SHELL, Command, find_program, needs_shell, planned
+from dragoman.workspace.commands import SHELL, PlannedCommand, find_program, needs_shell, plan_command
 from dragoman.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from tests.workspace.ground import refused
 
 ENV = {"PATH": "/usr/bin:/bin"}
 
 
-def plan(command: str, *args: str, cwd: str = "/", shell_lines: bool = False) -> Command:
-    return planned(command, args, cwd=cwd, env=ENV, shell_lines=shell_lines)
+def plan(command: str, *args: str, cwd: str = "/", shell_lines: bool = False) -> PlannedCommand:
+    return plan_command(command, args, cwd=cwd, env=ENV, shell_lines=shell_lines)
 
 
 def test_a_program_and_its_arguments_stay_what_they_are() -> None:
@@ -97,7 +97,7 @@ def test_what_needs_no_shell_means_the_same_to_one(line: str) -> None:
         return
     script = f"printf '%s\\0' {line}"
     shell = subprocess.run([SHELL, "-c", script], capture_output=True, check=True, env=ENV).stdout
-    words = planned(f"printf {line}", (), cwd="/", env=ENV, shell_lines=False).words
+    words = plan_command(f"printf {line}", (), cwd="/", env=ENV, shell_lines=False).words
     assert [word.decode() for word in shell.split(b"\0")[:-1]] == list(words[1:])
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.workspace.diffs import MOST_EDITS, quoted, unified, without_hunks
+from dragoman.workspace.diffs import MOST_EDITS, quote_name, unified_diff, without_hunks
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=14).map("".join)
 
@@ -17,7 +17,7 @@ TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=14)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, TEXTS)
 def test_a_diff_leads_from_one_text_to_the_other(tmp_path: Path, before: str, after: str) -> None:
-    diff = unified("file", before.encode(), after.encode())
+    diff = unified_diff("file", before.encode(), after.encode())
     assert diff.text is not None
     if before == after:
         assert diff == ("", 0, 0, False)
@@ -37,7 +37,7 @@ def test_a_diff_leads_from_one_text_to_the_other(tmp_path: Path, before: str, af
 def test_hunks_have_three_lines_around_them_and_join_when_they_touch() -> None:
     before = "".join(f"{n}\n" for n in range(30))
     after = before.replace("5\n", "five\n", 1).replace("11\n", "eleven\n").replace("25\n", "x\n")
-    diff = unified("file", before.encode(), after.encode())
+    diff = unified_diff("file", before.encode(), after.encode())
     assert diff.text is not None
     assert [line for line in diff.text.splitlines() if line[0] == "@"] == [
         *("@@ -3,13 +3,13 @@", "@@ -23,7 +23,7 @@"),
@@ -46,25 +46,25 @@ def test_hunks_have_three_lines_around_them_and_join_when_they_touch() -> None:
 
 
 def test_new_and_removed_files_come_from_nowhere_and_go_there() -> None:
-    new = unified("file", None, b"a\nb")
+    new = unified_diff("file", None, b"a\nb")
     assert new.text == "--- /dev/null\n+++ b/file\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
-    old = unified("file", b"a\n", None)
+    old = unified_diff("file", b"a\n", None)
     assert old.text == "--- a/file\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
 
 
 def test_what_holds_nul_is_not_shown() -> None:
-    assert unified("file", b"a", b"a\0") == (None, 0, 0, True)
+    assert unified_diff("file", b"a", b"a\0") == (None, 0, 0, True)
 
 
 def test_bytes_that_are_no_text_are_shown_as_escapes() -> None:
-    diff = unified("file", b"caf\xe9\n", b"cafe\n")
+    diff = unified_diff("file", b"caf\xe9\n", b"cafe\n")
     assert diff.text is not None
     assert "-caf\\xe9\n+cafe\n" in diff.text
 
 
 def test_a_text_that_differs_everywhere_is_shown_as_replaced() -> None:
     before = "same\n" + "".join(f"a{n}\n" for n in range(2 * MOST_EDITS)) + "end\n"
-    diff = unified("file", before.encode(), before.replace("a", "b").encode())
+    diff = unified_diff("file", before.encode(), before.replace("a", "b").encode())
     assert (diff.added, diff.removed) == (2 * MOST_EDITS + 1, 2 * MOST_EDITS + 1)
 
 
@@ -81,7 +81,7 @@ def test_a_text_that_differs_everywhere_is_shown_as_replaced() -> None:
     ],
 )
 def test_a_name_cannot_make_up_lines(name: str, written: str) -> None:
-    assert quoted(name) == written
+    assert quote_name(name) == written
 
 
 @given(
@@ -89,9 +89,9 @@ def test_a_name_cannot_make_up_lines(name: str, written: str) -> None:
     after=st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\xff\n", b"e"]), max_size=60).map(b"".join),
 )
 def test_hunks_can_be_undone_one_by_one(before: bytes, after: bytes) -> None:
-    hunks = (unified("x", before, after).text or "").count("\n@@ ")
+    hunks = (unified_diff("x", before, after).text or "").count("\n@@ ")
     assert without_hunks(before, after, ()) == after
     assert without_hunks(before, after, range(hunks)) == before
     halfway = without_hunks(before, after, {0})
-    left = (unified("x", before, halfway).text or "").count("\n@@ ")
+    left = (unified_diff("x", before, halfway).text or "").count("\n@@ ")
     assert left <= max(0, hunks - 1)

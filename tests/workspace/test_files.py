@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from dragoman.workspace.files import Draft, Files, Status
+from dragoman.workspace.files import FileDraft, FileStatus, SessionFiles
 from dragoman.workspace.refusals import CONFLICT, NOT_FOUND
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.versions import ABSENT, Told, version_of
-from dragoman.workspace.write_conflicts import Clash, Kind, Written
+from dragoman.workspace.versions import ABSENT, KnownVersions, version_of
+from dragoman.workspace.write_conflicts import Kind, WriteClash, WriteResult
 from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)
 
 
-def clash(files: Files, path: Path, text: str = "agent", **more: Any) -> Clash:
-    done = files.write(str(path), Draft(text, **more))
-    assert isinstance(done, Clash), done
+def clash(files: SessionFiles, path: Path, text: str = "agent", **more: Any) -> WriteClash:
+    done = files.write(str(path), FileDraft(text, **more))
+    assert isinstance(done, WriteClash), done
     return done
 
 
@@ -51,7 +51,7 @@ def test_a_read_hands_out_the_version_of_the_whole_file(tmp_path: Path) -> None:
         assert files.read_range(str(path), offset=1, limit=1).version == version_of(b"1\n2\n3\n")
 
 
-WAYS: dict[str, Callable[[Files, str], object]] = {
+WAYS: dict[str, Callable[[SessionFiles, str], object]] = {
     "read": lambda files, path: files.read(path),
     "range": lambda files, path: files.read_range(path),
     "page": lambda files, path: files.read(path, limit=1),
@@ -61,7 +61,7 @@ WAYS: dict[str, Callable[[Files, str], object]] = {
 @both_ways
 @pytest.mark.parametrize("tell", WAYS.values(), ids=WAYS)
 def test_a_write_over_a_file_that_changed_since_it_was_read_is_noticed(
-    use_kernel: bool, tell: Callable[[Files, str], object], tmp_path: Path
+    use_kernel: bool, tell: Callable[[SessionFiles, str], object], tmp_path: Path
 ) -> None:
     path = tmp_path / "file.txt"
     path.write_text("1\n2\n")
@@ -180,7 +180,7 @@ def test_after_too_many_files_not_having_read_one_proves_nothing(tmp_path: Path)
     for name in "abc":
         (tmp_path / name).write_text(name)
     with files_in(tmp_path) as files:
-        files.told = Told(base_bytes=0, most_files=2)
+        files.told = KnownVersions(base_bytes=0, most_files=2)
         for name in "abc":
             files.read(str(tmp_path / name))
         assert clash(files, tmp_path / "a").kind == "forgotten"
@@ -198,7 +198,7 @@ def test_what_was_accepted_may_be_written_over_and_nothing_else(tmp_path: Path) 
         path.write_text("user again")
         again = clash(files, path, accepted=accepted)
         assert again.theirs == "user again"
-        assert isinstance(files.write(str(path), Draft("agent", accepted=again.version)), Written)
+        assert isinstance(files.write(str(path), FileDraft("agent", accepted=again.version)), WriteResult)
 
 
 def test_a_merged_text_is_not_what_the_agent_knows(tmp_path: Path) -> None:
@@ -206,8 +206,8 @@ def test_a_merged_text_is_not_what_the_agent_knows(tmp_path: Path) -> None:
     path.write_bytes(b"old\r\n")
     with files_in(tmp_path, settings=FileSettings(stale="merge")) as files:
         files.read(str(path))
-        draft = Draft("merged\n", known_as="agent\n")
-        assert isinstance(files.write(str(path), draft), Written)
+        draft = FileDraft("merged\n", known_as="agent\n")
+        assert isinstance(files.write(str(path), draft), WriteResult)
         found = clash(files, path, "next\n")
         assert (found.kind, found.base, found.theirs) == ("changed", "agent\r\n", "merged\r\n")
 
@@ -256,12 +256,12 @@ def test_status_tells_files_from_folders_from_nothing(tmp_path: Path) -> None:
     path.write_text("12345")
     (tmp_path / "link").symlink_to("file.txt")
     with files_in(tmp_path) as files:
-        assert files.stat(str(path)) == Status(exists=True, size=5, modified=path.stat().st_mtime)
+        assert files.stat(str(path)) == FileStatus(exists=True, size=5, modified=path.stat().st_mtime)
         assert files.stat(str(tmp_path / "link")).size == 5
         for folder in (str(tmp_path), f"{tmp_path}/"):
             assert files.stat(folder).is_folder
-        assert files.stat(str(tmp_path / "none")) == Status(exists=False)
-        assert files.stat(str(tmp_path / "no/ne")) == Status(exists=False)
+        assert files.stat(str(tmp_path / "none")) == FileStatus(exists=False)
+        assert files.stat(str(tmp_path / "no/ne")) == FileStatus(exists=False)
 
 
 def test_what_was_approved_for_one_place_is_not_done_in_another(tmp_path: Path) -> None:
@@ -276,6 +276,6 @@ def test_what_was_approved_for_one_place_is_not_done_in_another(tmp_path: Path) 
         (tmp_path / "link").unlink()
         (tmp_path / "link").symlink_to("two")
         assert refused(files.read, path, at=at)[1] == "changed"
-        assert refused(files.write, path, Draft("agent"), at=at)[1] == "changed"
+        assert refused(files.write, path, FileDraft("agent"), at=at)[1] == "changed"
         assert refused(files.stat, path, at=at)[1] == "changed"
     assert (tmp_path / "two/file.txt").read_text() == "two"

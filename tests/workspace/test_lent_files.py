@@ -13,13 +13,13 @@ import pytest
 
 from dragoman.errors import ErrorAnswer
 from dragoman.workspace.buffers import TextBuffers
-from dragoman.workspace.files import Files
-from dragoman.workspace.lent_files import Access, LentFiles, Surroundings
+from dragoman.workspace.files import SessionFiles
+from dragoman.workspace.lent_files import Access, LentFiles, WorkspaceHooks
 from dragoman.workspace.refusals import CONFLICT, FORBIDDEN, NOT_FOUND, reason_of
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings
-from dragoman.workspace.versions import Told
-from dragoman.workspace.write_conflicts import Conflict, Decision, Verdict
+from dragoman.workspace.versions import KnownVersions
+from dragoman.workspace.write_conflicts import ConflictDecision, Verdict, WriteConflict
 
 BASE = "1\n2\n3\n4\n5\n"
 
@@ -28,9 +28,9 @@ BASE = "1\n2\n3\n4\n5\n"
 def lent(folder: Path, settings: FileSettings | None = None, **around: Any) -> Iterator[LentFiles]:
     chosen = settings or FileSettings()
     with Roots(str(folder)) as roots:
-        told = Told(base_bytes=chosen.base_bytes)
-        files = Files(roots, chosen, told=told, writing=threading.Lock())
-        yield LentFiles("s1", files, Surroundings(**around))
+        told = KnownVersions(base_bytes=chosen.base_bytes)
+        files = SessionFiles(roots, chosen, told=told, writing=threading.Lock())
+        yield LentFiles("s1", files, WorkspaceHooks(**around))
 
 
 async def refused(call: Any) -> tuple[int, str]:
@@ -53,17 +53,17 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_a_conflict_is_refused_by_default_and_recorded(path: Path) -> None:
-    decisions: list[Decision] = []
+    decisions: list[ConflictDecision] = []
     with lent(path.parent, record=decisions.append) as files:
         await files.read(str(path))
         path.write_text("user")
         assert await refused(files.write(str(path), "agent")) == (CONFLICT, "changed_since_read")
     assert path.read_text() == "user"
-    assert decisions == [Decision(session_id="s1", path=str(path), kind="changed", outcome="refused")]
+    assert decisions == [ConflictDecision(session_id="s1", path=str(path), kind="changed", outcome="refused")]
 
 
 async def test_without_a_conflict_nothing_is_recorded(path: Path) -> None:
-    decisions: list[Decision] = []
+    decisions: list[ConflictDecision] = []
     with lent(path.parent, merging(), record=decisions.append) as files:
         await files.read(str(path))
         assert (await files.write(str(path), "agent")).outcome is None
@@ -71,7 +71,7 @@ async def test_without_a_conflict_nothing_is_recorded(path: Path) -> None:
 
 
 async def test_changes_of_both_are_merged_again_and_again(path: Path) -> None:
-    decisions: list[Decision] = []
+    decisions: list[ConflictDecision] = []
     with lent(path.parent, merging(), record=decisions.append) as files:
         await files.read(str(path), line=2, limit=1)
         path.write_text("user\n2\n3\n4\n5\n")
@@ -104,7 +104,7 @@ async def test_a_windows_file_is_merged_in_its_own_form(path: Path) -> None:
     ids=["the same line", "no text any more", "deleted"],
 )
 async def test_what_cannot_be_merged_is_refused(theirs: str | bytes | None, reason: str, path: Path) -> None:
-    decisions: list[Decision] = []
+    decisions: list[ConflictDecision] = []
     with lent(path.parent, merging(), record=decisions.append) as files:
         await files.read(str(path))
         if theirs is None:
@@ -139,10 +139,10 @@ async def test_a_file_that_appeared_is_merged_only_if_it_is_the_same(tmp_path: P
 async def test_a_person_is_asked_if_the_settings_say_so(
     verdict: Verdict, text: str | None, path: Path
 ) -> None:
-    asked: list[Conflict] = []
-    decisions: list[Decision] = []
+    asked: list[WriteConflict] = []
+    decisions: list[ConflictDecision] = []
 
-    async def ask(conflict: Conflict) -> Verdict:
+    async def ask(conflict: WriteConflict) -> Verdict:
         asked.append(conflict)
         return verdict
 
@@ -165,7 +165,7 @@ async def test_a_person_is_asked_if_the_settings_say_so(
 async def test_a_file_that_changes_while_a_person_thinks_is_asked_about_again(path: Path) -> None:
     seen: list[str | None] = []
 
-    async def ask(conflict: Conflict) -> Verdict:
+    async def ask(conflict: WriteConflict) -> Verdict:
         seen.append(conflict.theirs)
         if len(seen) < 3:
             path.write_text(f"user {len(seen)}")
@@ -189,7 +189,7 @@ async def test_with_nobody_to_ask_it_is_refused(path: Path) -> None:
 async def test_a_question_that_is_cancelled_writes_nothing(path: Path) -> None:
     asked = asyncio.Event()
 
-    async def ask(_: Conflict) -> Verdict:
+    async def ask(_: WriteConflict) -> Verdict:
         asked.set()
         await asyncio.Event().wait()
         return "overwrite"
@@ -206,7 +206,7 @@ async def test_a_question_that_is_cancelled_writes_nothing(path: Path) -> None:
 
 
 async def test_strict_settings_refuse_without_asking(path: Path) -> None:
-    async def ask(_: Conflict) -> Verdict:
+    async def ask(_: WriteConflict) -> Verdict:
         return "overwrite"
 
     with lent(path.parent, FileSettings(stale="ask", strict=True), ask=ask) as files:

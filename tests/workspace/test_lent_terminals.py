@@ -19,8 +19,8 @@ from dragoman import Agent, Client, Turn, blocking
 from dragoman.errors import ErrorAnswer
 from dragoman.transport.owned import owned_trees
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.lent_terminals import LentTerminals, Wanted
-from dragoman.workspace.places import Place
+from dragoman.workspace.lent_terminals import LentTerminals, TerminalRequest
+from dragoman.workspace.places import FilePlace
 from dragoman.workspace.refusals import FORBIDDEN, NOT_FOUND
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import TerminalSettings
@@ -68,7 +68,9 @@ class SlowRoots(Roots):
     inside, go = threading.Event(), threading.Event()
 
     @contextmanager
-    def place(self, path: str, *, make_folders: bool = False, may_be_folder: bool = False) -> Iterator[Place]:
+    def place(
+        self, path: str, *, make_folders: bool = False, may_be_folder: bool = False
+    ) -> Iterator[FilePlace]:
         self.inside.set()
         assert self.go.wait(5)
         with super().place(path, make_folders=make_folders, may_be_folder=may_be_folder) as place:
@@ -80,7 +82,7 @@ async def test_a_folder_that_is_opened_for_nobody_any_more_is_closed(tmp_path: P
     with roots:
         terminals = LentTerminals(roots, TerminalSettings())
         before = descriptors()
-        creating = asyncio.create_task(terminals.create(Wanted(command="true")))
+        creating = asyncio.create_task(terminals.create(TerminalRequest(command="true")))
         await asyncio.to_thread(roots.inside.wait, 5)
         creating.cancel()
         await asyncio.wait((creating,))
@@ -98,7 +100,7 @@ async def test_a_session_that_closes_while_the_guard_thinks_starts_nothing(tmp_p
 
     with Workspace(guard=guard) as workspace:
         workspace.open("s", cwd=str(tmp_path))
-        starting = asyncio.create_task(workspace.terminals("s").create(Wanted(command="true")))
+        starting = asyncio.create_task(workspace.terminals("s").create(TerminalRequest(command="true")))
         await asked.wait()
         workspace.close("s")
         decided.set()
@@ -143,10 +145,10 @@ async def test_opening_a_session_again_keeps_its_commands(tmp_path: Path) -> Non
     (tmp_path / "other").mkdir()
     async with Workspace() as workspace:
         workspace.open("s", cwd=str(tmp_path))
-        terminal = await workspace.terminals("s").create(Wanted(command="sleep", args=["60"]))
+        terminal = await workspace.terminals("s").create(TerminalRequest(command="sleep", args=["60"]))
         workspace.open("s", cwd=str(tmp_path / "other"))
         assert workspace.terminals("s").get(terminal).exit is None
-        where = await workspace.terminals("s").create(Wanted(command="pwd"))
+        where = await workspace.terminals("s").create(TerminalRequest(command="pwd"))
         await workspace.terminals("s").wait(where)
         assert workspace.terminals("s").get(where).tail.text == f"{tmp_path}/other\n"
 
@@ -159,7 +161,9 @@ async def test_closing_a_session_ends_its_commands_at_once(tmp_path: Path) -> No
     with Workspace() as workspace:
         workspace.open("s", cwd=str(tmp_path))
         terminals = workspace.terminals("s")
-        terminal = await terminals.create(Wanted(command="sh", args=["-c", f"trap '' TERM; {SLEEP}"]))
+        terminal = await terminals.create(
+            TerminalRequest(command="sh", args=["-c", f"trap '' TERM; {SLEEP}"])
+        )
         waiting = asyncio.create_task(terminals.wait(terminal))
         await asyncio.sleep(0)
         pid = terminals.get(terminal).tree.pid
@@ -176,7 +180,7 @@ def test_a_workspace_may_outlive_the_loop_of_its_commands(tmp_path: Path) -> Non
         workspace.open("s", cwd=str(tmp_path))
 
         async def start() -> int:
-            terminal = await workspace.terminals("s").create(Wanted(command="sleep", args=["60"]))
+            terminal = await workspace.terminals("s").create(TerminalRequest(command="sleep", args=["60"]))
             return workspace.terminals("s").get(terminal).tree.pid
 
         pid = asyncio.run(start())
@@ -219,7 +223,7 @@ async def main():
     workspace = Workspace()
     workspace.open("s", cwd=sys.argv[1])
     script = "setsid sleep 60 & sleep 60 & echo $$; wait"
-    terminal = await workspace.terminals("s").create(Wanted(command="sh", args=["-c", script]))
+    terminal = await workspace.terminals("s").create(TerminalRequest(command="sh", args=["-c", script]))
     while "\\n" not in (text := workspace.terminals("s").get(terminal).tail.text):
         await asyncio.sleep(0.01)
     print(text, end="", flush=True)

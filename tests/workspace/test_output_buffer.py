@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.workspace.output_buffer import Ring
+from dragoman.workspace.output_buffer import OutputBuffer
 
 
-def fed(limit: int, *chunks: bytes, over: bool = True) -> Ring:
-    ring = Ring(limit)
+def fed(limit: int, *chunks: bytes, over: bool = True) -> OutputBuffer:
+    ring = OutputBuffer(limit)
     for chunk in chunks:
         ring.feed(chunk)
     if over:
@@ -56,7 +56,7 @@ def test_nothing_is_kept_of_an_output_that_nobody_wants() -> None:
 
 @given(st.integers(0, 40), st.lists(st.binary(max_size=20) | st.text(max_size=8).map(str.encode)))
 def test_the_limit_holds_for_any_bytes(limit: int, chunks: list[bytes]) -> None:
-    ring = Ring(limit)
+    ring = OutputBuffer(limit)
     for chunk in chunks:
         ring.feed(chunk)
         assert len(ring) <= 2 * limit
@@ -70,7 +70,7 @@ def test_the_limit_holds_for_any_bytes(limit: int, chunks: list[bytes]) -> None:
 
 @given(st.integers(4, 60), st.text(max_size=60), st.data())
 def test_valid_text_loses_nothing_but_its_beginning(limit: int, text: str, data: st.DataObject) -> None:
-    ring, stream = Ring(limit), text.encode()
+    ring, stream = OutputBuffer(limit), text.encode()
     while stream:
         cut = data.draw(st.integers(1, len(stream)))
         ring.feed(stream[:cut])
@@ -84,7 +84,7 @@ def test_valid_text_loses_nothing_but_its_beginning(limit: int, text: str, data:
 
 
 def test_memory_is_bounded_however_much_is_fed() -> None:
-    ring = Ring(1000)
+    ring = OutputBuffer(1000)
     for _ in range(1000):
         ring.feed(b"x" * 65536)
         assert len(ring) <= 2000

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.errors import ErrorAnswer
 from dragoman.workspace import kernel, path_resolver
-from dragoman.workspace.files import Draft, Files
+from dragoman.workspace.files import FileDraft, SessionFiles
 from dragoman.workspace.refusals import FORBIDDEN, INVALID_PARAMS
 from dragoman.workspace.roots import Roots
 from tests.workspace.escapes import ATTACKS, METHODS, SECRET, Attack, prepared, site
@@ -23,11 +23,11 @@ from tests.workspace.ground import BOTH_WAYS, files_in, refused, write
 
 both_ways = pytest.mark.parametrize("use_kernel", BOTH_WAYS)
 
-CALLS: dict[str, Callable[[Files, str], Any]] = {
+CALLS: dict[str, Callable[[SessionFiles, str], Any]] = {
     "read": lambda files, path: files.read(path),
     "range": lambda files, path: files.read_range(path),
     "stat": lambda files, path: files.stat(path),
-    "write": lambda files, path: files.write(path, Draft("taken")),
+    "write": lambda files, path: files.write(path, FileDraft("taken")),
 }
 
 
@@ -54,7 +54,7 @@ def test_an_attack_fails(attack: Attack, use_kernel: bool, tmp_path: Path) -> No
             assert place.inside() == inside or "write" not in attack.methods
 
 
-def attempt(call: Callable[[Files, str], Any], files: Files, path: str) -> str:
+def attempt(call: Callable[[SessionFiles, str], Any], files: SessionFiles, path: str) -> str:
     try:
         done = call(files, path)
     except ErrorAnswer as error:
@@ -98,7 +98,7 @@ def test_a_refusal_says_why(name: str, reason: tuple[int, str], use_kernel: bool
         files_in(place.root, use_kernel=use_kernel) as files,
     ):
         assert refused(files.read, path) == reason
-        assert refused(files.write, path, Draft("")) == reason
+        assert refused(files.write, path, FileDraft("")) == reason
 
 
 @both_ways
@@ -260,7 +260,9 @@ def test_a_link_that_comes_before_a_write_is_never_followed(use_kernel: bool, tm
             link.symlink_to(place.outside / "secret.txt")
             with exchanging(name, link):
                 for _ in range(20):
-                    done = attempt(lambda files, path: files.write(path, Draft("inside")), files, str(name))
+                    done = attempt(
+                        lambda files, path: files.write(path, FileDraft("inside")), files, str(name)
+                    )
                     seen.add(done[:7])
         assert place.elsewhere() == elsewhere
         assert seen <= {"Written", "refused"}
@@ -280,7 +282,7 @@ def test_a_folder_that_is_exchanged_for_a_link_is_never_followed(use_kernel: boo
             path, new = str(name / "secret.txt"), str(name / "new/new.txt")
             read = outcomes(lambda: files.read(path).text, expected={"inside", "refused"})
             written = outcomes(
-                lambda: type(files.write(new, Draft("mine"))).__name__, expected={"Written", "refused"}
+                lambda: type(files.write(new, FileDraft("mine"))).__name__, expected={"Written", "refused"}
             )
             found = outcomes(lambda: files.search("*/only-here.txt").matches, expected=set())
         assert read == {"inside", "refused"}

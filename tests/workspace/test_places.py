@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.places import Place, open_listing
+from dragoman.workspace.places import FilePlace, open_listing
 from dragoman.workspace.refusals import FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from tests.workspace.ground import refused
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with Place(os.open(tmp_path, os.O_RDONLY), "name", str(tmp_path / "name")) as made:
+def place(tmp_path: Path) -> Iterator[FilePlace]:
+    with FilePlace(os.open(tmp_path, os.O_RDONLY), "name", str(tmp_path / "name")) as made:
         yield made
 
 
-def test_a_file_is_opened_for_what_was_asked(place: Place, tmp_path: Path) -> None:
+def test_a_file_is_opened_for_what_was_asked(place: FilePlace, tmp_path: Path) -> None:
     (tmp_path / "name").write_text("text")
     fd = place.open_file()
     with pytest.raises(OSError, match="Bad file descriptor"):
@@ -42,7 +42,7 @@ def test_a_file_is_opened_for_what_was_asked(place: Place, tmp_path: Path) -> No
     ids=["nothing", "a folder", "a FIFO", "a link"],
 )
 def test_what_is_no_file_is_refused(
-    make: Callable[[Path], None], reason: tuple[int, str], place: Place, tmp_path: Path
+    make: Callable[[Path], None], reason: tuple[int, str], place: FilePlace, tmp_path: Path
 ) -> None:
     make(tmp_path / "name")
     assert refused(place.open_file) == reason
@@ -56,23 +56,23 @@ def test_what_is_no_file_is_refused(
 def test_what_was_a_file_a_moment_ago_is_refused(
     make: Callable[[Path], None],
     reason: str,
-    place: Place,
+    place: FilePlace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "other").write_text("")
     was = (tmp_path / "other").stat()
     make(tmp_path / "name")
-    monkeypatch.setattr(Place, "status", lambda _: was)
+    monkeypatch.setattr(FilePlace, "status", lambda _: was)
     assert refused(place.open_file) == (FORBIDDEN, reason)
 
 
-def test_a_link_is_not_listed(place: Place, tmp_path: Path) -> None:
+def test_a_link_is_not_listed(place: FilePlace, tmp_path: Path) -> None:
     (tmp_path / "name").symlink_to("/etc")
     with pytest.raises(OSError, match=r"directory|symbolic"):
         open_listing("name", dir_fd=place.folder)
 
 
-def test_a_place_can_be_closed_twice(place: Place) -> None:
+def test_a_place_can_be_closed_twice(place: FilePlace) -> None:
     place.close()
     place.close()

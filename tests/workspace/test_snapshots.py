@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.workspace.lent_terminals import Wanted
+from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.snapshot_entries import SnapshotSettings
 from dragoman.workspace.snapshots import RevertRefused, take_snapshot
 from dragoman.workspace.workspace import Workspace
@@ -98,7 +98,7 @@ async def test_it_does_not_matter_how_the_agent_did_it(root: Path) -> None:
         lent = workspace.open("s", cwd=str(root))
         await lent.write(str(root / "by_client"), "text")
         terminals = workspace.terminals("s")
-        await terminals.wait(await terminals.create(Wanted(command="touch", args=["by_shell"])))
+        await terminals.wait(await terminals.create(TerminalRequest(command="touch", args=["by_shell"])))
         (root / "by_itself").write_text("text")
         assert told(await snapshot.compare(), root) == dict.fromkeys(
             ("by_client", "by_itself", "by_shell"), "added"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.transport.owned import owned_trees
-from dragoman.workspace.lent_terminals import Wanted
+from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.refusals import NOT_FOUND
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
@@ -94,7 +94,7 @@ async def test_endless_output_costs_no_memory_and_stops_nobody(tmp_path: Path) -
     async with Workspace() as workspace:
         workspace.open("s", cwd=str(tmp_path))
         terminals = workspace.terminals("s")
-        terminal = terminals.get(await terminals.create(Wanted(command="yes", args=["x" * 100])))
+        terminal = terminals.get(await terminals.create(TerminalRequest(command="yes", args=["x" * 100])))
         loop = asyncio.get_running_loop()
         await until(lambda: terminal.tail.truncated)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

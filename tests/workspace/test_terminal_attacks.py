@@ -13,7 +13,7 @@ import pytest
 from dragoman.transport.owned import owned_trees
 from dragoman.transport.tree import processes
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.lent_terminals import Wanted
+from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 from tests.workspace.running import Running, running
@@ -108,7 +108,7 @@ async def test_a_folder_that_is_exchanged_after_approval_is_still_the_approved_o
     async with Workspace(guard=guard) as workspace:
         workspace.open("s", cwd=str(tmp_path / "root"))
         terminals = workspace.terminals("s")
-        wanted = Wanted(command="touch", args=["witness"], cwd=str(tmp_path / "root/sub"))
+        wanted = TerminalRequest(command="touch", args=["witness"], cwd=str(tmp_path / "root/sub"))
         await terminals.wait(await terminals.create(wanted))
     assert list((tmp_path / "outside").iterdir()) == []
     assert [path.name for path in (tmp_path / "root/moved").iterdir()] == ["witness"]
@@ -125,7 +125,7 @@ async def test_a_program_behind_another_path_is_shown_to_the_guard_as_what_it_is
     async with Workspace(guard=guard) as workspace:
         workspace.open("s", cwd=str(tmp_path))
         terminals = workspace.terminals("s")
-        await terminals.create(Wanted(command="ls", env=[("PATH", str(tmp_path))]))
+        await terminals.create(TerminalRequest(command="ls", env=[("PATH", str(tmp_path))]))
     assert seen == [str(tmp_path / "ls")]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.workspace.versions import Known, Told, version_by_record, version_of
+from dragoman.workspace.versions import KnownVersion, KnownVersions, version_by_record, version_of
 
 
 @given(st.binary(), st.binary())
@@ -26,44 +26,44 @@ def test_a_version_by_record_changes_with_the_file(tmp_path: Path) -> None:
 
 
 def test_the_last_thing_told_counts() -> None:
-    told = Told(base_bytes=10)
+    told = KnownVersions(base_bytes=10)
     assert told.get("/a") is None
-    told.tell("/a", "v1", "text")
-    assert told.get("/a") == Known("v1", "text")
-    told.tell("/a", "v1")
-    assert told.get("/a") == Known("v1", "text")  # a look at the same version takes nothing away
-    told.tell("/a", "v2")
-    assert told.get("/a") == Known("v2", None)
+    told.set("/a", "v1", "text")
+    assert told.get("/a") == KnownVersion("v1", "text")
+    told.set("/a", "v1")
+    assert told.get("/a") == KnownVersion("v1", "text")  # a look at the same version takes nothing away
+    told.set("/a", "v2")
+    assert told.get("/a") == KnownVersion("v2", None)
 
 
 def test_the_oldest_texts_go_first_but_versions_stay() -> None:
-    told = Told(base_bytes=10)
-    told.tell("/a", "v1", "12345")
-    told.tell("/b", "v1", "12345")
-    told.tell("/c", "v1", "1")
+    told = KnownVersions(base_bytes=10)
+    told.set("/a", "v1", "12345")
+    told.set("/b", "v1", "12345")
+    told.set("/c", "v1", "1")
     assert [told.get(path) for path in ("/a", "/b", "/c")] == [
-        *(Known("v1", None), Known("v1", "12345"), Known("v1", "1")),
+        *(KnownVersion("v1", None), KnownVersion("v1", "12345"), KnownVersion("v1", "1")),
     ]
-    told.tell("/d", "v1", "12345678901")
-    assert told.get("/d") == Known("v1", None)
-    assert told.get("/b") == Known("v1", "12345")
+    told.set("/d", "v1", "12345678901")
+    assert told.get("/d") == KnownVersion("v1", None)
+    assert told.get("/b") == KnownVersion("v1", "12345")
 
 
 def test_what_was_forgotten_is_not_taken_for_never_known() -> None:
-    told = Told(base_bytes=10, most_files=2)
-    told.tell("/a", "v1")
-    told.tell("/b", "v1")
+    told = KnownVersions(base_bytes=10, most_files=2)
+    told.set("/a", "v1")
+    told.set("/b", "v1")
     assert not told.has_forgotten
-    told.tell("/c", "v1")
+    told.set("/c", "v1")
     assert told.get("/a") is None
     assert told.has_forgotten
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("12"), st.none() | st.text(max_size=8))))
 def test_texts_never_take_more_than_they_may(story: list[tuple[str, str, str | None]]) -> None:
-    told = Told(base_bytes=12, most_files=3)
+    told = KnownVersions(base_bytes=12, most_files=3)
     for path, version, base in story:
-        told.tell(path, version, base)
+        told.set(path, version, base)
         kept = [known.base or "" for name in "abcd" if (known := told.get(name)) is not None]
         assert sum(map(len, kept)) <= 12
         assert len(kept) <= 3

@@ -17,7 +17,7 @@ from dragoman.testing import talking_to
 from dragoman.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
-from dragoman.workspace.write_conflicts import Decision
+from dragoman.workspace.write_conflicts import ConflictDecision
 from tests.sdk.ends import raw_agent
 from tests.workspace.asking import Asking, code, lending, version
 
@@ -141,7 +141,7 @@ async def test_versions_travel_as_meta(tmp_path: Path) -> None:
 
 
 async def test_a_merge_is_told_and_recorded(tmp_path: Path) -> None:
-    decisions: list[Decision] = []
+    decisions: list[ConflictDecision] = []
     workspace = Workspace(settings=FileSettings(stale="merge"), record=decisions.append)
     path = tmp_path / "file.txt"
     path.write_text("1\n2\n3\n")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dragoman.workspace.refusals import CONFLICT
-from dragoman.workspace.versions import ABSENT, Known
-from dragoman.workspace.write_conflicts import Clash, Kind, base_of, conflict_refused, kind_of_clash
+from dragoman.workspace.versions import ABSENT, KnownVersion
+from dragoman.workspace.write_conflicts import Kind, WriteClash, base_of, conflict_refused, kind_of_clash
 
-READ = Known("v1", "text")
-MISSING = Known(ABSENT)
+READ = KnownVersion("v1", "text")
+MISSING = KnownVersion(ABSENT)
 
 
 @pytest.mark.parametrize(
@@ -29,19 +29,19 @@ MISSING = Known(ABSENT)
     ],
 )
 def test_what_is_there_is_held_against_what_is_known(
-    known: Known | None, now: str, strict: bool, has_forgotten: bool, kind: Kind | None
+    known: KnownVersion | None, now: str, strict: bool, has_forgotten: bool, kind: Kind | None
 ) -> None:
     assert kind_of_clash(known, now, strict=strict, has_forgotten=has_forgotten) == kind
 
 
 def test_a_missing_file_is_known_to_hold_nothing() -> None:
-    assert [base_of(known) for known in (None, READ, MISSING, Known("v1"))] == [None, "text", "", None]
+    assert [base_of(known) for known in (None, READ, MISSING, KnownVersion("v1"))] == [None, "text", "", None]
 
 
 @pytest.mark.parametrize("kind", ["changed", "appeared", "deleted", "not_read", "forgotten"])
 def test_a_refusal_says_what_happened_and_not_what_is_in_the_file(kind: Kind) -> None:
-    error = conflict_refused(Clash(kind, "/path", "v2", "my secret", "their secret"))
+    error = conflict_refused(WriteClash(kind, "/path", "v2", "my secret", "their secret"))
     assert error.code == CONFLICT
     assert error.data["version"] == "v2"
     assert "secret" not in f"{error.message} {error.data}"
-    assert "merged" in conflict_refused(Clash(kind, "/path", "v2", None, None), unmerged=True).message
+    assert "merged" in conflict_refused(WriteClash(kind, "/path", "v2", None, None), unmerged=True).message

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dragoman.workspace.snapshots import Changes
+from dragoman.workspace.snapshots import TurnChangeSet
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "a",
@@ -31,7 +31,7 @@ def commit_all(folder: Path) -> None:
     git(folder, "commit", "-q", "--allow-empty", "-m", "all")
 
 
-def told(changes: Changes, root: Path) -> dict[str, str]:
+def told(changes: TurnChangeSet, root: Path) -> dict[str, str]:
     """Relative path to kind."""
     return {os.path.relpath(change.path, root): change.kind for change in changes.files}
 

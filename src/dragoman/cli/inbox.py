@@ -93,9 +93,9 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
         if not waiting:
             print("Nothing is waiting.")
             return 0
-        from dragoman.workspace.policy.terminal_lines import Lines
+        from dragoman.workspace.policy.terminal_lines import TerminalLines
 
-        lines = Lines(sys.stdin.fileno())
+        lines = TerminalLines(sys.stdin.fileno())
         for one in waiting:
             say(shown(one, now=time.time()))
             if not chosen.list and sys.stdin.isatty():

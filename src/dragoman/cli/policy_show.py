@@ -22,12 +22,12 @@ from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import pattern_text
-from dragoman.workspace.policy.policy import Layer, Policy
-from dragoman.workspace.policy.policy_files import places, read_text
+from dragoman.workspace.policy.policy import Policy, PolicyLayer
+from dragoman.workspace.policy.policy_files import policy_paths, read_text
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
-from dragoman.workspace.policy.remembered_rules import Remembered
-from dragoman.workspace.policy.rules import Rule
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
+from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.rules import PolicyRule
 from dragoman.workspace.policy.shell import read_line
 
 
@@ -82,7 +82,7 @@ def run_list(chosen: argparse.Namespace) -> int:
         policy, _ = _policy(chosen)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; docs/policy.md describes the language")
-    remembered = Layer(name=places().remembered, rules=policy.remembered)
+    remembered = PolicyLayer(name=policy_paths().remembered, rules=policy.remembered)
     if chosen.json:
         layers = [_described(layer) for layer in policy.layers]
         return _print_json(
@@ -94,7 +94,7 @@ def run_list(chosen: argparse.Namespace) -> int:
     if remembered.rules:
         _print_layer(remembered, " (answers given for good; they answer what would be asked)")
     if not policy.layers:
-        say(f"No rules yet. Yours would be in {places().policy}.")
+        say(f"No rules yet. Yours would be in {policy_paths().policy}.")
     defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
     say(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
     if policy.approve is not None:
@@ -103,9 +103,9 @@ def run_list(chosen: argparse.Namespace) -> int:
 
 
 def run_forget(line: int) -> int:
-    path = places().remembered
+    path = policy_paths().remembered
     try:
-        found = Remembered(path).forget(line)
+        found = RememberedRules(path).forget(line)
     except (OSError, PolicyError) as error:
         return _refuse(explain_error(error), f"look at {path}")
     if not found:
@@ -114,13 +114,15 @@ def run_forget(line: int) -> int:
     return 0
 
 
-def _policy(chosen: argparse.Namespace) -> tuple[Policy, Setting]:
+def _policy(chosen: argparse.Namespace) -> tuple[Policy, QuestionContext]:
     root = os.path.realpath(chosen.cwd)
     policy = Policy.load(roots=[root], file=chosen.policy, approve=chosen.approve)
-    return policy, Setting(agent=getattr(chosen, "agent", ""), roots=(root,), home=places().home)
+    return policy, QuestionContext(
+        agent=getattr(chosen, "agent", ""), roots=(root,), home=policy_paths().home
+    )
 
 
-def _question(chosen: argparse.Namespace, setting: Setting) -> Question:
+def _question(chosen: argparse.Namespace, setting: QuestionContext) -> PolicyQuestion:
     if chosen.request is not None:
         return _from_request(chosen.request, setting)
     kind = chosen.kind or (chosen.tool if chosen.tool in TOOL_KINDS else None)
@@ -145,7 +147,7 @@ def _question(chosen: argparse.Namespace, setting: Setting) -> Question:
     return msgspec.structs.replace(question, script=script, method=method)
 
 
-def _from_request(path: str, setting: Setting) -> Question:
+def _from_request(path: str, setting: QuestionContext) -> PolicyQuestion:
     try:
         if path == "-":
             text = sys.stdin.buffer.read()
@@ -163,13 +165,13 @@ def _from_request(path: str, setting: Setting) -> Question:
     return about_tool_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _shown(question: Question) -> str:
+def _shown(question: PolicyQuestion) -> str:
     if question.script is not None:
         return question.script.text
     return " ".join([*sorted(question.kinds), *filter(None, [question.tool]), *question.paths])
 
 
-def _print_layer(layer: Layer, limits: str) -> None:
+def _print_layer(layer: PolicyLayer, limits: str) -> None:
     say(f"{sanitize_line(layer.name)}{limits}")
     for rule in layer.rules:
         name = f"  # {sanitize_line(rule.name)}" if rule.name else ""
@@ -177,7 +179,7 @@ def _print_layer(layer: Layer, limits: str) -> None:
     print()
 
 
-def _conditions(rule: Rule) -> str:
+def _conditions(rule: PolicyRule) -> str:
     said: list[tuple[str, Sequence[str]]] = [
         *(("agent", rule.agent), ("method", rule.method), ("kind", rule.kind), ("tool", rule.tool)),
         *(("project", rule.project), ("folder", rule.folder), ("path", rule.path)),
@@ -189,7 +191,7 @@ def _conditions(rule: Rule) -> str:
     return "; ".join(words) or "everything"
 
 
-def _described(layer: Layer) -> dict[str, Any]:
+def _described(layer: PolicyLayer) -> dict[str, Any]:
     return {
         "file": layer.name,
         "onlyStricter": layer.only_stricter,

@@ -120,9 +120,9 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         return Settings(cwd=cwd, as_written=chosen.as_written)
     from dragoman.sdk.interpreting.consent import consent_of
     from dragoman.workspace.policy.audit import AuditLog
-    from dragoman.workspace.policy.policy_files import places
+    from dragoman.workspace.policy.policy_files import policy_paths
 
-    audit = AuditLog(places().audit)
+    audit = AuditLog(policy_paths().audit)
     consent = consent_of(chosen.policy, cwd=cwd, audit=audit)
     policy = os.path.abspath(chosen.policy)
     return Settings(cwd=cwd, consent=consent, policy=policy, as_written=chosen.as_written)

@@ -38,7 +38,7 @@ from dragoman.hub.settings_agents import offered_agents
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_connection import Bounds
-from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_files import policy_paths
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +201,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         expire=settings.approvals.expire,
         on_expiry=settings.approvals.on_expiry,
         policy=settings.approvals.policy,
-        audit=places().audit,
+        audit=policy_paths().audit,
         on_last_leave=settings.detached.on_last_leave,
         leave_after=settings.detached.after,
         release_after=settings.detached.release_after,

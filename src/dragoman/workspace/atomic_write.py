@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 
-from dragoman.workspace.places import Place
+from dragoman.workspace.places import FilePlace
 
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
@@ -22,12 +22,12 @@ _NO_HARD_LINKS = frozenset(
 )
 
 
-class Appeared(Exception):
+class FileAppeared(Exception):
     """There is a file where none was a moment ago."""
 
 
-def create(place: Place, data: bytes, *, fsync: bool) -> None:
-    """Make a file that does not exist yet; `Appeared` if it does by now."""
+def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
+    """Make a file that does not exist yet; `FileAppeared` if it does by now."""
     # The system takes the user's mask off this mode; asking for the mask would change it for all threads.
     temporary = _written(place, data, mode=0o666, like=None, fsync=fsync)
     try:
@@ -38,7 +38,7 @@ def create(place: Place, data: bytes, *, fsync: bool) -> None:
         _sync_folder(place)
 
 
-def replace(place: Place, data: bytes, *, old: os.stat_result, fsync: bool) -> None:
+def replace(place: FilePlace, data: bytes, *, old: os.stat_result, fsync: bool) -> None:
     """Put a new file in the place of the old one."""
     temporary = _written(place, data, mode=0o600, like=old, fsync=fsync)
     try:
@@ -50,7 +50,7 @@ def replace(place: Place, data: bytes, *, old: os.stat_result, fsync: bool) -> N
         _sync_folder(place)
 
 
-def _written(place: Place, data: bytes, *, mode: int, like: os.stat_result | None, fsync: bool) -> str:
+def _written(place: FilePlace, data: bytes, *, mode: int, like: os.stat_result | None, fsync: bool) -> str:
     """A complete file under a name of its own; that name."""
     name = f".dragoman-{secrets.token_hex(8)}.tmp"
     fd = os.open(name, _FRESH, mode, dir_fd=place.folder)
@@ -81,7 +81,7 @@ def _take_after(fd: int, old: os.stat_result) -> None:
     os.fchmod(fd, mode)
 
 
-def _give_name(place: Place, temporary: str) -> None:
+def _give_name(place: FilePlace, temporary: str) -> None:
     # A link, unlike a rename, fails if the name is taken.
     try:
         os.link(
@@ -93,24 +93,24 @@ def _give_name(place: Place, temporary: str) -> None:
         )
         return
     except FileExistsError:
-        raise Appeared from None
+        raise FileAppeared from None
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
     # A file system without hard links: look, and hope for a moment.
     if place.status() is not None:
-        raise Appeared
+        raise FileAppeared
     os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
 
 
-def _remove(place: Place, name: str) -> None:
+def _remove(place: FilePlace, name: str) -> None:
     try:
         os.unlink(name, dir_fd=place.folder)
     except OSError:  # renamed already, or somebody was tidier than we are
         pass
 
 
-def _sync_folder(place: Place) -> None:
+def _sync_folder(place: FilePlace) -> None:
     fd = place.open_own_folder()
     try:
         os.fsync(fd)

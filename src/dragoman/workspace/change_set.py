@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple, Protocol
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.workspace.diffs import Diff, quoted, unified, without_hunks
-from dragoman.workspace.snapshot_entries import Entry, content_at, look, open_parent
+from dragoman.workspace.diffs import Diff, quote_name, unified_diff, without_hunks
+from dragoman.workspace.snapshot_entries import SnapshotEntry, content_at, look, open_parent
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class FileChange(Struct, frozen=True, kw_only=True):
     """One file that is not as it was."""
 
     path: str
@@ -32,23 +32,23 @@ class Change(Struct, frozen=True, kw_only=True):
     lines_removed: int = 0
 
 
-class Source(Protocol):
+class ContentSource(Protocol):
     """Where old contents come from."""
 
     root: str
     algorithm: str
 
-    def content(self, entry: Entry) -> bytes: ...
+    def content(self, entry: SnapshotEntry) -> bytes: ...
 
 
-class Found(NamedTuple):
+class PathDifference(NamedTuple):
     """A difference, and where it was found."""
 
-    source: Source
+    source: ContentSource
     path: str
     """Relative to the source's root."""
-    before: Entry | None
-    after: Entry | None
+    before: SnapshotEntry | None
+    after: SnapshotEntry | None
     is_past: bool = False
     """Whether the content after it is kept too, and need not be what is on disk."""
 
@@ -61,10 +61,12 @@ class RevertRefused(LocalMistake):
     """A file was not put back, and why."""
 
 
-class Changes:
+class TurnChangeSet:
     """All changes of a turn, by path."""
 
-    def __init__(self, files: Sequence[Change], notes: Sequence[str], found: Mapping[str, Found]) -> None:
+    def __init__(
+        self, files: Sequence[FileChange], notes: Sequence[str], found: Mapping[str, PathDifference]
+    ) -> None:
         self.files = files
         self.notes = notes
         """What was not covered, for people."""
@@ -92,7 +94,7 @@ class Changes:
         del self._found[path]
 
 
-def described(found: Found, *, room: int) -> Change:
+def describe_change(found: PathDifference, *, room: int) -> FileChange:
     """A difference as people see it."""
     before, after = found.before, found.after
     kind: Literal["added", "modified", "removed"] = (
@@ -102,8 +104,8 @@ def described(found: Found, *, room: int) -> Change:
     if diff is not None and diff.text is not None and len(diff.text) > room:
         diff = diff._replace(text=None)
     if diff is None:
-        return Change(path=found.full_path, kind=kind)
-    return Change(
+        return FileChange(path=found.full_path, kind=kind)
+    return FileChange(
         path=found.full_path,
         kind=kind,
         diff=diff.text,
@@ -113,7 +115,7 @@ def described(found: Found, *, room: int) -> Change:
     )
 
 
-def _diff(found: Found) -> Diff | None:
+def _diff(found: PathDifference) -> Diff | None:
     """None if one side is not known."""
     before, after = found.before, found.after
     if (before is not None and not before.is_kept) or (after is not None and not after.is_kept):
@@ -123,14 +125,14 @@ def _diff(found: Found) -> Diff | None:
         new = None if after is None else _after(found, after)
     except OSError:
         return None
-    diff = unified(found.path, old, new)
+    diff = unified_diff(found.path, old, new)
     return diff if diff.text is None else diff._replace(text=_header(found) + diff.text)
 
 
-def _header(found: Found) -> str:
+def _header(found: PathDifference) -> str:
     """A line about what is no line of a file: that it became a program, or a link."""
     before, after = found.before, found.after
-    names = f"diff --git {quoted('a/' + found.path)} {quoted('b/' + found.path)}\n"
+    names = f"diff --git {quote_name('a/' + found.path)} {quote_name('b/' + found.path)}\n"
     if before is None and after is not None:
         return f"{names}new file mode {_MODES[after.kind]}\n"
     if after is None and before is not None:
@@ -143,11 +145,11 @@ def _header(found: Found) -> str:
 _MODES = {"file": "100644", "program": "100755", "link": "120000"}
 
 
-def _after(found: Found, after: Entry) -> bytes:
+def _after(found: PathDifference, after: SnapshotEntry) -> bytes:
     return found.source.content(after) if found.is_past else _current(found)
 
 
-def _current(found: Found) -> bytes:
+def _current(found: PathDifference) -> bytes:
     folder = open_parent(found.source.root, found.path)
     try:
         return content_at(os.path.basename(found.path), folder=folder)
@@ -155,7 +157,7 @@ def _current(found: Found) -> bytes:
         os.close(folder)
 
 
-def _revert(found: Found) -> None:
+def _revert(found: PathDifference) -> None:
     root, path, before = found.source.root, found.path, found.before
     if before is not None and not before.is_kept:
         raise RevertRefused(f"{found.full_path!r} was too large to be kept")
@@ -175,7 +177,7 @@ def _revert(found: Found) -> None:
         os.close(folder)
 
 
-def _revert_hunks(found: Found, hunks: Collection[int]) -> None:
+def _revert_hunks(found: PathDifference, hunks: Collection[int]) -> None:
     root, path, before = found.source.root, found.path, found.before
     if before is None or not before.is_kept or before.kind == "link":
         raise RevertRefused(f"{found.full_path!r} can only be put back as a whole, if at all")
@@ -195,13 +197,13 @@ def _revert_hunks(found: Found, hunks: Collection[int]) -> None:
         os.close(folder)
 
 
-def _is_same(now: Entry | None, then: Entry | None) -> bool:
+def _is_same(now: SnapshotEntry | None, then: SnapshotEntry | None) -> bool:
     if now is None or then is None:
         return now is then
     return (now.kind, now.digest) == (then.kind, then.digest)
 
 
-def _put(name: str, folder: int, before: Entry | None, content: bytes) -> None:
+def _put(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -> None:
     if before is None:
         os.unlink(name, dir_fd=folder)
         return

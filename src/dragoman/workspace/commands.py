@@ -34,7 +34,7 @@ _AT_START = frozenset("~#")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class PlannedCommand(Struct, frozen=True, kw_only=True):
     """What is about to be started, as a guard is shown it."""
 
     words: tuple[str, ...]
@@ -51,7 +51,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """The same with their values, `NAME=value`: for whoever is asked."""
 
 
-def planned(
+def plan_command(
     command: str,
     args: Sequence[str],
     *,
@@ -59,7 +59,7 @@ def planned(
     env: Mapping[str, str],
     set_by_agent: Sequence[tuple[str, str]] = (),
     shell_lines: bool,
-) -> Command:
+) -> PlannedCommand:
     """What to start; an `ErrorAnswer` says why nothing can be."""
     _check([command, *args])
     line: str | None = None
@@ -75,7 +75,7 @@ def planned(
         program = find_program(words[0], cwd=cwd, env=env)
     if program is None:
         raise _no_program(words[0])
-    return Command(
+    return PlannedCommand(
         words=tuple(words),
         program=program,
         shell_line=line,

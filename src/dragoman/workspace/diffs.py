@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.workspace.merge import Same, common_runs
+from dragoman.workspace.merge import CommonRun, common_runs
 from dragoman.workspace.text import lines_of
 
 CONTEXT = 3
@@ -32,7 +32,7 @@ class Diff(NamedTuple):
     is_binary: bool = False
 
 
-class _Edit(NamedTuple):
+class _LineEdit(NamedTuple):
     """Lines of the old text that others stand for in the new one."""
 
     old: int
@@ -41,15 +41,15 @@ class _Edit(NamedTuple):
     new_end: int
 
 
-def unified(name: str, before: bytes | None, after: bytes | None) -> Diff:
+def unified_diff(name: str, before: bytes | None, after: bytes | None) -> Diff:
     """From one content to another; None where there is no file."""
     if _is_binary(before) or _is_binary(after):
         return Diff(None, is_binary=True)
     old, new = _lines(before), _lines(after)
     edits = list(_edits(old, new))
     heads = [
-        f"--- {'/dev/null' if before is None else quoted('a/' + name)}\n",
-        f"+++ {'/dev/null' if after is None else quoted('b/' + name)}\n",
+        f"--- {'/dev/null' if before is None else quote_name('a/' + name)}\n",
+        f"+++ {'/dev/null' if after is None else quote_name('b/' + name)}\n",
     ]
     body = [line for group in _groups(edits) for line in _hunk(group, old, new)]
     return Diff(
@@ -73,7 +73,7 @@ def without_hunks(before: bytes, after: bytes, hunks: Collection[int]) -> bytes:
     return "".join(done + new[place:]).encode("utf-8", "surrogateescape")
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as git writes it: in quotes if it holds anything that could be misread."""
     if name.isprintable() and not set(name) & {'"', "\\"}:
         return name
@@ -96,27 +96,27 @@ def _lines(data: bytes | None) -> list[str]:
     return lines_of((data or b"").decode("utf-8", "backslashreplace"))
 
 
-def _edits(old: Sequence[str], new: Sequence[str]) -> Iterator[_Edit]:
-    at = _Edit(0, 0, 0, 0)
+def _edits(old: Sequence[str], new: Sequence[str]) -> Iterator[_LineEdit]:
+    at = _LineEdit(0, 0, 0, 0)
     # Of two texts, one empty, there is nothing to search for; and a long search brings no shorter diff.
     runs = common_runs(old, new, most=MOST_EDITS) if old and new else []
-    for run in (*(_ends(old, new) if runs is None else runs), Same(len(old), len(new), 0)):
+    for run in (*(_ends(old, new) if runs is None else runs), CommonRun(len(old), len(new), 0)):
         if run.left > at.old_end or run.right > at.new_end:
-            yield _Edit(at.old_end, run.left, at.new_end, run.right)
-        at = _Edit(run.left, run.left + run.length, run.right, run.right + run.length)
+            yield _LineEdit(at.old_end, run.left, at.new_end, run.right)
+        at = _LineEdit(run.left, run.left + run.length, run.right, run.right + run.length)
 
 
-def _ends(old: Sequence[str], new: Sequence[str]) -> list[Same]:
+def _ends(old: Sequence[str], new: Sequence[str]) -> list[CommonRun]:
     """The lines that two texts begin and end with."""
     most = min(len(old), len(new))
     first = next((at for at in range(most) if old[at] != new[at]), most)
     last = next((at for at in range(most - first) if old[-1 - at] != new[-1 - at]), most - first)
-    return [Same(0, 0, first), Same(len(old) - last, len(new) - last, last)]
+    return [CommonRun(0, 0, first), CommonRun(len(old) - last, len(new) - last, last)]
 
 
-def _groups(edits: Sequence[_Edit]) -> Iterator[list[_Edit]]:
+def _groups(edits: Sequence[_LineEdit]) -> Iterator[list[_LineEdit]]:
     """Edits whose surroundings touch."""
-    group: list[_Edit] = []
+    group: list[_LineEdit] = []
     for edit in edits:
         if group and edit.old - group[-1].old_end > 2 * CONTEXT:
             yield group
@@ -126,7 +126,7 @@ def _groups(edits: Sequence[_Edit]) -> Iterator[list[_Edit]]:
         yield group
 
 
-def _hunk(edits: Sequence[_Edit], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _hunk(edits: Sequence[_LineEdit], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     first, last = edits[0], edits[-1]
     before = min(CONTEXT, first.old)
     after = min(CONTEXT, len(old) - last.old_end)

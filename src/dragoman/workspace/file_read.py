@@ -37,7 +37,7 @@ class RangeRead(NamedTuple):
     size: int
 
 
-class Contents(NamedTuple):
+class FileContents(NamedTuple):
     """What a file holds that is about to be overwritten."""
 
     version: Version
@@ -68,7 +68,7 @@ def _read_as(
     limit: int | None,
     keep_whole: bool,
 ) -> TextRead:
-    watch = _Watch(fd, settings)
+    watch = _FilePass(fd, settings)
     window = LineWindow(first=first, limit=limit, most=settings.read_bytes)
     keep_whole = keep_whole and watch.hashes and watch.status.st_size <= settings.read_bytes
     whole: list[str] = []
@@ -93,7 +93,7 @@ def _read_as(
 
 def read_range(fd: int, settings: FileSettings, *, offset: int, limit: int) -> RangeRead:
     """Bytes from `offset` on, at most `limit`."""
-    watch = _Watch(fd, settings)
+    watch = _FilePass(fd, settings)
     if not watch.hashes:
         return RangeRead(os.pread(fd, limit, offset), watch.version(), watch.status.st_size)
     parts: list[bytes] = []
@@ -104,12 +104,12 @@ def read_range(fd: int, settings: FileSettings, *, offset: int, limit: int) -> R
     return RangeRead(b"".join(parts), watch.version(), position)
 
 
-def read_contents(fd: int, settings: FileSettings) -> Contents:
+def read_contents(fd: int, settings: FileSettings) -> FileContents:
     """Everything that a write has to know about the file it replaces."""
-    watch = _Watch(fd, settings)
+    watch = _FilePass(fd, settings)
     if not watch.hashes:
         head = encoding_of(os.pread(fd, 4, 0))
-        return Contents(watch.version(), watch.status, head, None)
+        return FileContents(watch.version(), watch.status, head, None)
     is_kept = watch.status.st_size <= settings.read_bytes
     kept = bytearray()
     head = encoding_of(b"")
@@ -119,7 +119,7 @@ def read_contents(fd: int, settings: FileSettings) -> Contents:
         if is_kept:
             kept += chunk
     encoding, text = _decoded(bytes(kept), head, settings) if is_kept else (head, None)
-    return Contents(watch.version(), watch.status, encoding, text)
+    return FileContents(watch.version(), watch.status, encoding, text)
 
 
 def _decoded(data: bytes, encoding: Encoding, settings: FileSettings) -> tuple[Encoding, str | None]:
@@ -132,7 +132,7 @@ def _decoded(data: bytes, encoding: Encoding, settings: FileSettings) -> tuple[E
     return UTF_8, None
 
 
-class _Watch:
+class _FilePass:
     """One pass over a file, and the version of what was seen in it."""
 
     def __init__(self, fd: int, settings: FileSettings) -> None:

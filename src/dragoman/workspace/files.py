@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.atomic_write import Appeared, create, replace
-from dragoman.workspace.file_read import Contents, RangeRead, read_contents, read_range, read_text
+from dragoman.workspace.atomic_write import FileAppeared, create, replace
+from dragoman.workspace.file_read import FileContents, RangeRead, read_contents, read_range, read_text
 from dragoman.workspace.paths import parse
-from dragoman.workspace.places import Place, check_regular
+from dragoman.workspace.places import FilePlace, check_regular
 from dragoman.workspace.refusals import (
     CONFLICT,
     INVALID_PARAMS,
@@ -29,24 +29,24 @@ from dragoman.workspace.refusals import (
     too_large,
 )
 from dragoman.workspace.roots import Roots
-from dragoman.workspace.search import Found, search
+from dragoman.workspace.search import SearchMatches, search
 from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.text import UTF_8, with_endings_of
-from dragoman.workspace.versions import ABSENT, Told, Version, version_by_record, version_of
-from dragoman.workspace.write_conflicts import Clash, Written, base_of, kind_of_clash
+from dragoman.workspace.versions import ABSENT, KnownVersions, Version, version_by_record, version_of
+from dragoman.workspace.write_conflicts import WriteClash, WriteResult, base_of, kind_of_clash
 
 _TRIES = 20
 """How often a file may appear just as we make it before we give up."""
 
 
-class Read(NamedTuple):
+class FileText(NamedTuple):
     """Some lines of a file, and the version that they are from."""
 
     text: str
     version: Version
 
 
-class Status(NamedTuple):
+class FileStatus(NamedTuple):
     """What is at a path."""
 
     exists: bool
@@ -56,7 +56,7 @@ class Status(NamedTuple):
     """Seconds since 1970."""
 
 
-class Draft(NamedTuple):
+class FileDraft(NamedTuple):
     """What shall be written, and over what."""
 
     text: str
@@ -66,10 +66,12 @@ class Draft(NamedTuple):
     """What the agent will take for the file's text, if not this: a merged text is not its own."""
 
 
-class Files:
+class SessionFiles:
     """What a session may do. `writing` is held by whoever writes; sessions that share files share it."""
 
-    def __init__(self, roots: Roots, settings: FileSettings, *, told: Told, writing: threading.Lock) -> None:
+    def __init__(
+        self, roots: Roots, settings: FileSettings, *, told: KnownVersions, writing: threading.Lock
+    ) -> None:
         self.roots = roots
         self.settings = settings
         self.told = told
@@ -79,18 +81,18 @@ class Files:
         """Where a file is, or would be, links resolved."""
         return self.roots.locate(path, may_be_folder=may_be_folder)
 
-    def read(self, path: str, *, first: int = 1, limit: int | None = None, at: str | None = None) -> Read:
+    def read(self, path: str, *, first: int = 1, limit: int | None = None, at: str | None = None) -> FileText:
         """`at` is what `locate` said: if the path leads elsewhere by now, nobody has approved that."""
         try:
             with self._opened(path, at) as (place, fd):
                 keep = self.settings.keeps_base
                 read = read_text(fd, self.settings, first=first, limit=limit, keep_whole=keep)
-                self.told.tell(place.path, read.version, read.whole)
-                return Read(read.text, read.version)
+                self.told.set(place.path, read.version, read.whole)
+                return FileText(read.text, read.version)
         except ErrorAnswer as error:
             if reason_of(error) != "missing" or self.settings.missing != "empty":
                 raise
-            return Read("", ABSENT)
+            return FileText("", ABSENT)
 
     def read_range(
         self,
@@ -109,10 +111,10 @@ class Files:
             if if_version is not None and if_version != read.version:
                 why = "the file has another version now"
                 raise refusal(CONFLICT, "changed_since_read", why, version=read.version)
-            self.told.tell(place.path, read.version)
+            self.told.set(place.path, read.version)
             return read
 
-    def stat(self, path: str, *, at: str | None = None) -> Status:
+    def stat(self, path: str, *, at: str | None = None) -> FileStatus:
         try:
             with self.roots.place(path, may_be_folder=True) as place:
                 _check_at(place, at)
@@ -123,19 +125,19 @@ class Files:
             if reason_of(error) != "missing":
                 raise
             self._tell_missing(path)
-            return Status(exists=False)
+            return FileStatus(exists=False)
         if stat.S_ISDIR(status.st_mode):
-            return Status(exists=True, is_folder=True, modified=status.st_mtime)
+            return FileStatus(exists=True, is_folder=True, modified=status.st_mtime)
         check_regular(status.st_mode)
         if parse(path).is_folder:
             raise refusal(INVALID_PARAMS, "not_a_folder", "the path names a file, not a folder")
-        return Status(exists=True, size=status.st_size, modified=status.st_mtime)
+        return FileStatus(exists=True, size=status.st_size, modified=status.st_mtime)
 
-    def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> Found:
+    def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> SearchMatches:
         """Files whose paths match; see `search`."""
         return search(self.roots, self.settings, pattern, hidden=hidden, limit=limit)
 
-    def write(self, path: str, draft: Draft, *, at: str | None = None) -> Written | Clash:
+    def write(self, path: str, draft: FileDraft, *, at: str | None = None) -> WriteResult | WriteClash:
         """Write, or say what stands against it."""
         if len(draft.text) > self.settings.write_bytes:  # in bytes it is no shorter
             raise _too_long()
@@ -153,7 +155,7 @@ class Files:
             with self.roots.place(path, make_folders=True) as place:
                 return self._write_at(place, draft, at)
 
-    def _write_at(self, place: Place, draft: Draft, at: str | None) -> Written | Clash:
+    def _write_at(self, place: FilePlace, draft: FileDraft, at: str | None) -> WriteResult | WriteClash:
         _check_at(place, at)
         for _ in range(_TRIES):
             old = self._contents(place)
@@ -166,7 +168,7 @@ class Files:
                     create(place, data, fsync=self.settings.fsync)
                 else:
                     replace(place, data, old=old.status, fsync=self.settings.fsync)
-            except Appeared:
+            except FileAppeared:
                 continue
             version = self._version_written(place, data)
             if draft.known_as is None:
@@ -174,10 +176,10 @@ class Files:
             else:
                 believed, text = self._formed(draft.known_as, old)
                 self._tell_text(place.path, version_of(believed), text)
-            return Written(place.path, version, created=old is None)
+            return WriteResult(place.path, version, created=old is None)
         raise changed()
 
-    def _contents(self, place: Place) -> Contents | None:
+    def _contents(self, place: FilePlace) -> FileContents | None:
         if place.file_status() is None:
             return None
         fd = place.open_file(writable=True)
@@ -186,7 +188,7 @@ class Files:
         finally:
             os.close(fd)
 
-    def _clash(self, path: str, old: Contents | None, draft: Draft) -> Clash | None:
+    def _clash(self, path: str, old: FileContents | None, draft: FileDraft) -> WriteClash | None:
         now = ABSENT if old is None else old.version
         if now == draft.accepted:
             return None
@@ -194,9 +196,9 @@ class Files:
         kind = kind_of_clash(known, now, strict=self.settings.strict, has_forgotten=self.told.has_forgotten)
         if kind is None:
             return None
-        return Clash(kind, path, now, base_of(known), None if old is None else old.text)
+        return WriteClash(kind, path, now, base_of(known), None if old is None else old.text)
 
-    def _formed(self, text: str, old: Contents | None) -> tuple[bytes, str]:
+    def _formed(self, text: str, old: FileContents | None) -> tuple[bytes, str]:
         """The bytes of a text, in the form of the file that it replaces; and that text."""
         encoding = UTF_8
         if old is not None and self.settings.form == "keep":
@@ -207,17 +209,17 @@ class Files:
             raise _too_long()
         return data, text
 
-    def _version_written(self, place: Place, data: bytes) -> Version:
+    def _version_written(self, place: FilePlace, data: bytes) -> Version:
         """As the next reader will find it."""
         if len(data) > self.settings.hash_bytes and (status := place.status()) is not None:
             return version_by_record(status)
         return version_of(data)
 
     def _tell_text(self, path: str, version: Version, text: str) -> None:
-        self.told.tell(path, version, text if self.settings.keeps_base else None)
+        self.told.set(path, version, text if self.settings.keeps_base else None)
 
     @contextmanager
-    def _opened(self, path: str, at: str | None) -> Iterator[tuple[Place, int]]:
+    def _opened(self, path: str, at: str | None) -> Iterator[tuple[FilePlace, int]]:
         """An open file; that there is none is remembered."""
         try:
             with self.roots.place(path) as place:
@@ -235,12 +237,12 @@ class Files:
     def _tell_missing(self, path: str) -> None:
         """From now on the agent knows that there is no such file."""
         try:
-            self.told.tell(self.roots.locate(path, may_be_folder=True), ABSENT)
+            self.told.set(self.roots.locate(path, may_be_folder=True), ABSENT)
         except ErrorAnswer:  # nor could there be one: `..` behind a missing folder
             return
 
 
-def _check_at(place: Place, at: str | None) -> None:
+def _check_at(place: FilePlace, at: str | None) -> None:
     if at is not None and place.path != at:
         raise changed()
 

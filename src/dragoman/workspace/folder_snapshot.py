@@ -15,13 +15,13 @@ from pathlib import Path
 from dragoman.workspace.snapshot_entries import (
     Capture,
     Deadline,
-    Entry,
     OutOfTime,
+    SnapshotEntry,
     SnapshotSettings,
     blob_digest,
     content_at,
+    entry_by_date,
     kind_of,
-    recorded,
 )
 from dragoman.workspace.store import BASE
 
@@ -31,7 +31,7 @@ _TICK = 50_000_000
 _NAMED = 5
 
 
-class PlainGround:
+class PlainFolder:
     """One root without git."""
 
     algorithm = "sha256"
@@ -41,7 +41,9 @@ class PlainGround:
         self._stop = stop
         self._store = store
         self._settings = settings
-        self._read: dict[str, tuple[Entry, Entry]] = {}  # by path: the record, and what it stood for
+        self._read: dict[
+            str, tuple[SnapshotEntry, SnapshotEntry]
+        ] = {}  # by path: the record, and what it stood for
         self.kept_bytes = 0
         self._kept: set[str] = set()  # digests of what is in the store
 
@@ -60,19 +62,19 @@ class PlainGround:
                 if len(capture.entries) >= self._settings.most_files:
                     raise OutOfTime
                 capture.entries[path] = entry = self._entry(
-                    path, name, folder, recorded(status, kind), keep=keep
+                    path, name, folder, entry_by_date(status, kind), keep=keep
                 )
                 if not entry.is_kept:
                     by_date.append(path)
         except OutOfTime:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
-        capture.notes += noted(self.root, "too large to be kept, compared by date", by_date)
-        capture.notes += noted(self.root, "not looked into", sorted(ignored))
-        capture.notes += noted(self.root, "not ours to look into", sorted(closed))
+        capture.notes += list_in_note(self.root, "too large to be kept, compared by date", by_date)
+        capture.notes += list_in_note(self.root, "not looked into", sorted(ignored))
+        capture.notes += list_in_note(self.root, "not ours to look into", sorted(closed))
         return capture
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: SnapshotEntry) -> bytes:
         """What was kept under this digest; FileNotFoundError if nothing was."""
         return (self._store / entry.digest).read_bytes()
 
@@ -101,7 +103,9 @@ class PlainGround:
     def _is_wanted(self, name: str) -> bool:
         return name not in self._settings.ignore and not name.startswith(BASE)
 
-    def _entry(self, path: str, name: str, folder: int, record: Entry, *, keep: bool) -> Entry:
+    def _entry(
+        self, path: str, name: str, folder: int, record: SnapshotEntry, *, keep: bool
+    ) -> SnapshotEntry:
         before = self._read.get(path)
         if before is not None and before[0] == record and (not keep or self._has(before[1])):
             return before[1]
@@ -115,25 +119,25 @@ class PlainGround:
             data = content_at(name, folder=folder)
         except OSError:  # not ours to read, or gone
             return record
-        entry = Entry(record.kind, blob_digest(data, self.algorithm), len(data))
+        entry = SnapshotEntry(record.kind, blob_digest(data, self.algorithm), len(data))
         if keep:
             self._keep(entry, data)
         if _changed_at(record) < begun - _TICK:
             self._read[path] = (record, entry)
         return entry
 
-    def _has(self, entry: Entry) -> bool:
+    def _has(self, entry: SnapshotEntry) -> bool:
         """Whether all that can be kept of it is."""
         return not entry.is_kept or entry.digest in self._kept
 
-    def _keep(self, entry: Entry, data: bytes) -> None:
+    def _keep(self, entry: SnapshotEntry, data: bytes) -> None:
         if entry.digest not in self._kept:
             (self._store / entry.digest).write_bytes(data)
             self._kept.add(entry.digest)
             self.kept_bytes += len(data)
 
 
-def noted(root: str, what: str, names: list[str]) -> list[str]:
+def list_in_note(root: str, what: str, names: list[str]) -> list[str]:
     """A note about some names, the first of which it tells."""
     if not names:
         return []
@@ -148,6 +152,6 @@ def _is_link(name: str, fd: int) -> bool:
         return False
 
 
-def _changed_at(record: Entry) -> int:
+def _changed_at(record: SnapshotEntry) -> int:
     *_, modified, changed = record.digest.split()
     return max(int(modified), int(changed))

@@ -20,16 +20,16 @@ from pathlib import Path
 
 from dragoman.system import git
 from dragoman.system.git import GitPlaces
-from dragoman.workspace.folder_snapshot import noted
+from dragoman.workspace.folder_snapshot import list_in_note
 from dragoman.workspace.snapshot_entries import (
     Capture,
     Deadline,
-    Entry,
     Kind,
     OutOfTime,
+    SnapshotEntry,
     SnapshotSettings,
+    entry_by_date,
     kind_of,
-    recorded,
 )
 
 _KINDS: dict[str, Kind] = {"100644": "file", "100755": "program", "120000": "link"}
@@ -61,7 +61,7 @@ def find_repository(root: str, seconds: float) -> GitPlaces:
     return places
 
 
-class GitGround:
+class GitFolder:
     """One root in a work tree."""
 
     def __init__(
@@ -135,10 +135,10 @@ class GitGround:
             capture.notes.append(f"{self.root}: {why}; changes here are not known")
             return capture
         capture.entries.update(by_date)
-        capture.notes += noted(self.root, "too large to be kept, compared by date", sorted(by_date))
+        capture.notes += list_in_note(self.root, "too large to be kept, compared by date", sorted(by_date))
         return capture
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: SnapshotEntry) -> bytes:
         """What a blob holds; FileNotFoundError if it is gone."""
         try:
             self._deadline = Deadline(self._settings.seconds, self._stop)
@@ -146,15 +146,15 @@ class GitGround:
         except (GitFailed, OutOfTime) as error:
             raise FileNotFoundError(f"what it held is not at hand ({error})") from error
 
-    def _update(self, capture: Capture) -> dict[str, Entry]:
+    def _update(self, capture: Capture) -> dict[str, SnapshotEntry]:
         """Bring our index up to date. What is too large is given back, by date."""
         touched = self._names("ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", "--", ".")
         ignored = self._names("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory", "--", ".")
         nested = sorted(name for name in touched if name.endswith("/"))
         folders = sorted(name for name in ignored if name.endswith("/"))
-        capture.notes += noted(self.root, "repositories of their own, not looked into", nested)
-        capture.notes += noted(self.root, "ignored by git, not looked into", folders)
-        by_date: dict[str, Entry] = {}
+        capture.notes += list_in_note(self.root, "repositories of their own, not looked into", nested)
+        capture.notes += list_in_note(self.root, "ignored by git, not looked into", folders)
+        by_date: dict[str, SnapshotEntry] = {}
         straight: dict[str, bool] = {}
         there, gone = [], []
         for name in sorted((touched | ignored) - set(nested) - set(folders)):
@@ -163,7 +163,7 @@ class GitGround:
             if status is None or kind is None:
                 gone.append(name)
             elif status.st_size > self._settings.file_bytes or self._is_full(status.st_size):
-                by_date[name] = recorded(status, kind)
+                by_date[name] = entry_by_date(status, kind)
                 gone.append(name)
             else:
                 there.append(name)
@@ -188,10 +188,10 @@ class GitGround:
             except UnicodeDecodeError:  # a name that nobody could be told
                 continue
             if kind is not None:
-                capture.entries[path] = Entry(kind, digest, 0)
+                capture.entries[path] = SnapshotEntry(kind, digest, 0)
             elif mode == _SUBMODULE:
                 submodules.append(path)
-        capture.notes += noted(self.root, "submodules, not looked into", submodules)
+        capture.notes += list_in_note(self.root, "submodules, not looked into", submodules)
 
     def _status(self, name: str, straight: dict[str, bool]) -> os.stat_result | None:
         """Of a file, if no folder on the way to it has become a link."""

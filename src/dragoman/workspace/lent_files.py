@@ -15,24 +15,24 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.workspace.buffers import Buffers
-from dragoman.workspace.commands import Command
+from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.file_read import RangeRead
-from dragoman.workspace.files import Draft, Files, Read, Status
+from dragoman.workspace.files import FileDraft, FileStatus, FileText, SessionFiles
 from dragoman.workspace.merge import merge
 from dragoman.workspace.paths import parse
 from dragoman.workspace.refusals import changed
-from dragoman.workspace.search import Found
+from dragoman.workspace.search import SearchMatches
 from dragoman.workspace.text import LineWindow, with_endings_of
 from dragoman.workspace.versions import Version, version_of
 from dragoman.workspace.write_conflicts import (
-    Ask,
-    Clash,
-    Conflict,
-    Decision,
+    AskConflict,
+    ConflictDecision,
     Outcome,
-    Record,
+    RecordConflict,
     Verdict,
-    Written,
+    WriteClash,
+    WriteConflict,
+    WriteResult,
     base_of,
     conflict_refused,
     kind_of_clash,
@@ -53,7 +53,7 @@ class Access(Struct, frozen=True, kw_only=True):
     """Where it really is, links resolved; of a search, its pattern; of a command, the file of its program."""
     text: str | None = None
     """What would be written."""
-    command: Command | None = None
+    command: PlannedCommand | None = None
     """What would be run; given if and only if the kind is `run`."""
 
 
@@ -61,24 +61,24 @@ Guard: TypeAlias = Callable[[Access], Awaitable[None]]
 """Returns to permit, raises an `ErrorAnswer` to refuse."""
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class WorkspaceHooks(Struct, frozen=True, kw_only=True):
     """What a workspace has besides the disk."""
 
     buffers: Buffers | None = None
-    ask: Ask | None = None
-    record: Record | None = None
+    ask: AskConflict | None = None
+    record: RecordConflict | None = None
     guard: Guard | None = None
 
 
 class LentFiles:
     """What an agent gets in one session."""
 
-    def __init__(self, session_id: str, files: Files, around: Surroundings) -> None:
+    def __init__(self, session_id: str, files: SessionFiles, around: WorkspaceHooks) -> None:
         self.session_id = session_id
         self.files = files
         self._around = around
 
-    async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> Read:
+    async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> FileText:
         """Lines from `line` on, which counts from 1; 0 counts as 1."""
         at = await self._admitted("read", path)
         name = self._buffered(path, at)
@@ -95,28 +95,28 @@ class LentFiles:
             self.files.read_range, path, offset=offset, limit=limit, if_version=if_version, at=at
         )
 
-    async def stat(self, path: str) -> Status:
+    async def stat(self, path: str) -> FileStatus:
         """What is there, unsaved text included."""
         at = await self._admitted("stat", path)
         name = self._buffered(path, at)
         if name is not None:
-            return Status(exists=True, size=len(_bytes(self._held(name) or "")), modified=time.time())
+            return FileStatus(exists=True, size=len(_bytes(self._held(name) or "")), modified=time.time())
         return await asyncio.to_thread(self.files.stat, path, at=at)
 
-    async def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> Found:
+    async def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> SearchMatches:
         if self._around.guard is not None:
             await self._around.guard(Access(session_id=self.session_id, kind="search", path=pattern))
         return await asyncio.to_thread(self.files.search, pattern, hidden=hidden, limit=limit)
 
-    async def write(self, path: str, text: str) -> Written:
+    async def write(self, path: str, text: str) -> WriteResult:
         """Write, merge, or refuse; what stood against it is recorded."""
         at = await self._admitted("write", path, text)
-        draft = Draft(text)
+        draft = FileDraft(text)
         outcome: Outcome | None = None
-        clash: Clash | None = None
+        clash: WriteClash | None = None
         for _ in range(_TRIES):
             done = await self._try(path, at, draft)
-            if isinstance(done, Written):
+            if isinstance(done, WriteResult):
                 if clash is not None and outcome is not None:
                     self._record(clash, outcome)
                 return done._replace(outcome=outcome)
@@ -126,7 +126,7 @@ class LentFiles:
                 self._record(clash, "refused")
                 raise conflict_refused(clash)
             if verdict == "overwrite":
-                draft, outcome = Draft(text, accepted=clash.version), "overwritten"
+                draft, outcome = FileDraft(text, accepted=clash.version), "overwritten"
             else:
                 draft, outcome = await self._merged(clash, text), "merged"
         raise changed()
@@ -154,25 +154,25 @@ class LentFiles:
         names = (str(parse(path)), at)
         return next((name for name in names if self._around.buffers.get(name) is not None), None)
 
-    def _read_buffer(self, name: str, at: str, line: int, limit: int | None) -> Read:
+    def _read_buffer(self, name: str, at: str, line: int, limit: int | None) -> FileText:
         text = self._held(name) or ""
         window = LineWindow(first=line, limit=limit, most=self.files.settings.read_bytes)
         for begin in range(0, len(text), _PIECE):
             window.feed(text[begin : begin + _PIECE])
         version = version_of(_bytes(text))
-        self.files.told.tell(at, version, text if self.files.settings.keeps_base else None)
-        return Read(window.text, version)
+        self.files.told.set(at, version, text if self.files.settings.keeps_base else None)
+        return FileText(window.text, version)
 
     def _held(self, name: str) -> str | None:
         return None if self._around.buffers is None else self._around.buffers.get(name)
 
-    async def _try(self, path: str, at: str | None, draft: Draft) -> Written | Clash:
+    async def _try(self, path: str, at: str | None, draft: FileDraft) -> WriteResult | WriteClash:
         name = self._buffered(path, at)
         if name is not None and at is not None:
             return self._write_buffer(name, at, draft)
         return await asyncio.to_thread(self.files.write, path, draft, at=at)
 
-    def _write_buffer(self, name: str, at: str, draft: Draft) -> Written | Clash:
+    def _write_buffer(self, name: str, at: str, draft: FileDraft) -> WriteResult | WriteClash:
         assert self._around.buffers is not None
         held = self._held(name) or ""
         now, known = version_of(_bytes(held)), self.files.told.get(at)
@@ -183,16 +183,16 @@ class LentFiles:
             has_forgotten=self.files.told.has_forgotten,
         )
         if kind is not None and now != draft.accepted:
-            return Clash(kind, at, now, base_of(known), held)
+            return WriteClash(kind, at, now, base_of(known), held)
         self._around.buffers.set(name, draft.text)
         believed = draft.text if draft.known_as is None else draft.known_as
         keep = self.files.settings.keeps_base
-        self.files.told.tell(at, version_of(_bytes(believed)), believed if keep else None)
-        return Written(at, version_of(_bytes(draft.text)), created=False)
+        self.files.told.set(at, version_of(_bytes(believed)), believed if keep else None)
+        return WriteResult(at, version_of(_bytes(draft.text)), created=False)
 
     # Conflicts.
 
-    async def _verdict(self, clash: Clash, text: str) -> Verdict:
+    async def _verdict(self, clash: WriteClash, text: str) -> Verdict:
         settings = self.files.settings
         if clash.kind == "not_read" or settings.stale == "refuse":
             return "refuse"
@@ -201,7 +201,7 @@ class LentFiles:
         if self._around.ask is None:  # nobody is there to be asked
             return "refuse"
         return await self._around.ask(
-            Conflict(
+            WriteConflict(
                 session_id=self.session_id,
                 path=clash.path,
                 kind=clash.kind,
@@ -211,7 +211,7 @@ class LentFiles:
             )
         )
 
-    async def _merged(self, clash: Clash, text: str) -> Draft:
+    async def _merged(self, clash: WriteClash, text: str) -> FileDraft:
         merged = None
         if clash.base is not None and clash.theirs is not None:
             ours = with_endings_of(clash.theirs, text) if self.files.settings.form == "keep" else text
@@ -219,12 +219,14 @@ class LentFiles:
         if merged is None:
             self._record(clash, "refused")
             raise conflict_refused(clash, unmerged=True)
-        return Draft(merged, accepted=clash.version, known_as=text)
+        return FileDraft(merged, accepted=clash.version, known_as=text)
 
-    def _record(self, clash: Clash, outcome: Outcome) -> None:
+    def _record(self, clash: WriteClash, outcome: Outcome) -> None:
         if self._around.record is not None:
             self._around.record(
-                Decision(session_id=self.session_id, path=clash.path, kind=clash.kind, outcome=outcome)
+                ConflictDecision(
+                    session_id=self.session_id, path=clash.path, kind=clash.kind, outcome=outcome
+                )
             )
 
 

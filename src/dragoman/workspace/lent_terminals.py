@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.commands import Command, planned
+from dragoman.workspace.commands import PlannedCommand, plan_command
 from dragoman.workspace.environment import command_environment
 from dragoman.workspace.lent_files import Access, Guard
 from dragoman.workspace.paths import parse
@@ -28,13 +28,13 @@ from dragoman.workspace.places import open_listing
 from dragoman.workspace.refusals import FORBIDDEN, NOT_FOUND, from_system, reason_of, refusal
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import TerminalSettings
-from dragoman.workspace.terminal import Exit, Terminal
+from dragoman.workspace.terminal import ProcessExit, TerminalProcess
 
 PATIENCE = 10.0
 """Seconds that a closing thread waits for a loop in another one to end its commands."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class TerminalRequest(Struct, frozen=True, kw_only=True):
     """What an agent asks to be run."""
 
     command: str
@@ -52,15 +52,15 @@ class LentTerminals:
         self.roots = roots
         self.settings = settings
         self._guard = guard
-        self._terminals: dict[str, Terminal] = {}
-        self._leaving: list[Terminal] = []  # released, and not ended yet
+        self._terminals: dict[str, TerminalProcess] = {}
+        self._leaving: list[TerminalProcess] = []  # released, and not ended yet
         self._closed = False
 
     def __len__(self) -> int:
         """Terminals that are not released."""
         return len(self._terminals)
 
-    async def create(self, wanted: Wanted) -> str:
+    async def create(self, wanted: TerminalRequest) -> str:
         """Start a command and return its id, without waiting for anything it does."""
         self._check_room()
         env = command_environment(os.environ, wanted.env, allow=self.settings.allow_env)
@@ -73,7 +73,7 @@ class LentTerminals:
                     Access(session_id=self.session_id, kind="run", path=command.program, command=command)
                 )
             self._check_room()
-            terminal = Terminal(
+            terminal = TerminalProcess(
                 command,
                 cwd=_name_of(folder, path),
                 env=env,
@@ -86,14 +86,14 @@ class LentTerminals:
         self._terminals[terminal_id] = terminal
         return terminal_id
 
-    def get(self, terminal_id: str) -> Terminal:
+    def get(self, terminal_id: str) -> TerminalProcess:
         """A terminal of this session; an error if there is none by that id."""
         terminal = self._terminals.get(terminal_id)
         if terminal is None:
             raise _unknown(terminal_id)
         return terminal
 
-    async def wait(self, terminal_id: str) -> Exit:
+    async def wait(self, terminal_id: str) -> ProcessExit:
         return await self.get(terminal_id).wait()
 
     async def kill(self, terminal_id: str) -> None:
@@ -125,7 +125,7 @@ class LentTerminals:
         for terminal in self._taken():
             _kill_from_here(terminal)
 
-    def _taken(self) -> list[Terminal]:
+    def _taken(self) -> list[TerminalProcess]:
         terminals = [*self._terminals.values(), *self._leaving]
         self._terminals.clear()
         self._leaving.clear()
@@ -151,8 +151,8 @@ class LentTerminals:
             held -= len(terminal.ring)
             del self._terminals[terminal_id]
 
-    def _planned(self, wanted: Wanted, env: dict[str, str], cwd: str) -> Command:
-        return planned(
+    def _planned(self, wanted: TerminalRequest, env: dict[str, str], cwd: str) -> PlannedCommand:
+        return plan_command(
             wanted.command,
             wanted.args,
             cwd=cwd,
@@ -212,7 +212,7 @@ def _name_of(folder: int, path: str) -> str:
     return f"/proc/self/fd/{folder}" if sys.platform == "linux" else path
 
 
-def _kill_from_here(terminal: Terminal) -> None:
+def _kill_from_here(terminal: TerminalProcess) -> None:
     loop = terminal.loop
     try:
         is_here = asyncio.get_running_loop() is loop

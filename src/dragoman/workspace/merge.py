@@ -16,7 +16,7 @@ MOST_EDITS = 1000
 """Lines that may be added or removed between base and one side; the work grows with its square."""
 
 
-class Same(NamedTuple):
+class CommonRun(NamedTuple):
     """A run of lines that two texts have in common."""
 
     left: int
@@ -62,7 +62,7 @@ def _between(base: list[str], ours: list[str], theirs: list[str]) -> list[str] |
     return theirs if ours == base else None
 
 
-def _common(to_ours: Sequence[Same], to_theirs: Sequence[Same]) -> Iterator[_Common]:
+def _common(to_ours: Sequence[CommonRun], to_theirs: Sequence[CommonRun]) -> Iterator[_Common]:
     """Where a run of the one overlaps a run of the other, seen from the base."""
     i = j = 0
     while i < len(to_ours) and j < len(to_theirs):
@@ -77,15 +77,17 @@ def _common(to_ours: Sequence[Same], to_theirs: Sequence[Same]) -> Iterator[_Com
             j += 1
 
 
-def common_runs(left: Sequence[str], right: Sequence[str], *, most: int = MOST_EDITS) -> list[Same] | None:
+def common_runs(
+    left: Sequence[str], right: Sequence[str], *, most: int = MOST_EDITS
+) -> list[CommonRun] | None:
     """The runs of a shortest way from one text to the other, or None if that is too long."""
     head = _length_of_common_head(left, right)
     tail = _length_of_common_head(left[head:][::-1], right[head:][::-1])
     inner = _shortest(left[head : len(left) - tail], right[head : len(right) - tail], most)
     if inner is None:
         return None
-    runs = [Same(0, 0, head), *(Same(a + head, b + head, n) for a, b, n in inner)]
-    runs.append(Same(len(left) - tail, len(right) - tail, tail))
+    runs = [CommonRun(0, 0, head), *(CommonRun(a + head, b + head, n) for a, b, n in inner)]
+    runs.append(CommonRun(len(left) - tail, len(right) - tail, tail))
     return [run for run in runs if run.length]
 
 
@@ -98,7 +100,7 @@ def _length_of_common_head(left: Sequence[str], right: Sequence[str]) -> int:
     return count
 
 
-def _shortest(left: Sequence[str], right: Sequence[str], most: int) -> list[Same] | None:
+def _shortest(left: Sequence[str], right: Sequence[str], most: int) -> list[CommonRun] | None:
     """Myers' greedy search: after so many edits, the furthest point on each diagonal."""
     most = min(most, len(left) + len(right))
     furthest = array("l", bytes((2 * most + 3) * array("l").itemsize))  # diagonal 0 is in the middle
@@ -125,14 +127,14 @@ def _step(furthest: array[int], middle: int, diagonal: int, edits: int) -> tuple
     return diagonal - 1, below + 1
 
 
-def _traced(history: list[array[int]], x: int, y: int) -> list[Same]:
+def _traced(history: list[array[int]], x: int, y: int) -> list[CommonRun]:
     """The runs of equal lines on the way that was found, from its end back to its start."""
-    runs: list[Same] = []
+    runs: list[CommonRun] = []
     for edits in range(len(history) - 1, -1, -1):
         furthest, middle = history[edits], edits + 1
         before, start = _step(furthest, middle, x - y, edits)
         if x > start:
-            runs.append(Same(start, start - (x - y), x - start))
+            runs.append(CommonRun(start, start - (x - y), x - start))
         x = furthest[middle + before]
         y = x - before
     return runs[::-1]

@@ -19,7 +19,7 @@ _LONGEST = 4
 """Bytes of the longest character."""
 
 
-class Tail(NamedTuple):
+class OutputTail(NamedTuple):
     """What can be shown of an output."""
 
     text: str
@@ -27,7 +27,7 @@ class Tail(NamedTuple):
     """Whether something is missing at its beginning."""
 
 
-class Ring:
+class OutputBuffer:
     """Takes everything, keeps the end of it."""
 
     __slots__ = ("_finished", "_kept", "_limit", "_lost")
@@ -52,14 +52,14 @@ class Ring:
         self._trim()
         self._finished = True
 
-    def tail(self) -> Tail:
+    def tail(self) -> OutputTail:
         """The end of the output as text, at most as long as the limit."""
         self._trim()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(bytes(self._kept), self._finished)
         # A byte that is no UTF-8 becomes a character of three.
         shorter = _last_bytes(text, self._limit)
-        return Tail(shorter, self._lost or len(shorter) < len(text))
+        return OutputTail(shorter, self._lost or len(shorter) < len(text))
 
     def _trim(self) -> None:
         excess = len(self._kept) - self._limit

@@ -1,9 +1,9 @@
 """From a root and names to a place below a root: the judging of paths, done with descriptors.
 
-There are two ways. `ask_kernel` has Linux resolve the folder in one call that cannot leave the root. What the
-kernel does not grant outright is walked: name by name, each opened without following links, links read and
-resolved here. The walk alone would do, and does on other systems; it also knows what the kernel refuses to
-know, a link that leads out of one root and into another.
+There are two ways. `resolve_by_kernel` has Linux resolve the folder in one call that cannot leave the root.
+What the kernel does not grant outright is walked: name by name, each opened without following links, links
+read and resolved here. The walk alone would do, and does on other systems; it also knows what the kernel
+refuses to know, a link that leads out of one root and into another.
 
 Both promise the same: the folder of a place was reached from the descriptor of a root by going down only, so
 no exchange of names while we look can make it a folder outside.
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from dragoman.workspace import kernel
 from dragoman.workspace.paths import MOST_NAMES, Names, below, cut, joined
-from dragoman.workspace.places import FolderMissing, Place
+from dragoman.workspace.places import FilePlace, FolderMissing
 from dragoman.workspace.refusals import FORBIDDEN, bad_path, changed, missing, outside, refusal, root_gone
 
 MOST_STEPS = 40
@@ -30,7 +30,7 @@ _DOWN = kernel.FOLDER | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class WorkspaceRoot:
     """A folder of the session, held open."""
 
     fd: int
@@ -50,7 +50,7 @@ class Root:
             raise root_gone("replaced")
 
 
-def start(roots: Sequence[Root], names: Names) -> tuple[Root, Names]:
+def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRoot, Names]:
     """The innermost root that a path begins with, and what is left of the path."""
     found = [
         (len(begin), root, rest)
@@ -65,14 +65,16 @@ def start(roots: Sequence[Root], names: Names) -> tuple[Root, Names]:
     return root, rest
 
 
-def find(roots: Sequence[Root], names: Names, *, make_folders: bool, use_kernel: bool) -> Place:
+def resolve_path(
+    roots: Sequence[WorkspaceRoot], names: Names, *, make_folders: bool, use_kernel: bool
+) -> FilePlace:
     """The place that a path leads to, with its folders made if they are missing and that is wanted."""
-    root, rest = start(roots, names)
-    place = ask_kernel(root, rest) if use_kernel else None
-    return place or Walk(roots, root, rest, make_folders=make_folders).run()
+    root, rest = find_root(roots, names)
+    place = resolve_by_kernel(root, rest) if use_kernel else None
+    return place or PathWalk(roots, root, rest, make_folders=make_folders).run()
 
 
-def ask_kernel(root: Root, rest: Names) -> Place | None:
+def resolve_by_kernel(root: WorkspaceRoot, rest: Names) -> FilePlace | None:
     """The place, if the kernel reaches its folder without leaving the root and the last name is no link."""
     if not rest or rest[-1] == "..":
         return None
@@ -82,7 +84,7 @@ def ask_kernel(root: Root, rest: Names) -> Place | None:
         return None
     try:
         folder = kernel.location(fd)
-        place = Place(fd, rest[-1], os.path.join(folder, rest[-1]))
+        place = FilePlace(fd, rest[-1], os.path.join(folder, rest[-1]))
         status = place.status()
     except BaseException:
         os.close(fd)
@@ -93,10 +95,12 @@ def ask_kernel(root: Root, rest: Names) -> Place | None:
     return place
 
 
-class Walk:
+class PathWalk:
     """One resolution, step by step."""
 
-    def __init__(self, roots: Sequence[Root], root: Root, rest: Names, *, make_folders: bool) -> None:
+    def __init__(
+        self, roots: Sequence[WorkspaceRoot], root: WorkspaceRoot, rest: Names, *, make_folders: bool
+    ) -> None:
         self._roots = roots
         self._root = root
         self._todo = deque(rest)
@@ -105,7 +109,7 @@ class Walk:
         self._steps = MOST_STEPS + (len(rest) if make_folders else 0)
         self._fd = os.dup(root.fd)
 
-    def run(self) -> Place:
+    def run(self) -> FilePlace:
         try:
             while self._todo:
                 name = self._todo.popleft()
@@ -122,9 +126,9 @@ class Walk:
             os.close(self._fd)
             raise
 
-    def _arrived(self, name: str) -> Place:
+    def _arrived(self, name: str) -> FilePlace:
         names = self._done if name == "." else [*self._done, name]
-        return Place(self._fd, name, joined((*self._root.real, *names)))
+        return FilePlace(self._fd, name, joined((*self._root.real, *names)))
 
     def _down(self, name: str) -> None:
         try:
@@ -191,7 +195,7 @@ class Walk:
 
     def _jump(self, names: Names) -> None:
         """Go on at an absolute path, if one of the roots has it."""
-        root, rest = start(self._roots, names)
+        root, rest = find_root(self._roots, names)
         self._go_to(os.dup(root.fd))
         self._root, self._todo, self._done = root, deque(rest), []
 
@@ -205,7 +209,7 @@ class Walk:
             raise refusal(FORBIDDEN, "too_many_links", "the path leads through too many links")
 
 
-def _descend(root: Root, names: Sequence[str]) -> int:
+def _descend(root: WorkspaceRoot, names: Sequence[str]) -> int:
     fd = os.dup(root.fd)
     for name in names:
         try:

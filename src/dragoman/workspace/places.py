@@ -34,7 +34,7 @@ class FolderMissing(FileNotFoundError):
         self.path = path
 
 
-class Place:
+class FilePlace:
     """Owns the folder's descriptor; use it as a `with`."""
 
     __slots__ = ("folder", "name", "path")
@@ -92,7 +92,7 @@ class Place:
             os.close(self.folder)
             self.folder = -1
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> FilePlace:
         return self
 
     def __exit__(

@@ -15,9 +15,9 @@ from types import TracebackType
 
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.workspace import kernel
-from dragoman.workspace.path_resolver import Root, find
+from dragoman.workspace.path_resolver import WorkspaceRoot, resolve_path
 from dragoman.workspace.paths import Route, cut, joined, parse
-from dragoman.workspace.places import FolderMissing, Place
+from dragoman.workspace.places import FilePlace, FolderMissing
 from dragoman.workspace.refusals import FORBIDDEN, from_system, not_a_file, refusal, special
 
 _TRIES = 10
@@ -34,7 +34,7 @@ class Roots:
         if os.open not in os.supports_dir_fd:
             raise LocalMistake("files can be lent only on systems that open them relative to a folder")
         self._use_kernel = kernel.can_open_beneath() if use_kernel is None else use_kernel
-        self._roots: list[Root] = []
+        self._roots: list[WorkspaceRoot] = []
         self._lock = threading.Lock()
         self._users = 0
         self._closed = False
@@ -63,7 +63,9 @@ class Roots:
         return tuple(joined(root.real) for root in self._roots)
 
     @contextmanager
-    def place(self, path: str, *, make_folders: bool = False, may_be_folder: bool = False) -> Iterator[Place]:
+    def place(
+        self, path: str, *, make_folders: bool = False, may_be_folder: bool = False
+    ) -> Iterator[FilePlace]:
         """Where a path leads: below a root, in a folder that is open, with a last name that is no link.
 
         What the system refuses here, or in the block, becomes a refusal.
@@ -88,8 +90,8 @@ class Roots:
                 return error.__cause__.path
             raise
 
-    def _found(self, route: Route, *, make_folders: bool) -> Place:
-        place = find(self._roots, route.names, make_folders=make_folders, use_kernel=self._use_kernel)
+    def _found(self, route: Route, *, make_folders: bool) -> FilePlace:
+        place = resolve_path(self._roots, route.names, make_folders=make_folders, use_kernel=self._use_kernel)
         if kernel.is_kernel_made(place.folder):
             place.close()
             raise special("a file that the kernel makes up")
@@ -129,7 +131,7 @@ class Roots:
         self.close()
 
 
-def _opened(path: str) -> Root:
+def _opened(path: str) -> WorkspaceRoot:
     try:
         spelled = parse(path).names
     except ErrorAnswer as error:
@@ -146,7 +148,7 @@ def _opened(path: str) -> Root:
     raise LocalMistake(f"{path!r} cannot be a folder of a session: it is exchanged all the time")
 
 
-def _root(fd: int, *, real: str, spelled: tuple[str, ...]) -> Root | None:
+def _root(fd: int, *, real: str, spelled: tuple[str, ...]) -> WorkspaceRoot | None:
     """None when the path no longer leads to what was opened."""
     held = os.fstat(fd)
     try:
@@ -156,4 +158,4 @@ def _root(fd: int, *, real: str, spelled: tuple[str, ...]) -> Root | None:
     if named is None or not os.path.samestat(held, named):
         os.close(fd)
         return None
-    return Root(fd=fd, spelled=spelled, real=cut(real), identity=(held.st_dev, held.st_ino))
+    return WorkspaceRoot(fd=fd, spelled=spelled, real=cut(real), identity=(held.st_dev, held.st_ino))

@@ -28,7 +28,7 @@ _ANY_FOLDERS = "**"
 _NEVER = ".git"
 
 
-class Found(NamedTuple):
+class SearchMatches(NamedTuple):
     """The paths that match, sorted folder by folder."""
 
     matches: list[str]
@@ -38,12 +38,12 @@ class Found(NamedTuple):
 
 def search(
     roots: Roots, settings: FileSettings, pattern: str, *, hidden: bool = False, limit: int | None = None
-) -> Found:
+) -> SearchMatches:
     folder, wild = _split(roots, pattern)
     if _NEVER in cut(pattern):
-        return Found([], truncated=False)
+        return SearchMatches([], truncated=False)
     most = settings.glob_matches if limit is None else min(limit, settings.glob_matches)
-    hunt = _Hunt(roots, settings, Pattern(wild, hidden=hidden), most=most)
+    hunt = _Hunt(roots, settings, GlobPattern(wild, hidden=hidden), most=most)
     try:
         with roots.place(folder, may_be_folder=True) as place:
             status = place.status()
@@ -54,11 +54,11 @@ def search(
                 finally:
                     os.close(fd)
     except _Enough:
-        return Found(hunt.matches, truncated=True)
+        return SearchMatches(hunt.matches, truncated=True)
     except ErrorAnswer as error:
         if reason_of(error) != "missing":
             raise
-    return Found(hunt.matches, truncated=hunt.cut)
+    return SearchMatches(hunt.matches, truncated=hunt.cut)
 
 
 def _split(roots: Roots, pattern: str) -> tuple[str, Names]:
@@ -73,7 +73,7 @@ def _split(roots: Roots, pattern: str) -> tuple[str, Names]:
     return joined(route.names[:plain]), route.names[plain:]
 
 
-class Pattern:
+class GlobPattern:
     """Names to match, one after another. A position is how many of them a path has used up."""
 
     def __init__(self, names: Sequence[str], *, hidden: bool) -> None:
@@ -124,7 +124,7 @@ class _Enough(Exception):
 class _Hunt:
     """One search."""
 
-    def __init__(self, roots: Roots, settings: FileSettings, pattern: Pattern, *, most: int) -> None:
+    def __init__(self, roots: Roots, settings: FileSettings, pattern: GlobPattern, *, most: int) -> None:
         self._roots = roots
         self._pattern = pattern
         self._most = most

@@ -53,7 +53,7 @@ class SnapshotSettings(Struct, frozen=True, kw_only=True):
 DEFAULT_SNAPSHOT = SnapshotSettings()
 
 
-class Entry(NamedTuple):
+class SnapshotEntry(NamedTuple):
     """One file, program or link."""
 
     kind: Kind
@@ -73,7 +73,7 @@ _RECORD = "record "
 class Capture:
     """What was found below a root, by relative path."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, SnapshotEntry] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
 
@@ -111,10 +111,10 @@ def kind_of(status: os.stat_result) -> Kind | None:
     return "program" if status.st_mode & stat.S_IXUSR else "file"
 
 
-def recorded(status: os.stat_result, kind: Kind) -> Entry:
+def entry_by_date(status: os.stat_result, kind: Kind) -> SnapshotEntry:
     """An entry by the system's record alone."""
     record = f"{_RECORD}{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-    return Entry(kind, record, status.st_size)
+    return SnapshotEntry(kind, record, status.st_size)
 
 
 def content_at(name: str, *, folder: int) -> bytes:
@@ -150,7 +150,7 @@ def open_parent(root: str, path: str, *, make: bool = False) -> int:
     return fd
 
 
-def look(root: str, path: str, *, like: Entry | None, algorithm: str) -> Entry | None:
+def look(root: str, path: str, *, like: SnapshotEntry | None, algorithm: str) -> SnapshotEntry | None:
     """What is at a path now, told in the same way as `like` was."""
     try:
         folder = open_parent(root, path)
@@ -163,8 +163,8 @@ def look(root: str, path: str, *, like: Entry | None, algorithm: str) -> Entry |
         if kind is None:
             raise OSError(errno.EEXIST, "something that is no file is there now")
         if like is not None and not like.is_kept:
-            return recorded(status, kind)
-        return Entry(kind, blob_digest(content_at(name, folder=folder), algorithm), status.st_size)
+            return entry_by_date(status, kind)
+        return SnapshotEntry(kind, blob_digest(content_at(name, folder=folder), algorithm), status.st_size)
     except FileNotFoundError:
         return None
     finally:

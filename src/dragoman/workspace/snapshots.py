@@ -25,16 +25,28 @@ from pathlib import Path
 from typing import Protocol
 
 from dragoman.errors import LocalMistake
-from dragoman.workspace.change_set import Change, Changes, Found, RevertRefused, described
-from dragoman.workspace.folder_snapshot import PlainGround
-from dragoman.workspace.git_snapshot import GitFailed, GitGround, find_repository
-from dragoman.workspace.snapshot_entries import DEFAULT_SNAPSHOT, Capture, Entry, OutOfTime, SnapshotSettings
+from dragoman.workspace.change_set import (
+    FileChange,
+    PathDifference,
+    RevertRefused,
+    TurnChangeSet,
+    describe_change,
+)
+from dragoman.workspace.folder_snapshot import PlainFolder
+from dragoman.workspace.git_snapshot import GitFailed, GitFolder, find_repository
+from dragoman.workspace.snapshot_entries import (
+    DEFAULT_SNAPSHOT,
+    Capture,
+    OutOfTime,
+    SnapshotEntry,
+    SnapshotSettings,
+)
 from dragoman.workspace.store import Store
 
-__all__ = ["Change", "Changes", "RevertRefused", "Snapshot", "take_snapshot"]
+__all__ = ["FileChange", "RevertRefused", "Snapshot", "TurnChangeSet", "take_snapshot"]
 
 
-class Ground(Protocol):
+class SnapshotFolder(Protocol):
     """One root, however it is looked at."""
 
     root: str
@@ -42,7 +54,7 @@ class Ground(Protocol):
     kept_bytes: int
 
     def capture(self, *, keep: bool) -> Capture: ...
-    def content(self, entry: Entry) -> bytes: ...
+    def content(self, entry: SnapshotEntry) -> bytes: ...
 
 
 async def take_snapshot(
@@ -69,7 +81,7 @@ class _Archive:
         self.settings = settings
         self.stop = threading.Event()
         self.working = threading.Lock()  # a thread goes on although nobody waits for it any more
-        self.grounds: list[Ground] = []
+        self.grounds: list[SnapshotFolder] = []
         self.users = 0
         self._base = store
         self._store: Store | None = None
@@ -135,7 +147,7 @@ class Snapshot:
             raise LocalMistake("this snapshot is closed")
         return await _taken(Snapshot(self._archive))
 
-    async def compare(self, later: Snapshot | None = None) -> Changes:
+    async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
         """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
         return await asyncio.to_thread(self._compare, later)
 
@@ -164,44 +176,46 @@ class Snapshot:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _compare(self, later: Snapshot | None) -> Changes:
+    def _compare(self, later: Snapshot | None) -> TurnChangeSet:
         with self._archive.working:
             if self._closed or (later is not None and later._closed):
                 raise LocalMistake("this snapshot is closed")
             return self._compared(later)
 
-    def _compared(self, later: Snapshot | None) -> Changes:
+    def _compared(self, later: Snapshot | None) -> TurnChangeSet:
         notes = list(self.notes)
-        found: dict[str, Found] = {}
-        files: list[Change] = []
+        found: dict[str, PathDifference] = {}
+        files: list[FileChange] = []
         room = self._archive.settings.diff_bytes
         for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
             after = ground.capture(keep=False) if later is None else later._captures[number]
             notes += [note for note in after.notes if note not in notes]
             for path, old, new in _differences(before, after):
-                one = Found(ground, path, old, new, is_past=later is not None)
+                one = PathDifference(ground, path, old, new, is_past=later is not None)
                 if one.full_path in found:  # a root within a root
                     continue
                 found[one.full_path] = one
-                files.append(described(one, room=room))
+                files.append(describe_change(one, room=room))
                 room -= len(files[-1].diff or "")
         if room <= 0:
             notes.append("too many changes to show: some are named without a diff")
-        return Changes(sorted(files, key=lambda change: change.path), notes, found)
+        return TurnChangeSet(sorted(files, key=lambda change: change.path), notes, found)
 
 
-def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> Ground:
+def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> SnapshotFolder:
     try:
-        return GitGround(root, find_repository(root, settings.seconds), folder, settings, stop)
+        return GitFolder(root, find_repository(root, settings.seconds), folder, settings, stop)
     except (GitFailed, OutOfTime):
         plain = folder / "plain"
         plain.mkdir()
-        return PlainGround(root, plain, settings, stop)
+        return PlainFolder(root, plain, settings, stop)
 
 
-def _differences(before: Capture, after: Capture) -> list[tuple[str, Entry | None, Entry | None]]:
+def _differences(
+    before: Capture, after: Capture
+) -> list[tuple[str, SnapshotEntry | None, SnapshotEntry | None]]:
     """What one look found and the other did not. A look that was cut short proves nothing by not finding."""
-    different: list[tuple[str, Entry | None, Entry | None]] = []
+    different: list[tuple[str, SnapshotEntry | None, SnapshotEntry | None]] = []
     for path, old in before.entries.items():
         new = after.entries.get(path)
         if new is None and not after.is_complete:
@@ -213,5 +227,5 @@ def _differences(before: Capture, after: Capture) -> list[tuple[str, Entry | Non
     return different
 
 
-def _differ(old: Entry, new: Entry) -> bool:
+def _differ(old: SnapshotEntry, new: SnapshotEntry) -> bool:
     return (old.kind, old.digest) != (new.kind, new.digest)

@@ -21,8 +21,8 @@ from dragoman.transport.owned import Grace, Program, start_tree
 from dragoman.transport.reading import open_reader
 from dragoman.transport.refusal import why_not
 from dragoman.transport.waiting import Waiters
-from dragoman.workspace.commands import Command
-from dragoman.workspace.output_buffer import Ring, Tail
+from dragoman.workspace.commands import PlannedCommand
+from dragoman.workspace.output_buffer import OutputBuffer, OutputTail
 from dragoman.workspace.refusals import INTERNAL_ERROR, from_system, refusal
 
 HANG_UP = 0.5
@@ -37,24 +37,24 @@ its output is all that is kept, and others use this loop too.
 """
 
 
-class Exit(NamedTuple):
+class ProcessExit(NamedTuple):
     """How a program ended: one of the two, or neither if nobody could tell."""
 
     code: int | None
     signal: str | None
 
 
-class Terminal:
+class TerminalProcess:
     """A started command."""
 
     def __init__(
-        self, command: Command, *, cwd: str, env: Mapping[str, str], output_bytes: int, grace: float
+        self, command: PlannedCommand, *, cwd: str, env: Mapping[str, str], output_bytes: int, grace: float
     ) -> None:
         """Raises an `ErrorAnswer` that says why it could not be started. `cwd` may be a name for an open
         folder; `command.cwd` is for people.
         """
         self.command = command
-        self.ring = Ring(output_bytes)
+        self.ring = OutputBuffer(output_bytes)
         self.has_ended = False
         self.loop = asyncio.get_running_loop()
         self._waiters = Waiters()
@@ -78,20 +78,20 @@ class Terminal:
         self._reader = open_reader(ours, intake=self, ended=self._output_ended)
 
     @property
-    def exit(self) -> Exit | None:
+    def exit(self) -> ProcessExit | None:
         """How it ended; None until it has."""
         if not self.has_ended:
             return None
         code = self.tree.returncode
         if code is None or code >= 0:
-            return Exit(code, None)
-        return Exit(None, _signal_name(-code))
+            return ProcessExit(code, None)
+        return ProcessExit(None, _signal_name(-code))
 
     @property
-    def tail(self) -> Tail:
+    def tail(self) -> OutputTail:
         return self.ring.tail()
 
-    async def wait(self) -> Exit:
+    async def wait(self) -> ProcessExit:
         """Wait until it is over. Any number may wait; one who stops waiting disturbs nobody."""
         while (ended := self.exit) is None:
             await self._waiters.wait()

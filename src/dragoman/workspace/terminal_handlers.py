@@ -23,7 +23,7 @@ from dragoman.schema.v1.terminal import (
     WaitForTerminalExitRequest,
     WaitForTerminalExitResponse,
 )
-from dragoman.workspace.lent_terminals import LentTerminals, Wanted
+from dragoman.workspace.lent_terminals import LentTerminals, TerminalRequest
 
 Sessions: TypeAlias = Callable[[str, object], LentTerminals]
 """Gives the terminals of a session, by its id and the agent that asks."""
@@ -56,7 +56,7 @@ def serve_terminals(client: HasTerminals, sessions: Sessions) -> None:
     async def create(request: CreateTerminalRequest, agent: object) -> CreateTerminalResponse:
         terminals = sessions(request.session_id, agent)
         limit = request.output_byte_limit
-        wanted = Wanted(
+        wanted = TerminalRequest(
             command=request.command,
             args=request.args or (),
             env=[(variable.name, variable.value) for variable in request.env or ()],

@@ -1,9 +1,9 @@
 """Versions of files, and what each session has been told of them.
 
 A version is a token made from what a file holds, so that a file which was changed and changed back has the
-version it had. Very large files get one from the system's record of their last change instead. `Told`
-remembers, for one session, which version of each file its agent was last given; the file that it then writes
-over should be the same one.
+version it had. Very large files get one from the system's record of their last change instead.
+`KnownVersions` remembers, for one session, which version of each file its agent was last given; the file that
+it then writes over should be the same one.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ MOST_FILES = 100_000
 Version = str
 
 
-class Digest(Protocol):
+class ContentHash(Protocol):
     """The part of a hash object that we use."""
 
     def update(self, data: bytes, /) -> None: ...
     def hexdigest(self) -> str: ...
 
 
-def new_digest() -> Digest:
+def new_digest() -> ContentHash:
     return hashlib.blake2b(digest_size=16)
 
 
-def version_by(digest: Digest) -> Version:
+def version_by(digest: ContentHash) -> Version:
     return f"c{digest.hexdigest()}"
 
 
@@ -51,7 +51,7 @@ def version_by_record(status: os.stat_result) -> Version:
     return "r" + version_of(repr(fields).encode())[1:]
 
 
-class Known(NamedTuple):
+class KnownVersion(NamedTuple):
     """What an agent was told of one file."""
 
     version: Version
@@ -59,11 +59,11 @@ class Known(NamedTuple):
     """The whole text, if it was kept."""
 
 
-class Told:
+class KnownVersions:
     """What the agent of one session knows about files, by their real paths. Any thread may use it."""
 
     def __init__(self, *, base_bytes: int, most_files: int = MOST_FILES) -> None:
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, KnownVersion] = OrderedDict()
         self._base_bytes = base_bytes
         self._most_files = most_files
         self._held = 0
@@ -71,20 +71,20 @@ class Told:
         self.has_forgotten = False
         """Whether files were forgotten because there were too many: then not knowing one proves nothing."""
 
-    def get(self, path: str) -> Known | None:
+    def get(self, path: str) -> KnownVersion | None:
         with self._lock:
             return self._known.get(path)
 
-    def tell(self, path: str, version: Version, base: str | None = None) -> None:
+    def set(self, path: str, version: Version, base: str | None = None) -> None:
         """This is what it knows from now on. The oldest texts go first when they become too large."""
         with self._lock:
             before = self._known.pop(path, None)
             self._held -= _size(before)
             if base is None and before is not None and before.version == version:
                 base = before.base
-            known = Known(version, base)
+            known = KnownVersion(version, base)
             if _size(known) > self._base_bytes:
-                known = Known(version)
+                known = KnownVersion(version)
             self._known[path] = known
             self._held += _size(known)
             self._shrink()
@@ -98,12 +98,12 @@ class Told:
             return
         for path, known in self._known.items():
             if known.base is not None:
-                self._known[path] = Known(known.version)
+                self._known[path] = KnownVersion(known.version)
                 self._held -= _size(known)
             if self._held <= self._base_bytes:
                 return
 
 
-def _size(known: Known | None) -> int:
+def _size(known: KnownVersion | None) -> int:
     """In bytes, about: Python keeps one to four for each character."""
     return 0 if known is None or known.base is None else len(known.base)

@@ -33,15 +33,15 @@ from dragoman.schema.v1.fs import (
 )
 from dragoman.workspace import extension_methods
 from dragoman.workspace.buffers import Buffers
-from dragoman.workspace.files import Files
-from dragoman.workspace.lent_files import Guard, LentFiles, Surroundings
+from dragoman.workspace.files import SessionFiles
+from dragoman.workspace.lent_files import Guard, LentFiles, WorkspaceHooks
 from dragoman.workspace.lent_terminals import LentTerminals
 from dragoman.workspace.refusals import missing, reason_of, session_unknown
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import DEFAULT_SETTINGS, DEFAULT_TERMINALS, FileSettings, TerminalSettings
 from dragoman.workspace.terminal_handlers import HasTerminals, serve_terminals
-from dragoman.workspace.versions import Told
-from dragoman.workspace.write_conflicts import Ask, Record
+from dragoman.workspace.versions import KnownVersions
+from dragoman.workspace.write_conflicts import AskConflict, RecordConflict
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,7 +60,7 @@ class Servable(HasTerminals, Protocol):
     def extension(self, method: str) -> Callable[[F], F]: ...
 
 
-class Lent(NamedTuple):
+class LentSession(NamedTuple):
     """What one session is lent."""
 
     files: LentFiles
@@ -83,8 +83,8 @@ class Workspace:
         settings: FileSettings = DEFAULT_SETTINGS,
         terminals: TerminalSettings | None = DEFAULT_TERMINALS,
         buffers: Buffers | None = None,
-        ask: Ask | None = None,
-        record: Record | None = None,
+        ask: AskConflict | None = None,
+        record: RecordConflict | None = None,
         guard: Guard | None = None,
     ) -> None:
         """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
@@ -93,9 +93,9 @@ class Workspace:
         """
         self._settings = settings
         self._terminals = terminals
-        self._around = Surroundings(buffers=buffers, ask=ask, record=record, guard=guard)
-        self._sessions: dict[_Key, Lent] = {}
-        self._openings: list[Opening] = []
+        self._around = WorkspaceHooks(buffers=buffers, ask=ask, record=record, guard=guard)
+        self._sessions: dict[_Key, LentSession] = {}
+        self._openings: list[SessionOpening] = []
         self._writing = threading.Lock()
 
     def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
@@ -139,12 +139,12 @@ class Workspace:
         additional_directories: Sequence[str] = (),
         settings: FileSettings | None = None,
         agent: object = None,
-    ) -> Iterator[Opening]:
+    ) -> Iterator[SessionOpening]:
         """Lend the folders of a session that is about to be made. Its agent may ask for files before we have
         learned its id; if this is the only opening under way, such a request is taken to be for it.
         """
         lent = self._lend(cwd, additional_directories, settings, before=None)
-        opening = Opening(lent, agent, self._settle)
+        opening = SessionOpening(lent, agent, self._settle)
         self._openings.append(opening)
         try:
             yield opening
@@ -161,7 +161,7 @@ class Workspace:
         """The terminals of a session; an error if it is not open here for this agent."""
         return self._lent(session_id, agent).terminals
 
-    def _lent(self, session_id: str, agent: object) -> Lent:
+    def _lent(self, session_id: str, agent: object) -> LentSession:
         lent = self._sessions.get((agent, session_id)) or self._sessions.get((None, session_id))
         if lent is not None:
             return lent
@@ -207,18 +207,18 @@ class Workspace:
         additional_directories: Sequence[str],
         settings: FileSettings | None,
         *,
-        before: Lent | None,
-    ) -> Lent:
+        before: LentSession | None,
+    ) -> LentSession:
         chosen = settings or self._settings
         roots = Roots(cwd, additional_directories)
-        told = Told(base_bytes=chosen.base_bytes) if before is None else before.files.files.told
-        files = Files(roots, chosen, told=told, writing=self._writing)
+        told = KnownVersions(base_bytes=chosen.base_bytes) if before is None else before.files.files.told
+        files = SessionFiles(roots, chosen, told=told, writing=self._writing)
         terminals = LentTerminals(roots, self._terminals or DEFAULT_TERMINALS, guard=self._around.guard)
         if before is not None:
             terminals = before.terminals
-        return Lent(LentFiles("", files, self._around), terminals)
+        return LentSession(LentFiles("", files, self._around), terminals)
 
-    def _settle(self, key: _Key, lent: Lent) -> None:
+    def _settle(self, key: _Key, lent: LentSession) -> None:
         lent.name(key[1])
         before = self._sessions.get(key)
         self._sessions[key] = lent
@@ -249,10 +249,10 @@ class Workspace:
         return WriteTextFileResponse(meta={"dragoman": about})
 
 
-class Opening:
+class SessionOpening:
     """A session that is being made."""
 
-    def __init__(self, lent: Lent, agent: object, settle: Callable[[_Key, Lent], None]) -> None:
+    def __init__(self, lent: LentSession, agent: object, settle: Callable[[_Key, LentSession], None]) -> None:
         self.lent = lent
         self.agent = agent
         self.is_settled = False

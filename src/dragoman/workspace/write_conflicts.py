@@ -1,8 +1,8 @@
 """Writes over files that changed: how they are noticed, what can be decided, and how it is recorded.
 
 Pure. An agent that read a version and writes over another one would undo what somebody else did, and nobody
-would know. Here that is a `Clash`; what becomes of it is decided by the settings or by a person, and every
-decision is a value that is recorded.
+would know. Here that is a `WriteClash`; what becomes of it is decided by the settings or by a person, and
+every decision is a value that is recorded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dragoman.errors import ErrorAnswer
 from dragoman.workspace.refusals import CONFLICT, refusal
-from dragoman.workspace.versions import ABSENT, Known, Version
+from dragoman.workspace.versions import ABSENT, KnownVersion, Version
 
 Kind = Literal["changed", "appeared", "deleted", "not_read", "forgotten"]
 Verdict = Literal["refuse", "overwrite", "merge"]
@@ -29,7 +29,7 @@ _REASONS: dict[Kind, tuple[str, str]] = {
 }
 
 
-class Clash(NamedTuple):
+class WriteClash(NamedTuple):
     """What a write found, in place of what its agent knows."""
 
     kind: Kind
@@ -42,7 +42,7 @@ class Clash(NamedTuple):
     """The text that is there now, if it is one."""
 
 
-class Conflict(Struct, frozen=True, kw_only=True):
+class WriteConflict(Struct, frozen=True, kw_only=True):
     """What a person is asked about: an agent wants to write over something that it does not know."""
 
     session_id: str
@@ -54,7 +54,7 @@ class Conflict(Struct, frozen=True, kw_only=True):
     theirs: str | None
 
 
-class Decision(Struct, frozen=True, kw_only=True):
+class ConflictDecision(Struct, frozen=True, kw_only=True):
     """What became of a conflict."""
 
     session_id: str
@@ -63,7 +63,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     outcome: Outcome
 
 
-class Written(NamedTuple):
+class WriteResult(NamedTuple):
     """A write that happened."""
 
     path: str
@@ -74,11 +74,13 @@ class Written(NamedTuple):
     """How a conflict was decided, if there was one."""
 
 
-Ask: TypeAlias = Callable[[Conflict], Awaitable[Verdict]]
-Record: TypeAlias = Callable[[Decision], None]
+AskConflict: TypeAlias = Callable[[WriteConflict], Awaitable[Verdict]]
+RecordConflict: TypeAlias = Callable[[ConflictDecision], None]
 
 
-def kind_of_clash(known: Known | None, now: Version, *, strict: bool, has_forgotten: bool) -> Kind | None:
+def kind_of_clash(
+    known: KnownVersion | None, now: Version, *, strict: bool, has_forgotten: bool
+) -> Kind | None:
     """How what is there differs from what the agent knows, or None if it may write."""
     if known is None:
         if now == ABSENT:
@@ -91,14 +93,14 @@ def kind_of_clash(known: Known | None, now: Version, *, strict: bool, has_forgot
     return "deleted" if now == ABSENT else "changed"
 
 
-def base_of(known: Known | None) -> str | None:
+def base_of(known: KnownVersion | None) -> str | None:
     """What the agent believes the text to be: of a missing file, nothing."""
     if known is None:
         return None
     return "" if known.version == ABSENT else known.base
 
 
-def conflict_refused(clash: Clash, *, unmerged: bool = False) -> ErrorAnswer:
+def conflict_refused(clash: WriteClash, *, unmerged: bool = False) -> ErrorAnswer:
     reason, why = _REASONS[clash.kind]
     if unmerged:
         why += " (the changes could not be merged)"

@@ -4,17 +4,19 @@ import pytest
 
 from dragoman.cli.chat.judging import Judging, cautions_in
 from dragoman.schema import v1
-from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.permission_prompt import Asked
-from dragoman.workspace.policy.question import Setting, about_tool_call
+from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman.workspace.policy.question import QuestionContext, about_tool_call
 
 SEVERE = {"rule": "hub/own", "severity": "high", "text": "The hub knows", "path": "/a", "line": 2}
 
 
-def asked(command: str) -> Asked:
+def asked(command: str) -> PermissionPrompt:
     call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": command})
-    question = about_tool_call(call, Setting(roots=("/work",)))
-    return Asked(question=question, decision=Decision(outcome="ask", rule="", why=""), text="", options=())
+    question = about_tool_call(call, QuestionContext(roots=("/work",)))
+    return PermissionPrompt(
+        question=question, decision=PolicyDecision(outcome="ask", rule="", why=""), text="", options=()
+    )
 
 
 async def found(command: str, **ours: Any) -> list[tuple[str, str]]:

@@ -30,13 +30,13 @@ async def test_files_and_commands_stay_inside_the_folders_of_the_session(tmp_pat
 
 
 async def test_commands_that_were_left_running_end_with_the_session(tmp_path: Path) -> None:
-    from dragoman.workspace.lent_terminals import Wanted
+    from dragoman.workspace.lent_terminals import TerminalRequest
 
     pids: list[int] = []
 
     async def work(turn: KitTurn[None]) -> None:
         terminals = turn.session.local.terminals
-        started = await terminals.create(Wanted(command="sleep", args=["600"]))
+        started = await terminals.create(TerminalRequest(command="sleep", args=["600"]))
         pids.append(terminals.get(started).tree.pid)
 
     async with listening(handled_by(work)) as (handle, _):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.policy import Approve, Layer, Policy
+from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import read_policy
-from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
 from dragoman.workspace.policy.shell import read_line
 
 ROOT = "/home/somebody/project"
 HOME = "/home/somebody"
-SETTING = Setting(agent="claude", roots=(ROOT,), home=HOME)
+SETTING = QuestionContext(agent="claude", roots=(ROOT,), home=HOME)
 
 
 def policy(
@@ -27,13 +27,13 @@ def policy(
     )
 
 
-def _layer(text: str, name: str, *, only_stricter: bool = False) -> Layer:
+def _layer(text: str, name: str, *, only_stricter: bool = False) -> PolicyLayer:
     book = read_policy(text, name)
-    return Layer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
+    return PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
 
 
-def command(line: str, **more: Any) -> Question:
-    return Question(
+def command(line: str, **more: Any) -> PolicyQuestion:
+    return PolicyQuestion(
         method="permission",
         agent="claude",
         session_id="s",
@@ -46,7 +46,7 @@ def command(line: str, **more: Any) -> Question:
     )
 
 
-def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any) -> Question:
+def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any) -> PolicyQuestion:
     call = v1.ToolCallUpdate(
         tool_call_id="t",
         kind=kind,  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any)
     return about_tool_call(call, SETTING, session_id="s")
 
 
-def write(path: str) -> Question:
+def write(path: str) -> PolicyQuestion:
     return about_file("write", path, SETTING, session_id="s")
 
 

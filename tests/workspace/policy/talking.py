@@ -7,14 +7,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dragoman.workspace.policy.terminal_lines import Lines
+from dragoman.workspace.policy.terminal_lines import TerminalLines
 
 
 class Terminal:
     """A real pipe to read from, and everything that was written."""
 
     def __init__(self, reading: int, writing: int) -> None:
-        self.lines = Lines(reading)
+        self.lines = TerminalLines(reading)
         self.shown = ""
         self._writing = writing
         self._awaited: list[tuple[str, asyncio.Future[None]]] = []

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.policy.audit import AuditLog, Entry, entry, read_entries
-from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.audit import AuditEntry, AuditLog, audit_entry, read_entries
+from dragoman.workspace.policy.decision import PolicyDecision
 from tests.workspace.policy.making import command
 
-DENIED = Decision(outcome="deny", rule="p.toml:3", why="because")
+DENIED = PolicyDecision(outcome="deny", rule="p.toml:3", why="because")
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
 
-def line(text: str = "git push") -> Entry:
-    return entry(command(text), DENIED, by="person", option="no", time=NOON)
+def line(text: str = "git push") -> AuditEntry:
+    return audit_entry(command(text), DENIED, by="person", option="no", time=NOON)
 
 
 def test_a_line_says_what_was_wanted_and_what_was_decided(tmp_path: Path) -> None:

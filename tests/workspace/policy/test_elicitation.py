@@ -6,8 +6,8 @@ import pytest
 
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-from dragoman.workspace.policy.elicitation import ElicitationDesk
-from dragoman.workspace.policy.form_answers import Answers, AnswersError
+from dragoman.workspace.policy.elicitation import ElicitationService
+from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
 from dragoman.workspace.policy.terminal_forms import TerminalForms
 from tests.workspace.policy.talking import Terminal, terminal
 
@@ -36,7 +36,7 @@ def accepted(response: v1.CreateElicitationResponse) -> Any:
 
 
 async def test_a_form_is_answered_from_a_file_without_its_defaults() -> None:
-    desk = ElicitationDesk(answers=Answers(fields={"branch": "dev", "other": 1}))
+    desk = ElicitationService(answers=FormAnswers(fields={"branch": "dev", "other": 1}))
     assert accepted(await desk.elicit(BRANCH)) == {"branch": "dev"}
     assert desk.open == []
 
@@ -55,7 +55,7 @@ async def test_a_form_is_answered_from_a_file_without_its_defaults() -> None:
 )
 async def test_a_form_that_the_file_cannot_answer_stays_open(fields: Any, why: str) -> None:
     told: list[dict[str, Any]] = []
-    desk = ElicitationDesk(answers=Answers(fields=fields), agent="claude", on_open=told.append)
+    desk = ElicitationService(answers=FormAnswers(fields=fields), agent="claude", on_open=told.append)
     assert isinstance(await desk.elicit(BRANCH), v1.ElicitationCancelAction)
     assert told == desk.open
     assert (told[0]["why"], told[0]["agent"]) == (why, "claude")
@@ -66,21 +66,21 @@ async def test_a_form_that_the_file_cannot_answer_stays_open(fields: Any, why: s
 async def test_nothing_is_ever_answered_by_default() -> None:
     optional = form(count=v1.IntegerPropertySchema(default=3))
     for request in (form(), optional, BRANCH, LINK):
-        for answers in (None, Answers(), Answers(fields={"elsewhere": 1})):
-            desk = ElicitationDesk(answers=answers)
+        for answers in (None, FormAnswers(), FormAnswers(fields={"elsewhere": 1})):
+            desk = ElicitationService(answers=answers)
             assert isinstance(await desk.elicit(request), v1.ElicitationCancelAction)
             assert len(desk.open) == 1
 
 
 async def test_a_mode_that_nobody_knows_stays_open() -> None:
     unknown: Any = read(b'{"mode": "_new", "message": "x", "sessionId": "s"}', v1.CreateElicitationRequest)
-    desk = ElicitationDesk(answers=Answers(fields={"x": 1}))
+    desk = ElicitationService(answers=FormAnswers(fields={"x": 1}))
     assert isinstance(await desk.elicit(unknown), v1.ElicitationCancelAction)
     assert desk.open[0]["request"]["mode"] == "_new"
 
 
 async def test_an_address_is_agreed_to_only_for_the_host_that_was_named() -> None:
-    desk = ElicitationDesk(answers=Answers(urls={"example.org": "accept", "example.com": "decline"}))
+    desk = ElicitationService(answers=FormAnswers(urls={"example.org": "accept", "example.com": "decline"}))
     assert isinstance(await desk.elicit(LINK), v1.ElicitationAcceptAction)
     for url, kind in (
         ("https://example.com/", v1.ElicitationDeclineAction),
@@ -95,8 +95,8 @@ async def test_an_address_is_agreed_to_only_for_the_host_that_was_named() -> Non
 def test_answers_are_read_from_json_and_toml(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"branch": "dev"}')
     (tmp_path / "a.toml").write_text('[fields]\nbranch = "dev"\n[urls]\n"example.org" = "decline"\n')
-    assert Answers.load(str(tmp_path / "a.json")).fields == {"branch": "dev"}
-    assert Answers.load(str(tmp_path / "a.toml")).urls == {"example.org": "decline"}
+    assert FormAnswers.load(str(tmp_path / "a.json")).fields == {"branch": "dev"}
+    assert FormAnswers.load(str(tmp_path / "a.toml")).urls == {"example.org": "decline"}
 
 
 @pytest.mark.parametrize(
@@ -112,19 +112,19 @@ def test_answers_are_read_from_json_and_toml(tmp_path: Path) -> None:
 )
 def test_answers_that_make_no_sense_are_refused(text: bytes, why: str) -> None:
     with pytest.raises(AnswersError, match=why):
-        Answers.parse(text, "a.json")
+        FormAnswers.parse(text, "a.json")
 
 
 def test_a_missing_file_of_answers_is_named() -> None:
     with pytest.raises(AnswersError, match=r"cannot read /nowhere/a\.json"):
-        Answers.load("/nowhere/a.json")
+        FormAnswers.load("/nowhere/a.json")
 
 
 # In a terminal.
 
 
-def at_desk(at: Terminal) -> ElicitationDesk:
-    return ElicitationDesk(asker=TerminalForms(at.lines, write=at.write), agent="claude")
+def at_desk(at: Terminal) -> ElicitationService:
+    return ElicitationService(asker=TerminalForms(at.lines, write=at.write), agent="claude")
 
 
 async def test_a_person_fills_in_field_by_field_and_sees_all_before_it_is_sent() -> None:

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.forms import Bad, cautions, checked, choices_of, from_line, looks_secret
+from dragoman.workspace.policy.forms import (
+    BadFormValue,
+    cautions,
+    check_value,
+    choices_of,
+    from_line,
+    looks_secret,
+)
 
 TEXT = v1.StringPropertySchema()
 WHOLE = v1.IntegerPropertySchema(minimum=1, maximum=9)
@@ -50,7 +57,7 @@ def never(pattern: str, text: str) -> bool | None:
     ],
 )
 def test_a_value_that_a_field_takes(field: Any, value: Any) -> None:
-    assert checked(field, value, matches=never) == value
+    assert check_value(field, value, matches=never) == value
 
 
 @pytest.mark.parametrize(
@@ -91,8 +98,8 @@ def test_a_value_that_a_field_takes(field: Any, value: Any) -> None:
     ],
 )
 def test_a_value_that_a_field_does_not_take(field: Any, value: Any) -> None:
-    with pytest.raises(Bad):
-        checked(field, value, matches=never)
+    with pytest.raises(BadFormValue):
+        check_value(field, value, matches=never)
 
 
 @pytest.mark.parametrize(
@@ -123,10 +130,10 @@ def test_a_typed_line_becomes_a_value_of_the_fields_type(field: Any, line: str, 
 @given(st.text(), st.sampled_from([TEXT, WHOLE, NUMBER, FLAG, COLOUR, SIZE, MANY]))
 def test_any_line_is_a_value_or_is_not_taken(line: str, field: Any) -> None:
     try:
-        value = checked(field, from_line(field, line), matches=never)
-    except Bad:
+        value = check_value(field, from_line(field, line), matches=never)
+    except BadFormValue:
         return
-    assert checked(field, value, matches=never) == value
+    assert check_value(field, value, matches=never) == value
 
 
 def test_choices_have_titles() -> None:

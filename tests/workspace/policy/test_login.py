@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.login import Authenticate, LogIn, plan_login
+from dragoman.workspace.policy.login import AuthenticateStep, TerminalLoginStep, plan_login
 
 ACCOUNT = v1.AuthMethodAgent(id="login", name="Log in")
 KEY = v1.AuthMethodAgent(id="key", name="Key", description="Requires setting the `SOME_API_KEY` variable")
@@ -22,13 +22,13 @@ def missing(*methods: Any, **more: Any) -> str:
 
 
 def test_a_method_of_the_protocol_is_sent_to_authenticate() -> None:
-    assert plan_login([ACCOUNT], {}, False).step == Authenticate(method_id="login", name="Log in")
+    assert plan_login([ACCOUNT], {}, False).step == AuthenticateStep(method_id="login", name="Log in")
     assert tried({"id": "untyped", "name": "x"}) == "untyped"
 
 
 def test_a_terminal_method_is_run_in_a_terminal_and_only_there() -> None:
     step = plan_login([TERMINAL], {}, True).step
-    assert step == LogIn(method_id="setup", name="Set up", args=("--setup",), env={"A": "b"})
+    assert step == TerminalLoginStep(method_id="setup", name="Set up", args=("--setup",), env={"A": "b"})
     assert tried(TERMINAL) is None
     assert (
         missing(TERMINAL)
@@ -86,7 +86,7 @@ def test_meta_starts_nothing() -> None:
     method = v1.AuthMethodAgent(
         id="x", name="X", meta={"terminal-auth": {"command": "rm", "args": ["-rf"]}, "type": "terminal"}
     )
-    assert plan_login([method], {}, True).step == Authenticate(method_id="x", name="X")
+    assert plan_login([method], {}, True).step == AuthenticateStep(method_id="x", name="X")
 
 
 def test_a_person_may_name_the_method() -> None:

@@ -11,12 +11,12 @@ from dragoman import Agent, Client, Turn
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.testing import talking_to
-from dragoman.workspace.commands import Command
+from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog
-from dragoman.workspace.policy.permission_prompt import Asked, Nobody
-from dragoman.workspace.policy.permission_service import PermissionDesk
-from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.policy.permission_prompt import NoAsker, PermissionPrompt
+from dragoman.workspace.policy.permission_service import PermissionService
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.refusals import reason_of
 from tests.workspace.policy.making import OFFERED, ROOT, option, policy
 
@@ -42,9 +42,9 @@ class Person:
 
     def __init__(self, *choices: str | None) -> None:
         self.choices = list(choices)
-        self.asked: list[Asked] = []
+        self.asked: list[PermissionPrompt] = []
 
-    async def ask(self, asked: Asked) -> str | None:
+    async def ask(self, asked: PermissionPrompt) -> str | None:
         self.asked.append(asked)
         return self.choices.pop(0)
 
@@ -54,8 +54,8 @@ class Desk:
 
     def __init__(self, folder: Path, rules: str = RULES, *, asker: Any = None, **more: Any) -> None:
         self.log = folder / "audit.jsonl"
-        self.kept = Remembered(str(folder / "remembered.toml"))
-        self.desk = PermissionDesk(
+        self.kept = RememberedRules(str(folder / "remembered.toml"))
+        self.desk = PermissionService(
             policy(rules, approve=more.pop("approve", None)),
             asker=asker,
             audit=AuditLog(str(self.log)),
@@ -103,7 +103,7 @@ async def test_a_person_is_asked_what_no_rule_decides_and_sees_all_of_it(tmp_pat
 
 async def test_nobody_is_asked_where_nobody_is(tmp_path: Path) -> None:
     assert await Desk(tmp_path).run("make") == "no"
-    assert await Desk(tmp_path, asker=Nobody()).run("make") is None
+    assert await Desk(tmp_path, asker=NoAsker()).run("make") is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ async def test_a_question_that_is_taken_back_is_written_down(tmp_path: Path) -> 
         def __init__(self) -> None:
             self.begun = asyncio.Event()
 
-        async def ask(self, asked: Asked) -> str | None:
+        async def ask(self, asked: PermissionPrompt) -> str | None:
             self.begun.set()
             await asyncio.Event().wait()
             return None
@@ -191,7 +191,7 @@ def run_access(line: str, *, cwd: str = ROOT) -> Access:
         session_id="s",
         kind="run",
         path=f"/bin/{words[0]}",
-        command=Command(words=words, program=f"/bin/{words[0]}", cwd=cwd),
+        command=PlannedCommand(words=words, program=f"/bin/{words[0]}", cwd=cwd),
     )
 
 
@@ -353,7 +353,7 @@ async def test_cancelling_a_turn_takes_back_its_question_and_chooses_nothing(tmp
     begun = asyncio.Event()
 
     class Waiting:
-        async def ask(self, asked: Asked) -> str | None:
+        async def ask(self, asked: PermissionPrompt) -> str | None:
             begun.set()
             await asyncio.Event().wait()
             return "once"

@@ -6,7 +6,7 @@ import pytest
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import (
     is_trusted,
-    places,
+    policy_paths,
     read_file,
     read_text,
 )
@@ -113,8 +113,11 @@ def test_trust_follows_links_to_where_they_lead(tmp_path: Path) -> None:
 
 
 def test_folders_come_from_the_environment_if_they_are_absolute() -> None:
-    assert places({"HOME": "/h", "XDG_CONFIG_HOME": "/c"}).policy == "/c/dragoman/policy.toml"
-    assert places({"HOME": "/h", "XDG_STATE_HOME": "state"}).audit == "/h/.local/state/dragoman/audit.jsonl"
+    assert policy_paths({"HOME": "/h", "XDG_CONFIG_HOME": "/c"}).policy == "/c/dragoman/policy.toml"
+    assert (
+        policy_paths({"HOME": "/h", "XDG_STATE_HOME": "state"}).audit
+        == "/h/.local/state/dragoman/audit.jsonl"
+    )
 
 
 def test_the_files_that_decide_are_protected(ground: Ground) -> None:

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.question import Question, about_command, about_file, about_tool_call
+from dragoman.workspace.policy.question import PolicyQuestion, about_command, about_file, about_tool_call
 from tests.workspace.policy.making import ROOT, SETTING, policy, tool
 
 
-def asked(**fields: Any) -> Question:
+def asked(**fields: Any) -> PolicyQuestion:
     return about_tool_call(v1.ToolCallUpdate(tool_call_id="t", **fields), SETTING, session_id="s")
 
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
-from dragoman.workspace.policy.question import Question
-from dragoman.workspace.policy.remembered_rules import Remembered, rule_text
+from dragoman.workspace.policy.question import PolicyQuestion
+from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
 from dragoman.workspace.policy.shell import read_arguments, read_line
 from tests.workspace.policy.making import ROOT, command, tool
 
@@ -19,15 +19,15 @@ NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Remembered:
-    return Remembered(str(tmp_path / "config" / "remembered.toml"))
+def kept(tmp_path: Path) -> RememberedRules:
+    return RememberedRules(str(tmp_path / "config" / "remembered.toml"))
 
 
-def decided(kept: Remembered, question: Question) -> str:
+def decided(kept: RememberedRules, question: PolicyQuestion) -> str:
     return Policy(remembered=kept.rules()).decide(question).outcome
 
 
-def test_an_answer_is_a_rule_that_a_person_can_read(kept: Remembered) -> None:
+def test_an_answer_is_a_rule_that_a_person_can_read(kept: RememberedRules) -> None:
     assert kept.remember(command("git commit -m 'a [b]'"), "allow", now=NOON)
     text = Path(kept.path).read_text()
     assert text.endswith(
@@ -38,7 +38,7 @@ def test_an_answer_is_a_rule_that_a_person_can_read(kept: Remembered) -> None:
     assert stat.S_IMODE(os.stat(kept.path).st_mode) == 0o600
 
 
-def test_an_answer_holds_for_the_same_and_nothing_more(kept: Remembered) -> None:
+def test_an_answer_holds_for_the_same_and_nothing_more(kept: RememberedRules) -> None:
     kept.remember(command("git commit"), "allow", now=NOON)
     kept.remember(tool("edit", "src/x.py"), "allow", now=NOON)
     kept.remember(tool("fetch", name="WebFetch"), "deny", now=NOON)
@@ -49,7 +49,7 @@ def test_an_answer_holds_for_the_same_and_nothing_more(kept: Remembered) -> None
     assert decided(kept, tool("fetch", name="WebFetch")) == "deny"
 
 
-def test_several_commands_are_kept_as_the_line_that_they_are(kept: Remembered) -> None:
+def test_several_commands_are_kept_as_the_line_that_they_are(kept: RememberedRules) -> None:
     kept.remember(command("cd tmp && rm -rf src"), "allow", now=NOON)
     assert decided(kept, command("cd tmp && rm -rf src")) == "allow"
     for line in (
@@ -63,43 +63,43 @@ def test_several_commands_are_kept_as_the_line_that_they_are(kept: Remembered) -
 
 
 @pytest.mark.parametrize("line", ["rm -rf src", "cd tmp && rm -rf src", "timeout 5 rm -rf src"])
-def test_an_answer_holds_in_its_folder_and_its_project(kept: Remembered, line: str) -> None:
+def test_an_answer_holds_in_its_folder_and_its_project(kept: RememberedRules, line: str) -> None:
     kept.remember(command(line, cwd=f"{ROOT}/tmp"), "allow", now=NOON)
     assert decided(kept, command(line, cwd=f"{ROOT}/tmp")) == "allow"
     assert decided(kept, command(line)) == "ask"
     assert decided(kept, command(line, cwd=f"{ROOT}/tmp/deeper")) == "ask"
-    elsewhere = Question(method="terminal", agent="claude", script=read_line(line), roots=("/other",))
+    elsewhere = PolicyQuestion(method="terminal", agent="claude", script=read_line(line), roots=("/other",))
     assert decided(kept, elsewhere) == "ask"
     inside = replace(elsewhere, roots=("/other", f"{ROOT}/tmp"), cwd=f"{ROOT}/tmp")
     assert decided(kept, inside) == "ask"
 
 
-def test_a_tool_without_a_path_is_allowed_in_its_project_alone(kept: Remembered) -> None:
+def test_a_tool_without_a_path_is_allowed_in_its_project_alone(kept: RememberedRules) -> None:
     kept.remember(tool("fetch", name="WebFetch"), "allow", now=NOON)
     question = tool("fetch", name="WebFetch")
     assert decided(kept, question) == "allow"
     assert decided(kept, replace(question, roots=("/other",))) == "ask"
 
 
-def test_what_was_wrapped_is_kept_with_its_wrapping(kept: Remembered) -> None:
+def test_what_was_wrapped_is_kept_with_its_wrapping(kept: RememberedRules) -> None:
     kept.remember(command("timeout 5 make x"), "allow", now=NOON)
     assert decided(kept, command("timeout 5 make x")) == "allow"
     assert decided(kept, command("make x")) == "ask"
 
 
-def test_a_rejection_holds_in_every_folder_of_its_project(kept: Remembered) -> None:
+def test_a_rejection_holds_in_every_folder_of_its_project(kept: RememberedRules) -> None:
     kept.remember(command("make deploy"), "deny", now=NOON)
     assert decided(kept, command("make deploy", cwd=f"{ROOT}/src")) == "deny"
 
 
-def test_what_is_not_clear_is_not_kept(kept: Remembered) -> None:
+def test_what_is_not_clear_is_not_kept(kept: RememberedRules) -> None:
     assert not kept.remember(command("git $(x)"), "allow")
     assert not kept.remember(command("git x", cwd="/elsewhere"), "allow")
     assert not kept.remember(tool("other"), "allow")
     assert not os.path.exists(kept.path)
 
 
-def test_a_rule_can_be_deleted_with_its_comment_and_the_rest_stays(kept: Remembered) -> None:
+def test_a_rule_can_be_deleted_with_its_comment_and_the_rest_stays(kept: RememberedRules) -> None:
     for word in ("one", "two", "three"):
         kept.remember(command(f"make {word}"), "allow", now=NOON)
     before = kept.rules()
@@ -111,7 +111,7 @@ def test_a_rule_can_be_deleted_with_its_comment_and_the_rest_stays(kept: Remembe
     assert text.startswith("# Answers that were given for good.")
 
 
-def test_what_a_person_wrote_into_the_file_stays(kept: Remembered) -> None:
+def test_what_a_person_wrote_into_the_file_stays(kept: RememberedRules) -> None:
     os.makedirs(os.path.dirname(kept.path))
     Path(kept.path).write_text('# mine\n[[rule]]\ndecision = "deny"\ncommand = "rm"  # never\n')
     kept.remember(command("make"), "allow", now=NOON)
@@ -123,7 +123,7 @@ def test_what_a_person_wrote_into_the_file_stays(kept: Remembered) -> None:
     assert len(kept.rules()) == 2
 
 
-def test_a_broken_file_is_not_overwritten(kept: Remembered) -> None:
+def test_a_broken_file_is_not_overwritten(kept: RememberedRules) -> None:
     os.makedirs(os.path.dirname(kept.path))
     Path(kept.path).write_text("nonsense\n")
     with pytest.raises(PolicyError):
@@ -135,11 +135,13 @@ def test_a_broken_file_is_not_overwritten(kept: Remembered) -> None:
 @given(st.lists(st.text(max_size=10), min_size=1, max_size=4), st.text(max_size=10))
 def test_any_command_and_any_name_make_a_rule_that_answers_exactly_them(words: list[str], agent: str) -> None:
     script = read_arguments(words)
-    question = Question(method="terminal", agent=agent, kind="execute", script=script)
+    question = PolicyQuestion(method="terminal", agent=agent, kind="execute", script=script)
     text = rule_text(question, "allow", now=NOON)
     assert (text is None) == (script.objection is not None)
     if text is not None:
         rules = read_policy(text, "r").rules
         assert Policy(remembered=rules).decide(question).outcome == "allow"
-        other = Question(method="terminal", agent=agent, kind="execute", script=read_arguments([*words, "x"]))
+        other = PolicyQuestion(
+            method="terminal", agent=agent, kind="execute", script=read_arguments([*words, "x"])
+        )
         assert Policy(remembered=rules).decide(other).outcome == "ask"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.workspace.policy.shell import read_arguments, read_line, unsaid
+from dragoman.workspace.policy.shell import read_arguments, read_line, unknown_command
 from tests.every import every
 from tests.workspace.policy.command_lines import READABLE, UNREADABLE
 from tests.workspace.policy.recorder import PROGRAMS, Recorder, accepts
@@ -117,4 +117,4 @@ def test_guesses_find_words_through_quotes_and_substitutions() -> None:
 
 
 def test_a_title_is_never_a_command_that_can_be_allowed() -> None:
-    assert unsaid("git status").objection
+    assert unknown_command("git status").objection

@@ -2,18 +2,20 @@ import asyncio
 
 import pytest
 
-from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.permission_prompt import Asked
+from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.question_text import render_question
 from dragoman.workspace.policy.terminal_asker import TerminalAsker
 from tests.workspace.policy.making import OFFERED, command, option
 from tests.workspace.policy.talking import Terminal, terminal
 
 
-def asked(line: str = "make test") -> Asked:
+def asked(line: str = "make test") -> PermissionPrompt:
     question = command(line)
-    decision = Decision(outcome="ask", rule="built in", why="no rule")
-    return Asked(question=question, decision=decision, text=render_question(question), options=tuple(OFFERED))
+    decision = PolicyDecision(outcome="ask", rule="built in", why="no rule")
+    return PermissionPrompt(
+        question=question, decision=decision, text=render_question(question), options=tuple(OFFERED)
+    )
 
 
 def asker(at: Terminal) -> TerminalAsker:
@@ -42,10 +44,10 @@ async def test_q_and_the_end_of_input_choose_nothing(lines: list[str], *, ends: 
 
 async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> None:
     question = command("make")
-    decision = Decision(outcome="ask", rule="", why="")
+    decision = PolicyDecision(outcome="ask", rule="", why="")
     options = (option("x", "allow_once", "\x1b[2JNo\n 9) Yes"),)
     with terminal("1") as at:
-        asking = Asked(question=question, decision=decision, text="make", options=options)
+        asking = PermissionPrompt(question=question, decision=decision, text="make", options=options)
         assert await asker(at).ask(asking) == "x"
     assert "1) ␛[2JNo␊ 9) Yes  [allow once]" in at.shown
 

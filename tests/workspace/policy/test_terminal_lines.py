@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.policy.terminal_lines import Lines
+from dragoman.workspace.policy.terminal_lines import TerminalLines
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 async def test_lines_come_one_by_one_and_then_nothing(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0])
+    lines = TerminalLines(pipe[0])
     os.write(pipe[1], "one\r\ntwo ü\n\nlast".encode())
     assert [await lines.read() for _ in range(3)] == ["one", "two ü", ""]
     os.close(pipe[1])
@@ -32,7 +32,7 @@ async def test_lines_come_one_by_one_and_then_nothing(pipe: tuple[int, int]) -> 
 
 
 async def test_a_line_in_pieces_is_one_line(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0])
+    lines = TerminalLines(pipe[0])
     reading = asyncio.create_task(lines.read())
     for piece in (b"on", b"e t", b"wo\nthree\n"):
         os.write(pipe[1], piece)
@@ -42,7 +42,7 @@ async def test_a_line_in_pieces_is_one_line(pipe: tuple[int, int]) -> None:
 
 
 async def test_waiting_can_be_given_up_and_loses_nothing(pipe: tuple[int, int]) -> None:
-    lines = Lines(pipe[0])
+    lines = TerminalLines(pipe[0])
     os.write(pipe[1], b"half ")
     reading = asyncio.create_task(lines.read())
     with pytest.raises(TimeoutError):  # gives it up in the middle of a line
@@ -55,7 +55,7 @@ async def test_a_plain_file_can_be_read_too(tmp_path: Path) -> None:
     (tmp_path / "answers").write_text("1\n2\n")
     descriptor = os.open(tmp_path / "answers", os.O_RDONLY)
     try:
-        lines = Lines(descriptor)
+        lines = TerminalLines(descriptor)
         assert [await lines.read() for _ in range(3)] == ["1", "2", None]
     finally:
         os.close(descriptor)
@@ -64,7 +64,7 @@ async def test_a_plain_file_can_be_read_too(tmp_path: Path) -> None:
 async def test_a_secret_is_not_echoed_and_the_terminal_is_given_back() -> None:
     ours, theirs = pty.openpty()
     try:
-        lines = Lines(theirs)
+        lines = TerminalLines(theirs)
         reading = asyncio.create_task(lines.read(secret=True))
         await asyncio.sleep(0)  # it begins to wait
         assert not termios.tcgetattr(theirs)[3] & termios.ECHO
@@ -85,7 +85,7 @@ async def test_a_secret_is_not_echoed_and_the_terminal_is_given_back() -> None:
 async def test_a_terminal_that_hangs_up_is_the_end() -> None:
     ours, theirs = pty.openpty()
     try:
-        reading = asyncio.create_task(Lines(theirs).read())
+        reading = asyncio.create_task(TerminalLines(theirs).read())
         await asyncio.sleep(0)
         os.close(ours)
         assert await reading is None

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.tui.ports import ChangedFile
-from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.snapshot_entries import SnapshotSettings
-from dragoman.workspace.snapshots import Change, Changes, Snapshot, take_snapshot
+from dragoman.workspace.snapshots import FileChange, Snapshot, TurnChangeSet, take_snapshot
 
 SETTINGS = SnapshotSettings(seconds=3.0)
 """Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""
@@ -49,7 +49,7 @@ class Look:
 class Compared:
     """A `Review`."""
 
-    def __init__(self, changes: Changes, files: Sequence[Change]) -> None:
+    def __init__(self, changes: TurnChangeSet, files: Sequence[FileChange]) -> None:
         self._changes = changes
         self.notes = list(changes.notes)
         self.files = [
@@ -70,5 +70,5 @@ class Compared:
 
 def _is_ours(path: str) -> bool:
     """Our own history and logs change with every turn, and may lie in the folder."""
-    ours = (places().config, places().state, str(history_path().parent))
+    ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
     return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

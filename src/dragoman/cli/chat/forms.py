@@ -9,10 +9,10 @@ from dragoman.schema import v1
 from dragoman.tui import ports
 from dragoman.tui.ports import Filled, Form, NotTaken, Person, Value
 from dragoman.workspace.policy.forms import (
-    Bad,
+    BadFormValue,
     Field,
     cautions,
-    checked,
+    check_value,
     choices_of,
     default_of,
     description_of,
@@ -40,8 +40,8 @@ class ScreenForms:
             field = fields[name]
             said: Any = from_line(field, value) if isinstance(value, str) else value
             try:
-                return await asyncio.to_thread(checked, field, said, matches=matches)
-            except Bad as error:
+                return await asyncio.to_thread(check_value, field, said, matches=matches)
+            except BadFormValue as error:
                 raise NotTaken(str(error)) from None
 
         shown = [_field(name, field, required=name in required) for name, field in fields.items()]

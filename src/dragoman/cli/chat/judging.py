@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.tui.ports import Caution
-from dragoman.workspace.policy.permission_prompt import Asked
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 
 if TYPE_CHECKING:
     from dragoman.review.assessor import Assessor
@@ -42,7 +42,7 @@ class Judging:
 
         return heard
 
-    def about(self, asked: Asked) -> Callable[[], Awaitable[Sequence[Caution]]]:
+    def about(self, asked: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
         """Gives what is found, as soon as it is."""
         told = _told.get()
 
@@ -52,7 +52,7 @@ class Judging:
 
         return found
 
-    async def _judged(self, asked: Asked) -> Sequence[Caution]:
+    async def _judged(self, asked: PermissionPrompt) -> Sequence[Caution]:
         from dragoman.hub.judge.risks import proposal_of
         from dragoman.review.assessor import Assessor
 

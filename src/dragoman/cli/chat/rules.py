@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from dragoman.cli.chat.judging import Judging
 from dragoman.cli.run.permissions import load_policy
 from dragoman.tui.ports import Person, Question
-from dragoman.workspace.policy.audit import AuditLog, Entry
-from dragoman.workspace.policy.permission_prompt import Asked
-from dragoman.workspace.policy.permission_service import PermissionDesk
+from dragoman.workspace.policy.audit import AuditEntry, AuditLog
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Approve
-from dragoman.workspace.policy.policy_files import places
-from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 Tell = Callable[[str], None]
@@ -41,13 +41,13 @@ class Rules:
         roots: Sequence[str],
         tell: Tell,
         judging: Judging,
-    ) -> PermissionDesk:
+    ) -> PermissionService:
         """Needs a running loop."""
-        return PermissionDesk(
+        return PermissionService(
             load_policy(roots, file=self.policy, approve=self.approve),
             asker=_Asker(person, judging),
-            audit=_TellingLog(places().audit, tell),
-            remembered=Remembered(places().remembered),
+            audit=_TellingLog(policy_paths().audit, tell),
+            remembered=RememberedRules(policy_paths().remembered),
             agent=agent,
             roots=roots,
             known=calls.known,
@@ -61,7 +61,7 @@ class _Asker:
         self._person = person
         self._judging = judging
 
-    async def ask(self, asked: Asked) -> str | None:
+    async def ask(self, asked: PermissionPrompt) -> str | None:
         return await self._person.ask(
             Question(
                 text=asked.text,
@@ -81,7 +81,7 @@ class _TellingLog(AuditLog):
         self._loop = asyncio.get_running_loop()
         self._complained = False
 
-    def append(self, line: Entry) -> None:
+    def append(self, line: AuditEntry) -> None:
         try:
             super().append(line)
         except OSError as error:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from dragoman.errors import ErrorAnswer, LocalMistake
-from dragoman.workspace.commands import SHELL, Command
-from dragoman.workspace.terminal import Terminal
+from dragoman.workspace.commands import SHELL, PlannedCommand
+from dragoman.workspace.terminal import TerminalProcess
 
 OUTPUT = 1024 * 1024
 
@@ -17,7 +17,7 @@ OUTPUT = 1024 * 1024
 class TerminalOutput:
     """An `Output`: what a command has written, and how it ended."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: TerminalProcess) -> None:
         self.terminal = terminal
 
     @property
@@ -47,8 +47,8 @@ def start(line: str, cwd: str) -> Line:
     if not line:
         raise LocalMistake("a line of shell stands after the exclamation mark")
     shell = os.environ.get("SHELL") or SHELL
-    command = Command(words=(shell, "-c", line), program=shell, shell_line=line, cwd=cwd)
+    command = PlannedCommand(words=(shell, "-c", line), program=shell, shell_line=line, cwd=cwd)
     try:
-        return Line(Terminal(command, cwd=cwd, env=dict(os.environ), output_bytes=OUTPUT, grace=1.0))
+        return Line(TerminalProcess(command, cwd=cwd, env=dict(os.environ), output_bytes=OUTPUT, grace=1.0))
     except ErrorAnswer as error:
         raise LocalMistake(error.message) from error

@@ -33,7 +33,7 @@ from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import Behind, Happening, Listener, Person, Review, Wanted
 from dragoman.version import VERSION
-from dragoman.workspace.policy.elicitation import ElicitationDesk
+from dragoman.workspace.policy.elicitation import ElicitationService
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import FileSettings, TerminalSettings
 from dragoman.workspace.workspace import Workspace
@@ -87,7 +87,7 @@ class Talking:
         desk = rules.desk(
             person, self._calls, agent=source.name, roots=roots, tell=self._note, judging=self._judging
         )
-        questions = ElicitationDesk(asker=ScreenForms(person), agent=source.name)
+        questions = ElicitationService(asker=ScreenForms(person), agent=source.name)
         self.client = Client(
             "dragoman-chat", version=VERSION, title="Dragoman", elicitation_modes=("form", "url")
         )

@@ -12,9 +12,9 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.snapshot_entries import SnapshotSettings
-from dragoman.workspace.snapshots import Change, Changes, RevertRefused, Snapshot, take_snapshot
+from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, TurnChangeSet, take_snapshot
 
 What: TypeAlias = Literal["keep", "revert", "ask"]
 
@@ -48,12 +48,12 @@ async def tell_changes(snapshot: Snapshot, reporter: Reporter, what: What, *, at
     reporter.emit(events.Changes(time=now(), files=told, notes=list(changes.notes)))
 
 
-async def _unwanted(files: Sequence[Change], what: What) -> Sequence[Change]:
+async def _unwanted(files: Sequence[FileChange], what: What) -> Sequence[FileChange]:
     if what != "ask":
         return files if what == "revert" else ()
-    from dragoman.workspace.policy.terminal_lines import Lines
+    from dragoman.workspace.policy.terminal_lines import TerminalLines
 
-    lines, unwanted = Lines(0), []
+    lines, unwanted = TerminalLines(0), []
     for change in files:
         aside.write(f"\n{sanitize(change.diff or '')}{change.kind} {sanitize_line(change.path)}\n")
         while True:
@@ -67,7 +67,7 @@ async def _unwanted(files: Sequence[Change], what: What) -> Sequence[Change]:
     return unwanted
 
 
-async def _revert(changes: Changes, change: Change, reporter: Reporter) -> bool:
+async def _revert(changes: TurnChangeSet, change: FileChange, reporter: Reporter) -> bool:
     try:
         await changes.revert(change.path)
     except (RevertRefused, OSError) as error:
@@ -76,7 +76,7 @@ async def _revert(changes: Changes, change: Change, reporter: Reporter) -> bool:
     return True
 
 
-def _told(change: Change, *, reverted: bool) -> events.ChangedFile:
+def _told(change: FileChange, *, reverted: bool) -> events.ChangedFile:
     return events.ChangedFile(
         path=change.path,
         kind=change.kind,
@@ -90,5 +90,5 @@ def _told(change: Change, *, reverted: bool) -> events.ChangedFile:
 
 def _is_ours(path: str) -> bool:
     """Our own history and logs change with every run, and may lie in the folder."""
-    ours = (places().config, places().state, str(history_path().parent))
+    ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
     return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

@@ -10,9 +10,9 @@ from dragoman.cli.run.permissions import Decisions, make_desk
 from dragoman.cli.run.questions import Questions, at_terminal
 from dragoman.cli.run.reporter import Reporter
 from dragoman.version import VERSION
-from dragoman.workspace.policy.form_answers import Answers
+from dragoman.workspace.policy.form_answers import FormAnswers
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
@@ -25,7 +25,7 @@ class Rules:
     policy: Policy
     policy_file: str
     """Where its first rules come from; empty if no file was named."""
-    answers: Answers | None
+    answers: FormAnswers | None
     shell_lines: bool
     """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
     ask: bool
@@ -46,7 +46,7 @@ class Lending:
     ) -> None:
         person = at_terminal() if rules.ask else None
         calls = ToolCalls()
-        self.decisions = Decisions(places().audit, reporter)
+        self.decisions = Decisions(policy_paths().audit, reporter)
         asker = None if person is None else person.permissions
         self.desk = make_desk(rules.policy, self.decisions, calls, asker=asker, agent=agent, roots=roots)
         questions = Questions(

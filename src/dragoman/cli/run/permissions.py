@@ -18,13 +18,13 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import ErrorAnswer
 from dragoman.sdk.handlers import Handler
 from dragoman.text.sanitize import sanitize_line
-from dragoman.workspace.policy.audit import AuditLog, Entry
+from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import Asker
-from dragoman.workspace.policy.permission_service import PermissionDesk
+from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Approve, Policy
-from dragoman.workspace.policy.policy_files import places
+from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.policy_parser import PolicyError
-from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
@@ -52,7 +52,7 @@ class Decisions(AuditLog):
         self.last_refusal: str | None = None
         """Why the last write or command was refused although nobody denied it; None if it was not."""
 
-    def append(self, line: Entry) -> None:
+    def append(self, line: AuditEntry) -> None:
         try:
             super().append(line)
         except OSError as error:
@@ -96,7 +96,7 @@ class Decisions(AuditLog):
             remedy = "set XDG_STATE_HOME to a folder where it can be"
             self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")
 
-    def _tell(self, line: Entry) -> None:
+    def _tell(self, line: AuditEntry) -> None:
         if line.method != "fs/read" or line.outcome == "deny":
             self.last_was_denied = line.outcome == "deny" and line.by == "policy"
         what = line.command or line.title or " ".join((line.kind, *line.paths))
@@ -125,12 +125,12 @@ def make_desk(
     asker: Asker | None,
     agent: str,
     roots: Sequence[str],
-) -> PermissionDesk:
-    return PermissionDesk(
+) -> PermissionService:
+    return PermissionService(
         policy,
         asker=asker,
         audit=decisions,
-        remembered=Remembered(places().remembered),
+        remembered=RememberedRules(policy_paths().remembered),
         agent=agent,
         roots=roots,
         known=calls.known,

@@ -21,8 +21,8 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_json
-from dragoman.workspace.policy.elicitation import ElicitationDesk, FormAsker
-from dragoman.workspace.policy.form_answers import Answers, AnswersError
+from dragoman.workspace.policy.elicitation import ElicitationService, FormAsker
+from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
 from dragoman.workspace.policy.permission_prompt import Asker
 
 
@@ -38,19 +38,19 @@ def at_terminal() -> Person:
     """The person whose terminal is our standard input; what is asked goes to standard error."""
     from dragoman.workspace.policy.terminal_asker import TerminalAsker
     from dragoman.workspace.policy.terminal_forms import TerminalForms
-    from dragoman.workspace.policy.terminal_lines import Lines
+    from dragoman.workspace.policy.terminal_lines import TerminalLines
 
-    lines, lock = Lines(0), asyncio.Lock()
+    lines, lock = TerminalLines(0), asyncio.Lock()
     return Person(
         permissions=TerminalAsker(lines, write=aside.write, lock=lock),
         forms=TerminalForms(lines, write=aside.write, lock=lock),
     )
 
 
-def load_answers(path: str | None) -> Answers | None:
+def load_answers(path: str | None) -> FormAnswers | None:
     """Raises `Mistake`."""
     try:
-        return None if path is None else Answers.load(path)
+        return None if path is None else FormAnswers.load(path)
     except AnswersError as error:
         raise Mistake(str(error), "mend the file of answers") from error
 
@@ -62,14 +62,14 @@ class Questions:
         self,
         reporter: Reporter,
         *,
-        answers: Answers | None,
+        answers: FormAnswers | None,
         forms: FormAsker | None,
         agent: str,
         on_open: Callable[[], None],
     ) -> None:
         self._reporter = reporter
         self._end = on_open
-        self._desk = ElicitationDesk(answers=answers, asker=forms, agent=agent, on_open=self._left_open)
+        self._desk = ElicitationService(answers=answers, asker=forms, agent=agent, on_open=self._left_open)
 
     async def elicit(
         self, request: v1.CreateElicitationRequest, agent: object = None

@@ -26,21 +26,21 @@ from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
-from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
 from dragoman.workspace.policy.options import choose, selected, usable_options
-from dragoman.workspace.policy.permission_prompt import Asked, Chosen
-from dragoman.workspace.policy.permission_service import PermissionDesk, policy_refusal, why_of
-from dragoman.workspace.policy.policy import BUILT_IN, Layer, Policy
-from dragoman.workspace.policy.policy_files import load, places, read_file
+from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
+from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
+from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
+from dragoman.workspace.policy.policy_files import load, policy_paths, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.question import (
-    Question,
-    Setting,
+    PolicyQuestion,
+    QuestionContext,
     about_lent,
     about_tool_call,
 )
-from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
@@ -61,8 +61,8 @@ LENDERS: Final[dict[Literal["hub", "client"], str]] = {"hub": "the hub's", "clie
 class AgentQuestion(Struct, frozen=True, kw_only=True):
     """A request for permission that waits for people."""
 
-    question: Question
-    decision: Decision
+    question: PolicyQuestion
+    decision: PolicyDecision
     """Why it is asked."""
     options: list[v1.PermissionOption]
 
@@ -70,8 +70,8 @@ class AgentQuestion(Struct, frozen=True, kw_only=True):
 class HubQuestion(Struct, kw_only=True):
     """A question of the hub's own, and who waits for its answer."""
 
-    future: asyncio.Future[Chosen]
-    chosen: Chosen | None = None
+    future: asyncio.Future[PermissionChoice]
+    chosen: PermissionChoice | None = None
     """The answer, which counts when it is stored."""
 
 
@@ -85,7 +85,7 @@ class HubJudge:
         self._hub = hub
         self._file = file
         self._rules = read_file(file) if file else None
-        self._judge = PermissionJudge(audit=audit, remembered=Remembered(places().remembered))
+        self._judge = PermissionJudge(audit=audit, remembered=RememberedRules(policy_paths().remembered))
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
 
@@ -138,14 +138,14 @@ class HubJudge:
         person = by if how == "person" else ""
         own = self._own.get((session.id, one.sequence))
         if own is not None:
-            own.chosen = Chosen(option_id=option, by=how, person=person)
+            own.chosen = PermissionChoice(option_id=option, by=how, person=person)
             return result
         asked = self._agents.pop((session.id, one.sequence), None)
         if asked is None:  # a rule has decided it, or it is no request for permission
             return result
         kind = next((each.kind for each in usable_options(asked.options) if each.option_id == option), None)
         said: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        decision = Decision(outcome=said, rule=asked.decision.rule, why=why_of(kind, how))
+        decision = PolicyDecision(outcome=said, rule=asked.decision.rule, why=why_of(kind, how))
         chosen = option if kind is not None else None
         settlement = self._judge.settle(
             asked.question, decision, asked.options, chosen, by=how, person=person
@@ -156,7 +156,7 @@ class HubJudge:
             self._hub.owner.start(self._remember(asked.question, said))
         return result
 
-    async def _remember(self, question: Question, outcome: Literal["allow", "deny"]) -> None:
+    async def _remember(self, question: PolicyQuestion, outcome: Literal["allow", "deny"]) -> None:
         await asyncio.to_thread(self._judge.remember, question, outcome)
 
     # What agents want of lent files and terminals.
@@ -195,9 +195,9 @@ class HubJudge:
 
     def _desk(
         self, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
-    ) -> PermissionDesk:
+    ) -> PermissionService:
         setting = _setting(session)
-        return PermissionDesk(
+        return PermissionService(
             self._policy(session),
             asker=SessionAsker(self, session, one, lender=lender),
             judge=self._judge,
@@ -218,17 +218,24 @@ class HubJudge:
         except (PolicyError, ValueError, OSError) as error:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
-            layers = (Layer(name=self._file, rules=tuple(denials)), Layer(name=str(error), default="ask"))
+            layers = (
+                PolicyLayer(name=self._file, rules=tuple(denials)),
+                PolicyLayer(name=str(error), default="ask"),
+            )
             return Policy(layers=layers)
 
     # What clients bring along.
 
-    def decide_about_server(self, question: Question, *, cwd: str) -> Decision:
+    def decide_about_server(self, question: PolicyQuestion, *, cwd: str) -> PolicyDecision:
         """What the rules about MCP servers say of one that a client names; what none names is allowed."""
         return self._judge.decide(question, self._policy_in([cwd]).about_servers())
 
     async def settle_server(
-        self, question: Question, decision: Decision, chosen: Chosen, options: Sequence[v1.PermissionOption]
+        self,
+        question: PolicyQuestion,
+        decision: PolicyDecision,
+        chosen: PermissionChoice,
+        options: Sequence[v1.PermissionOption],
     ) -> bool:
         """Write down what was decided about it; whether it is permitted."""
         settlement = await asyncio.to_thread(
@@ -242,9 +249,9 @@ class HubJudge:
         )
         return settlement.decision.outcome == "allow"
 
-    def take_back(self, question: Question, decision: Decision) -> None:
+    def take_back(self, question: PolicyQuestion, decision: PolicyDecision) -> None:
         """Whoever named the server has left, and nobody needs an answer."""
-        taken_back = Decision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
+        taken_back = PolicyDecision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
         try:
             self._judge.write(question, taken_back, by="cancel", option=None)
         except OSError:  # nothing was permitted; the cancellation must go on
@@ -254,13 +261,13 @@ class HubJudge:
 
     async def ask_people(
         self, session: LiveSession, params: bytes, *, about: OpenRequest | None = None
-    ) -> Chosen:
+    ) -> PermissionChoice:
         """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
         for it, if one does: when that is settled meanwhile, nobody needs an answer.
         """
         if about is not None and about.sequence not in session.state.requests:
-            return Chosen(option_id=None, by="cancel")
-        future: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
+            return PermissionChoice(option_id=None, by="cancel")
+        future: asyncio.Future[PermissionChoice] = asyncio.get_running_loop().create_future()
         own = session.ask_people(params)
         self._own[session.id, own] = HubQuestion(future=future)
         try:
@@ -273,7 +280,7 @@ class HubJudge:
         """What came of it is stored, and takes effect."""
         own = self._own.pop((session.id, one.sequence), None)
         if own is not None and not own.future.done():
-            own.future.set_result(own.chosen or Chosen(option_id=None, by="cancel"))
+            own.future.set_result(own.chosen or PermissionChoice(option_id=None, by="cancel"))
 
     def forget(self, session_id: str) -> None:
         self._judge.forget(session_id)
@@ -292,12 +299,12 @@ class SessionAsker:
         self._one = one
         self._lender = lender
 
-    async def ask(self, asked: Asked) -> Chosen:
+    async def ask(self, asked: PermissionPrompt) -> PermissionChoice:
         params = await asyncio.to_thread(self._params, asked)
         async with waiting_for_people():
             return await self._judge.ask_people(self._session, params, about=self._one)
 
-    def _params(self, asked: Asked) -> bytes:
+    def _params(self, asked: PermissionPrompt) -> bytes:
         question = asked.question
         call: dict[str, Any] = {
             "toolCallId": f"hub-{self._one.sequence}",
@@ -351,11 +358,13 @@ def _roots(session: LiveSession) -> list[str]:
     return [session.state.cwd, *session.state.folders]
 
 
-def _setting(session: LiveSession) -> Setting:
-    return Setting(agent=session.state.agent, roots=with_real_paths(_roots(session)), home=places().home)
+def _setting(session: LiveSession) -> QuestionContext:
+    return QuestionContext(
+        agent=session.state.agent, roots=with_real_paths(_roots(session)), home=policy_paths().home
+    )
 
 
-def _lent_question(session: LiveSession, one: OpenRequest) -> Question | None:
+def _lent_question(session: LiveSession, one: OpenRequest) -> PolicyQuestion | None:
     params = value_of(one.params)
     if not isinstance(params, Mapping):
         return None
@@ -370,14 +379,14 @@ def _option_in(result: Raw | None) -> str | None:
     return option if isinstance(option, str) else None
 
 
-def _title(question: Question, whose: str) -> str:
+def _title(question: PolicyQuestion, whose: str) -> str:
     if question.script is not None:
         return f"Run `{question.script.text}` in {whose} terminal"
     verb = {"edit": "Write", "search": "Search for"}.get(question.kind, "Read")
     return f"{verb} {question.title} through {whose} files"
 
 
-def _input(question: Question) -> dict[str, Any]:
+def _input(question: PolicyQuestion) -> dict[str, Any]:
     if question.script is None:
         return {"path": question.title}
     variables = dict(each.partition("=")[::2] for each in question.variables)

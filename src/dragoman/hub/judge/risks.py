@@ -35,7 +35,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.workspace.policy.proposed_texts import texts_in
-from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
@@ -51,7 +51,7 @@ SOONER = 400
 _WRITES = frozenset({"edit", "delete", "move"})
 
 
-def proposal_of(question: Question, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
+def proposal_of(question: PolicyQuestion, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
     """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
     characters: in a large change that takes too long for a loop.
     """
@@ -191,4 +191,4 @@ def _over(said: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolC
 
 def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
     roots = (session.state.cwd, *session.state.folders)
-    return proposal_of(about_tool_call(call, Setting(roots=roots)), texts_in(call), most=most)
+    return proposal_of(about_tool_call(call, QuestionContext(roots=roots)), texts_in(call), most=most)

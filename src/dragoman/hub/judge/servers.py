@@ -24,13 +24,13 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
 from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
 from dragoman.workspace.policy.options import choose
-from dragoman.workspace.policy.permission_prompt import Chosen
+from dragoman.workspace.policy.permission_prompt import PermissionChoice
 from dragoman.workspace.policy.permission_service import why_of
-from dragoman.workspace.policy.policy_files import places
-from dragoman.workspace.policy.question import Question, Setting, about_mcp_server
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_mcp_server
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
@@ -55,13 +55,13 @@ async def permit_servers(
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
-    setting = Setting(agent=agent, roots=with_real_paths([cwd]), home=places().home)
+    setting = QuestionContext(agent=agent, roots=with_real_paths([cwd]), home=policy_paths().home)
     for server in servers if isinstance(servers, list) else []:
         if not isinstance(server, dict):
             continue
         question = about_mcp_server(server, setting)
         decision = hub.desk.judge.decide_about_server(question, cwd=cwd)
-        chosen = Chosen(
+        chosen = PermissionChoice(
             option_id=choose("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
         if decision.outcome == "ask":
@@ -76,20 +76,20 @@ async def permit_servers(
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
 
 
-def _answered(decision: Decision, chosen: Chosen) -> Decision:
+def _answered(decision: PolicyDecision, chosen: PermissionChoice) -> PolicyDecision:
     kind = next((option.kind for option in OPTIONS if option.option_id == chosen.option_id), None)
     why = why_of(kind, chosen.by)
-    return Decision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
+    return PolicyDecision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
 
 
-async def _ask(hub: Hub, question: Question, session: LiveSession | None) -> Chosen:
+async def _ask(hub: Hub, question: PolicyQuestion, session: LiveSession | None) -> PermissionChoice:
     if session is not None:
         return await hub.desk.judge.ask_people(session, _params(question, session.id))
     async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as made:
         return await hub.desk.judge.ask_people(made, _params(question, made.id))
 
 
-def _params(question: Question, session_id: str) -> bytes:
+def _params(question: PolicyQuestion, session_id: str) -> bytes:
     """A question about an MCP server. Values of its variables are left out: they are mostly keys."""
     given = {"command": question.script.text} if question.script is not None else {"url": question.title}
     variables = [each.partition("=")[0] for each in question.variables]

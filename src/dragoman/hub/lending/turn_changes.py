@@ -30,7 +30,7 @@ from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.workspace.snapshots import Change, Snapshot
+    from dragoman.workspace.snapshots import FileChange, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -395,7 +395,7 @@ class TurnChanges:
         except DragomanError as error:
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: {error}") from None
 
-    async def _compared(self, turn: FolderTurn) -> tuple[Sequence[Change], list[str]]:
+    async def _compared(self, turn: FolderTurn) -> tuple[Sequence[FileChange], list[str]]:
         await self._settled(turn)
         if turn.before is None or (turn.after is None and not turn.is_running):
             return [], [turn.note] if turn.note else []
@@ -409,7 +409,9 @@ class TurnChanges:
         self._touch(turn)
 
 
-def _attributed(turn: FolderTurn, files: Sequence[Change]) -> tuple[list[Change], list[tuple[Change, str]]]:
+def _attributed(
+    turn: FolderTurn, files: Sequence[FileChange]
+) -> tuple[list[FileChange], list[tuple[FileChange, str]]]:
     if turn.was_alone:
         return list(files), []
     ours, theirs = turn.paths(), turn.others_paths()
@@ -443,7 +445,7 @@ async def _abandon(looking: asyncio.Future[Snapshot]) -> None:
         pass  # whoever waited for it has been told that nothing is known
 
 
-def _shown(change: Change) -> dict[str, Any]:
+def _shown(change: FileChange) -> dict[str, Any]:
     diff = change.diff or ""
     return {"path": change.path, "kind": change.kind, "diff": diff, "hunks": _hunks(diff)}
 

@@ -20,12 +20,12 @@ from dragoman.dialect.message import Object
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
-from dragoman.workspace.policy.audit import AuditLog, entry
-from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.audit import AuditLog, audit_entry
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.options import choose
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_files import places
-from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def by_policy(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Consent:
     """From the params of `session/request_permission` to the id of the option that says what was decided."""
-    setting = Setting(agent=agent, roots=_and_real([cwd]), home=places().home)
+    setting = QuestionContext(agent=agent, roots=_and_real([cwd]), home=policy_paths().home)
 
     def consent(params: Object) -> str | None:
         try:
@@ -59,15 +59,17 @@ def by_policy(
         if option is not None and _written(question, decision, option):
             return option
         if option is None:
-            denied = Decision(outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}")
+            denied = PolicyDecision(
+                outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}"
+            )
             _written(question, denied, None)
         return choose("deny", request.options)
 
-    def _written(question: Question, decision: Decision, option: str | None) -> bool:
+    def _written(question: PolicyQuestion, decision: PolicyDecision, option: str | None) -> bool:
         if audit is None:
             return True
         try:
-            audit.append(entry(question, decision, by="policy", option=option, time=now()))
+            audit.append(audit_entry(question, decision, by="policy", option=option, time=now()))
         except OSError:
             log.exception("the audit log cannot be written; nothing is permitted until it can")
             return False

@@ -87,9 +87,9 @@ class Lending:
 
     async def _guard(self, access: Access) -> None:
         from dragoman.workspace.policy.audit import AuditLog
-        from dragoman.workspace.policy.permission_service import PermissionDesk, policy_refusal
+        from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
         from dragoman.workspace.policy.policy import Policy
-        from dragoman.workspace.policy.policy_files import places
+        from dragoman.workspace.policy.policy_files import policy_paths
         from dragoman.workspace.policy.policy_parser import PolicyError
 
         folders = self._folders.get(access.session_id, ())
@@ -100,7 +100,7 @@ class Lending:
         except PolicyError as error:
             log.warning("nothing is lent: %s", error)
             raise policy_refusal() from None
-        await PermissionDesk(policy, audit=AuditLog(places().audit), roots=folders).guard(access)
+        await PermissionService(policy, audit=AuditLog(policy_paths().audit), roots=folders).guard(access)
 
     async def _answer(self, position: int, message: Message) -> None:
         async with self._gate:

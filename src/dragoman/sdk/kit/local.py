@@ -10,12 +10,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dragoman.workspace.files import Files
-from dragoman.workspace.lent_files import LentFiles, Surroundings
-from dragoman.workspace.lent_terminals import LentTerminals, Wanted
+from dragoman.workspace.files import SessionFiles
+from dragoman.workspace.lent_files import LentFiles, WorkspaceHooks
+from dragoman.workspace.lent_terminals import LentTerminals, TerminalRequest
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings, TerminalSettings
-from dragoman.workspace.versions import Told
+from dragoman.workspace.versions import KnownVersions
 
 if TYPE_CHECKING:
     from dragoman.sdk.kit.session import KitSession
@@ -41,8 +41,10 @@ class Local:
     def __init__(self, session: KitSession[Any]) -> None:
         settings = FileSettings()
         self._roots = Roots(session.cwd, session.additional_directories)
-        files = Files(self._roots, settings, told=Told(base_bytes=settings.base_bytes), writing=_writing)
-        self.files = LentFiles(session.id, files, Surroundings())
+        files = SessionFiles(
+            self._roots, settings, told=KnownVersions(base_bytes=settings.base_bytes), writing=_writing
+        )
+        self.files = LentFiles(session.id, files, WorkspaceHooks())
         """Reads and writes below the session's folders; writes over what changed unseen are refused."""
         self.terminals = LentTerminals(self._roots, TerminalSettings(grace=GRACE))
         """Commands that the agent watches by itself."""
@@ -58,7 +60,7 @@ class Local:
     ) -> Ran:
         """Run a command to its end; cancelled, end its whole tree first."""
         terminal_id = await self.terminals.create(
-            Wanted(
+            TerminalRequest(
                 command=command,
                 args=args,
                 env=list((env or {}).items()),

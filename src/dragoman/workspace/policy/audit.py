@@ -22,8 +22,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.system.files import CAREFUL, lock
-from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.redaction import redact
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -34,7 +34,7 @@ KEPT: Final = 3
 """How many older logs are kept."""
 
 
-class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line."""
 
     time: str
@@ -54,16 +54,16 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     person: str = ""
 
 
-def entry(
-    question: Question,
-    decision: Decision,
+def audit_entry(
+    question: PolicyQuestion,
+    decision: PolicyDecision,
     *,
     by: By = "policy",
     person: str = "",
     option: str | None = None,
     time: datetime,
-) -> Entry:
-    return Entry(
+) -> AuditEntry:
+    return AuditEntry(
         time=time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         agent=question.agent,
         session=question.session_id,
@@ -101,7 +101,7 @@ class AuditLog:
         self._sync = sync
         self._lock = threading.Lock()
 
-    def append(self, line: Entry) -> None:
+    def append(self, line: AuditEntry) -> None:
         """Write one line; raises `OSError` if that is not possible."""
         data = msgspec.json.encode(line) + b"\n"
         with self._lock, self._opened() as descriptor:

@@ -19,7 +19,7 @@ from itertools import islice
 
 from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.partial_words import has_any, is_known, may_be
-from dragoman.workspace.policy.program_calls import Call, commands_within, program_name, read_call
+from dragoman.workspace.policy.program_calls import ProgramCall, commands_within, program_name, read_call
 from dragoman.workspace.policy.program_table import has_subcommands
 from dragoman.workspace.policy.programs import name_of
 
@@ -162,7 +162,7 @@ def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:
     return min((_is_given(name, call, words) for name in names), default=Certainty.NO)
 
 
-def _is_given(name: str, call: Call, words: tuple[str, ...]) -> Certainty:
+def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty:
     option = call.entry.options.get(name) if call.entry is not None else None
     spellings = set(option.names) if option is not None else {name}
     for flag in call.flags:
@@ -180,7 +180,7 @@ def _is_given(name: str, call: Call, words: tuple[str, ...]) -> Certainty:
     return Certainty.PERHAPS if _might_be_given(spellings, call, words) else Certainty.NO
 
 
-def _might_be_given(spellings: set[str], call: Call, words: tuple[str, ...]) -> bool:
+def _might_be_given(spellings: set[str], call: ProgramCall, words: tuple[str, ...]) -> bool:
     if any(has_any(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
         return True
     if any(flag.text.startswith(f"{each}-") for flag in call.flags for each in spellings):

@@ -21,7 +21,7 @@ class Certainty(IntEnum):
     YES = 2
 
 
-class Decision(Struct, frozen=True, kw_only=True):
+class PolicyDecision(Struct, frozen=True, kw_only=True):
     """One answer of the policy."""
 
     outcome: Outcome
@@ -35,6 +35,6 @@ class Decision(Struct, frozen=True, kw_only=True):
     """Whether nobody but a person may allow it: a rule that denies might mean it, or it touches policies."""
 
 
-def strictest(*decisions: Decision) -> Decision:
+def strictest(*decisions: PolicyDecision) -> PolicyDecision:
     """The strictest one; of equals one that a rule made, then the first."""
     return max(decisions, key=lambda decision: (STRICTNESS[decision.outcome], decision.is_rule))

@@ -1,10 +1,11 @@
 """Where an agent's questions are answered: from a file, by a person, or not at all.
 
-    desk = ElicitationDesk(answers=Answers.load("answers.toml"), asker=forms, agent="claude")
-    client.elicit(desk.elicit)
+    service = ElicitationService(answers=FormAnswers.load("answers.toml"), asker=forms, agent="claude")
+    client.elicit(service.elicit)
 
 Nothing is ever answered by default. A question that nobody answers is told to `on_open` as plain data and
-kept in `desk.open`, and the agent gets `cancel`: it learns that nothing was said, not that somebody declined.
+kept in `service.open`, and the agent gets `cancel`: it learns that nothing was said, not that somebody
+declined.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.workspace.policy.form_answers import Answers, Unanswered
+from dragoman.workspace.policy.form_answers import FormAnswers, FormUnanswered
 
 
 class FormAsker(Protocol):
@@ -28,13 +29,13 @@ class FormAsker(Protocol):
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse: ...
 
 
-class ElicitationDesk:
+class ElicitationService:
     """Constructing one asks nothing."""
 
     def __init__(
         self,
         *,
-        answers: Answers | None = None,
+        answers: FormAnswers | None = None,
         asker: FormAsker | None = None,
         agent: str = "",
         on_open: Callable[[dict[str, Any]], None] | None = None,
@@ -56,7 +57,7 @@ class ElicitationDesk:
                 try:
                     content = await asyncio.to_thread(self._answers.fill, request)
                     return v1.ElicitationAcceptAction(content=content)
-                except Unanswered as error:
+                except FormUnanswered as error:
                     why = str(error)
             if self._asker is not None:
                 return await self._asker.fill(request, agent=self._agent)

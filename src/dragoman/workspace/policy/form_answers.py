@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
-from dragoman.workspace.policy.forms import Bad, Matches, Value, checked, fields_of, required_in
+from dragoman.workspace.policy.forms import BadFormValue, Matches, Value, check_value, fields_of, required_in
 from dragoman.workspace.policy.safe_regex import matches as matches_in_time
 
 _ACTIONS: Final = ("accept", "decline")
@@ -38,18 +38,18 @@ class AnswersError(LocalMistake):
     """A file of answers that cannot be used."""
 
 
-class Unanswered(Exception):
+class FormUnanswered(Exception):
     """There is no answer that the form takes; says why."""
 
 
-class Answers(Struct, frozen=True, kw_only=True):
+class FormAnswers(Struct, frozen=True, kw_only=True):
     """What was written down."""
 
     fields: Mapping[str, Any] = {}
     urls: Mapping[str, Literal["accept", "decline"]] = {}
 
     @classmethod
-    def load(cls, path: str) -> Answers:
+    def load(cls, path: str) -> FormAnswers:
         try:
             with open(path, "rb") as file:
                 text = file.read()
@@ -58,7 +58,7 @@ class Answers(Struct, frozen=True, kw_only=True):
         return cls.parse(text, path)
 
     @classmethod
-    def parse(cls, text: bytes, source: str) -> Answers:
+    def parse(cls, text: bytes, source: str) -> FormAnswers:
         try:
             data: Any = (
                 tomllib.loads(text.decode("utf-8")) if source.endswith(".toml") else msgspec.json.decode(text)
@@ -78,20 +78,20 @@ class Answers(Struct, frozen=True, kw_only=True):
         return cls(fields=data["fields"], urls=urls)
 
     def fill(self, form: v1.ElicitationFormMode, *, matches: Matches = matches_in_time) -> dict[str, Value]:
-        """The form, filled in; `Unanswered` if that is not possible."""
+        """The form, filled in; `FormUnanswered` if that is not possible."""
         fields = fields_of(form)
         lacking = sorted(required_in(form) - self.fields.keys())
         if lacking:
-            raise Unanswered(f"there is no answer for the field {lacking[0]!r}")
+            raise FormUnanswered(f"there is no answer for the field {lacking[0]!r}")
         given = {name: value for name, value in self.fields.items() if name in fields}
         if not given:
-            raise Unanswered("there is no answer for any of its fields")
+            raise FormUnanswered("there is no answer for any of its fields")
         filled: dict[str, Value] = {}
         for name, value in given.items():
             try:
-                filled[name] = checked(fields[name], value, matches=matches)
-            except Bad as error:
-                raise Unanswered(f"the answer for the field {name!r} is not taken: {error}") from None
+                filled[name] = check_value(fields[name], value, matches=matches)
+            except BadFormValue as error:
+                raise FormUnanswered(f"the answer for the field {name!r} is not taken: {error}") from None
         return filled
 
     def for_url(self, url: str) -> Literal["accept", "decline"] | None:

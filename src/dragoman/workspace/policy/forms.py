@@ -30,7 +30,7 @@ _YES: Final = frozenset({"y", "yes", "true"})
 _NO: Final = frozenset({"n", "no", "false"})
 
 
-class Bad(ValueError):
+class BadFormValue(ValueError):
     """A value that a field does not take; says why."""
 
 
@@ -80,17 +80,17 @@ def default_of(field: Field) -> Value | None:
     return default if isinstance(default, str | int | float | bool | list) else None
 
 
-def checked(field: Field, value: Any, *, matches: Matches) -> Value:
+def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
     """The value, if the field takes it."""
     if isinstance(field, v1.StringPropertySchema):
         return _text(field, value, matches)
     if isinstance(field, v1.BooleanPropertySchema):
         if not isinstance(value, bool):
-            raise Bad("it must be true or false")
+            raise BadFormValue("it must be true or false")
         return value
     if isinstance(field, v1.IntegerPropertySchema):
         if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-            raise Bad("it must be a whole number of at most 64 bits")
+            raise BadFormValue("it must be a whole number of at most 64 bits")
         return _within(field, value)
     if isinstance(field, v1.NumberPropertySchema):
         if (
@@ -98,51 +98,51 @@ def checked(field: Field, value: Any, *, matches: Matches) -> Value:
             or not isinstance(value, int | float)
             or not -_LARGEST <= value <= _LARGEST
         ):
-            raise Bad("it must be a number")
+            raise BadFormValue("it must be a number")
         return _within(field, value)
     if isinstance(field, v1.MultiSelectPropertySchema):
         return _several(field, value)
-    raise Bad("the field is of a type that is not known here")
+    raise BadFormValue("the field is of a type that is not known here")
 
 
 def _within(field: v1.IntegerPropertySchema | v1.NumberPropertySchema, value: float) -> int | float:
     if isinstance(field.minimum, int | float) and value < field.minimum:
-        raise Bad(f"it must be at least {field.minimum}")
+        raise BadFormValue(f"it must be at least {field.minimum}")
     if isinstance(field.maximum, int | float) and value > field.maximum:
-        raise Bad(f"it must be at most {field.maximum}")
+        raise BadFormValue(f"it must be at most {field.maximum}")
     return value
 
 
 def _text(field: v1.StringPropertySchema, value: Any, matches: Matches) -> str:
     if not isinstance(value, str):
-        raise Bad("it must be text")
+        raise BadFormValue("it must be text")
     choices = [choice for choice, _ in choices_of(field)]
     if choices and value not in choices:
-        raise Bad(f"it must be one of {', '.join(choices)}")
+        raise BadFormValue(f"it must be one of {', '.join(choices)}")
     if isinstance(field.min_length, int) and len(value) < field.min_length:
-        raise Bad(f"it must have at least {field.min_length} characters")
+        raise BadFormValue(f"it must have at least {field.min_length} characters")
     if isinstance(field.max_length, int) and len(value) > field.max_length:
-        raise Bad(f"it must have at most {field.max_length} characters")
+        raise BadFormValue(f"it must have at most {field.max_length} characters")
     if isinstance(field.format, str) and (why := _FORMATS.get(field.format, _any)(value)):
-        raise Bad(why)
+        raise BadFormValue(why)
     if isinstance(field.pattern, str) and matches(field.pattern, value) is False:
-        raise Bad(f"it does not match the pattern {field.pattern}")
+        raise BadFormValue(f"it does not match the pattern {field.pattern}")
     return value
 
 
 def _several(field: v1.MultiSelectPropertySchema, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise Bad("it must be a list of texts")
+        raise BadFormValue("it must be a list of texts")
     choices = [choice for choice, _ in choices_of(field)]
     unknown = [item for item in value if item not in choices]
     if unknown:
-        raise Bad(f"{unknown[0]!r} is none of {', '.join(choices)}")
+        raise BadFormValue(f"{unknown[0]!r} is none of {', '.join(choices)}")
     if len(set(value)) != len(value):
-        raise Bad("something is chosen twice")
+        raise BadFormValue("something is chosen twice")
     if isinstance(field.min_items, int) and len(value) < field.min_items:
-        raise Bad(f"at least {field.min_items} must be chosen")
+        raise BadFormValue(f"at least {field.min_items} must be chosen")
     if isinstance(field.max_items, int) and len(value) > field.max_items:
-        raise Bad(f"at most {field.max_items} may be chosen")
+        raise BadFormValue(f"at most {field.max_items} may be chosen")
     return value
 
 

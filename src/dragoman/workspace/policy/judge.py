@@ -19,15 +19,21 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
-from dragoman.workspace.policy.audit import AuditLog, By, entry
-from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.audit import AuditLog, By, audit_entry
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.options import choose
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.programs import is_harmless
-from dragoman.workspace.policy.question import READS, Question, Setting, about_command, about_file
-from dragoman.workspace.policy.remembered_rules import Remembered, rule_text
-from dragoman.workspace.policy.rules import Rule
+from dragoman.workspace.policy.question import (
+    READS,
+    PolicyQuestion,
+    QuestionContext,
+    about_command,
+    about_file,
+)
+from dragoman.workspace.policy.remembered_rules import RememberedRules, rule_text
+from dragoman.workspace.policy.rules import PolicyRule
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +54,7 @@ Act: TypeAlias = tuple[str, str, str]
 class Settlement(NamedTuple):
     """What holds after a decision was written down."""
 
-    decision: Decision
+    decision: PolicyDecision
     option: str | None
     """The option that the agent is told; None if it is told that nothing was chosen."""
 
@@ -60,7 +66,7 @@ class PermissionJudge:
         self,
         *,
         audit: AuditLog | None = None,
-        remembered: Remembered | None = None,
+        remembered: RememberedRules | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._audit = audit
@@ -68,7 +74,7 @@ class PermissionJudge:
         self._now = now
         self._grants: deque[Act] = deque(maxlen=MOST_GRANTS)
 
-    def decide(self, question: Question, policy: Policy) -> Decision:
+    def decide(self, question: PolicyQuestion, policy: Policy) -> PolicyDecision:
         """What the rules, the remembered answers and the granted permissions say; `ask` if none of them does.
 
         A granted permission is used up by the decision that it makes.
@@ -76,13 +82,13 @@ class PermissionJudge:
         decision = policy.decide(question)
         if decision.outcome == "ask" and self._use_grant(question):
             why = "a request for permission was granted for it"
-            return Decision(outcome="allow", rule=decision.rule, why=why)
+            return PolicyDecision(outcome="allow", rule=decision.rule, why=why)
         return decision
 
     def settle(
         self,
-        question: Question,
-        decision: Decision,
+        question: PolicyQuestion,
+        decision: PolicyDecision,
         options: Sequence[v1.PermissionOption],
         option: str | None,
         *,
@@ -104,16 +110,24 @@ class PermissionJudge:
         return Settlement(decision, option)
 
     def write(
-        self, question: Question, decision: Decision, *, by: By, option: str | None, person: str = ""
+        self,
+        question: PolicyQuestion,
+        decision: PolicyDecision,
+        *,
+        by: By,
+        option: str | None,
+        person: str = "",
     ) -> None:
         """Append one line to the audit log; raises `OSError` if that is not possible."""
         if self._audit is not None:
-            line = entry(question, decision, by=by, person=person, option=option, time=self._now())
+            line = audit_entry(question, decision, by=by, person=person, option=option, time=self._now())
             self._audit.append(line)
 
     # Answers that are given for good.
 
-    def remember(self, question: Question, outcome: Literal["allow", "deny"]) -> tuple[Rule, ...] | None:
+    def remember(
+        self, question: PolicyQuestion, outcome: Literal["allow", "deny"]
+    ) -> tuple[PolicyRule, ...] | None:
         """Keep an answer as a rule; all remembered rules, or None if it was not kept. The answer counts also
         if it was not: the next question of its kind is then asked again.
         """
@@ -127,12 +141,12 @@ class PermissionJudge:
             log.warning("an answer could not be kept: %s", error)
             return None
 
-    def can_remember(self, question: Question) -> bool:
+    def can_remember(self, question: PolicyQuestion) -> bool:
         return self._remembered is not None and rule_text(question, "allow", now=self._now()) is not None
 
     # Permissions that were granted once.
 
-    def _use_grant(self, question: Question) -> bool:
+    def _use_grant(self, question: PolicyQuestion) -> bool:
         acts = _acts(question)
         if question.method == "permission" or not acts or not all(map(self._is_granted, acts)):
             return False
@@ -153,7 +167,7 @@ class PermissionJudge:
         self._grants.extend(kept)
 
 
-def about_access(access: Access, setting: Setting) -> Question:
+def about_access(access: Access, setting: QuestionContext) -> PolicyQuestion:
     """What an agent wants of something that is lent."""
     command = access.command
     if command is not None:
@@ -175,7 +189,7 @@ def with_real_paths(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
-def _acts(question: Question) -> Sequence[Act]:
+def _acts(question: PolicyQuestion) -> Sequence[Act]:
     """What a question is about, as things that can be compared: files, or one command."""
     if question.script is not None:
         # The same words elsewhere, or with variables that change what they do, are another command.
@@ -190,5 +204,5 @@ def _acts(question: Question) -> Sequence[Act]:
     return []
 
 
-def _denied(decision: Decision, why: str) -> Decision:
-    return Decision(outcome="deny", rule=decision.rule, why=why)
+def _denied(decision: PolicyDecision, why: str) -> PolicyDecision:
+    return PolicyDecision(outcome="deny", rule=decision.rule, why=why)

@@ -8,8 +8,8 @@ looked at: it cannot make us run anything.
 
     plan = plan_login(initialized.auth_methods, os.environ, tty=sys.stdin.isatty())
     match plan.step:
-        case Authenticate(method_id=method_id): ...
-        case LogIn(args=args, env=env): ...
+        case AuthenticateStep(method_id=method_id): ...
+        case TerminalLoginStep(args=args, env=env): ...
         case None: print(plan.missing_text)
 """
 
@@ -30,14 +30,14 @@ _NEEDS_A_PERSON: Final = re.compile(
 )
 
 
-class Authenticate(Struct, frozen=True, kw_only=True):
+class AuthenticateStep(Struct, frozen=True, kw_only=True):
     """Send `authenticate` with this method."""
 
     method_id: str
     name: str
 
 
-class LogIn(Struct, frozen=True, kw_only=True):
+class TerminalLoginStep(Struct, frozen=True, kw_only=True):
     """Run the agent's command again in a terminal: its arguments and then these, these variables on top.
 
     Exit status 0 is success; the agent is then to be started anew.
@@ -49,10 +49,10 @@ class LogIn(Struct, frozen=True, kw_only=True):
     env: dict[str, str]
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class LoginPlan(Struct, frozen=True, kw_only=True):
     """One step, and everything that could be done by a person instead."""
 
-    step: Authenticate | LogIn | None
+    step: AuthenticateStep | TerminalLoginStep | None
     missing: tuple[str, ...]
     """What would help, one sentence per method. Also of use when the step has failed."""
 
@@ -61,9 +61,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         return "\n".join(self.missing)
 
 
-class _Way(Struct, frozen=True, kw_only=True):
+class _LoginWay(Struct, frozen=True, kw_only=True):
     rank: int
-    step: Authenticate | LogIn | None
+    step: AuthenticateStep | TerminalLoginStep | None
     advice: str
 
 
@@ -74,20 +74,22 @@ def plan_login(
     *,
     prefer: str | None = None,
     handed: Collection[str] | None = None,
-) -> Plan:
+) -> LoginPlan:
     """Choose a method. `environ` is our environment, `handed` the names that the agent gets (None: all)."""
     methods = [_Method.of(each) for each in auth_methods]
     known = [method for method in methods if method is not None]
     if prefer is not None:
         known = [method for method in known if method.id == prefer]
         if not known:
-            return Plan(step=None, missing=(f"the agent offers no login method {sanitize_line(prefer)!r}",))
+            return LoginPlan(
+                step=None, missing=(f"the agent offers no login method {sanitize_line(prefer)!r}",)
+            )
     if not known:
-        return Plan(step=None, missing=("the agent wants a login and offers no method for it",))
+        return LoginPlan(step=None, missing=("the agent wants a login and offers no method for it",))
     has = environ.keys() if handed is None else [name for name in environ if name in handed]
     ways = [_way(method, environ, has, tty=tty) for method in known]
     best = min((way for way in ways if way.step is not None), key=lambda way: way.rank, default=None)
-    return Plan(step=None if best is None else best.step, missing=tuple(way.advice for way in ways))
+    return LoginPlan(step=None if best is None else best.step, missing=tuple(way.advice for way in ways))
 
 
 class _Method(Struct, frozen=True, kw_only=True):
@@ -147,21 +149,25 @@ def _are_texts(values: Any, kind: type[list[Any]] | type[dict[Any, Any]]) -> boo
     return isinstance(values, kind) and all(isinstance(value, str) for value in values)
 
 
-def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool) -> _Way:
+def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool) -> _LoginWay:
     title = f"{sanitize_line(method.name)} ({sanitize_line(method.id)})"
     about = f": {sanitize_line(method.about)}" if method.about else ""
     if method.kind == "terminal":
-        step = LogIn(method_id=method.id, name=method.name, args=method.args, env=method.env) if tty else None
+        step = (
+            TerminalLoginStep(method_id=method.id, name=method.name, args=method.args, env=method.env)
+            if tty
+            else None
+        )
         need = "" if tty else "; it needs a terminal, and there is none here"
-        return _Way(rank=3, step=step, advice=f"{title} is a login in a terminal{about}{need}")
+        return _LoginWay(rank=3, step=step, advice=f"{title} is a login in a terminal{about}{need}")
     lacking = _lacking(method.variables, environ, has)
     if method.kind != "agent":
         need = lacking or "it is of a kind that this client does not know"
-        return _Way(rank=9, step=None, advice=f"{title}: {need}")
+        return _LoginWay(rank=9, step=None, advice=f"{title}: {need}")
     rank = _rank(method, satisfied=not lacking)
-    return _Way(
+    return _LoginWay(
         rank=rank,
-        step=Authenticate(method_id=method.id, name=method.name),
+        step=AuthenticateStep(method_id=method.id, name=method.name),
         advice=f"{title}: {lacking}" if lacking else f"{title}{about}",
     )
 

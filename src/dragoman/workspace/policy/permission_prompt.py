@@ -8,15 +8,15 @@ from msgspec import Struct
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.audit import By
-from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.decision import PolicyDecision
+from dragoman.workspace.policy.question import PolicyQuestion
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PermissionPrompt(Struct, frozen=True, kw_only=True):
     """One question to a person."""
 
-    question: Question
-    decision: Decision
+    question: PolicyQuestion
+    decision: PolicyDecision
     """Why it is asked."""
     text: str
     """All of it, ready to be shown: the whole command, the whole change."""
@@ -26,7 +26,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """What files would hold then, for whoever judges it."""
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class PermissionChoice(Struct, frozen=True, kw_only=True):
     """An answer, from a place where several people can give it."""
 
     option_id: str | None
@@ -38,13 +38,13 @@ class Chosen(Struct, frozen=True, kw_only=True):
 class Asker(Protocol):
     """Somebody who can be asked. Cancelling a question takes it back."""
 
-    async def ask(self, asked: Asked) -> Chosen | str | None:
+    async def ask(self, asked: PermissionPrompt) -> PermissionChoice | str | None:
         """The chosen option, or None if nothing was chosen."""
         ...
 
 
-class Nobody:
+class NoAsker:
     """Nobody is there. Nothing is chosen."""
 
-    async def ask(self, asked: Asked) -> str | None:
+    async def ask(self, asked: PermissionPrompt) -> str | None:
         return None

@@ -1,8 +1,8 @@
 """Where permissions are decided: by the policy, or by a person whom it says to ask; and always written down.
 
-    desk = PermissionDesk(policy, asker=asker, audit=log, agent="claude", roots=["/project"])
-    client.request_permission(desk.permission)
-    workspace = Workspace(guard=desk.guard)
+    service = PermissionService(policy, asker=asker, audit=log, agent="claude", roots=["/project"])
+    client.request_permission(service.permission)
+    workspace = Workspace(guard=service.guard)
 
 A decision is in the log before it takes effect; if it cannot be written there, nothing is permitted. When a
 turn is cancelled, the client answers open requests; the question to the person is taken back, and that too
@@ -26,27 +26,27 @@ from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
-from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, about_access, with_real_paths
 from dragoman.workspace.policy.options import choose, selected, usable_options
-from dragoman.workspace.policy.permission_prompt import Asked, Asker, Chosen
+from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.proposed_texts import texts_in
-from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 from dragoman.workspace.policy.question_text import render_question
-from dragoman.workspace.policy.remembered_rules import Remembered
+from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.refusals import FORBIDDEN, refusal
 
 log = logging.getLogger(__name__)
 
-Known: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate | None]
+KnownToolCall: TypeAlias = Callable[[str, v1.ToolCallUpdate], v1.ToolCallUpdate | None]
 """What was said before in a session about the tool call of a request."""
 
 MOST_DENIED: Final = 1000
 """How many refusals are kept for whoever looks; the log has all."""
 
 
-class PermissionDesk:
+class PermissionService:
     """Constructing one starts nothing. `denied` holds what was not permitted, in order."""
 
     def __init__(
@@ -55,28 +55,30 @@ class PermissionDesk:
         *,
         asker: Asker | None = None,
         audit: AuditLog | None = None,
-        remembered: Remembered | None = None,
+        remembered: RememberedRules | None = None,
         judge: PermissionJudge | None = None,
         agent: str = "",
         roots: Sequence[str] = (),
         home: str | None = None,
-        known: Known | None = None,
+        known: KnownToolCall | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """A `judge` that others use as well comes instead of `audit`, `remembered` and `now`."""
         self.policy = policy
-        self.denied: deque[tuple[Question, Decision]] = deque(maxlen=MOST_DENIED)
+        self.denied: deque[tuple[PolicyQuestion, PolicyDecision]] = deque(maxlen=MOST_DENIED)
         self._asker = asker
         self._judge = judge or PermissionJudge(audit=audit, remembered=remembered, now=now)
         self._known = known
         self._home = os.path.expanduser("~") if home is None else home
-        self._default = Setting(agent=agent, roots=with_real_paths(roots), home=self._home)
-        self._sessions: dict[str, Setting] = {}
+        self._default = QuestionContext(agent=agent, roots=with_real_paths(roots), home=self._home)
+        self._sessions: dict[str, QuestionContext] = {}
 
     def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
         """Say where a session lives, if not where the desk does."""
         name = self._default.agent if agent is None else agent
-        self._sessions[session_id] = Setting(agent=name, roots=with_real_paths(roots), home=self._home)
+        self._sessions[session_id] = QuestionContext(
+            agent=name, roots=with_real_paths(roots), home=self._home
+        )
 
     # The two doors.
 
@@ -101,7 +103,7 @@ class PermissionDesk:
         written = () if text is None else (v1.Diff(path=access.path, new_text=text),)
         await self.permit(about_access(access, self._setting(access.session_id)), written)
 
-    async def permit(self, question: Question, written: tuple[v1.Diff, ...] = ()) -> None:
+    async def permit(self, question: PolicyQuestion, written: tuple[v1.Diff, ...] = ()) -> None:
         """Permit the use of something that is lent, or raise; `written` is what files would hold then."""
         text = written[0].new_text if written else None
         option = await self._answer(
@@ -110,14 +112,14 @@ class PermissionDesk:
         if option not in ("allow", "always"):
             raise policy_refusal()
 
-    def _setting(self, session_id: str) -> Setting:
+    def _setting(self, session_id: str) -> QuestionContext:
         return self._sessions.get(session_id, self._default)
 
     # Deciding.
 
     async def _answer(
         self,
-        question: Question,
+        question: PolicyQuestion,
         options: Sequence[v1.PermissionOption],
         render: Callable[[], str],
         texts: Callable[[], tuple[v1.Diff, ...]],
@@ -127,15 +129,15 @@ class PermissionDesk:
             return await self._ask(self._asker, question, decision, options, render, texts)
         if decision.outcome == "ask":
             why = f"{decision.why}; it would be asked, and nobody is there"
-            decision = Decision(outcome="deny", rule=decision.rule, why=why)
+            decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
         option = choose("allow" if decision.outcome == "allow" else "deny", options)
         return await self._settle(question, decision, options, option)
 
     async def _ask(
         self,
         asker: Asker,
-        question: Question,
-        decision: Decision,
+        question: PolicyQuestion,
+        decision: PolicyDecision,
         options: Sequence[v1.PermissionOption],
         render: Callable[[], str],
         texts: Callable[[], tuple[v1.Diff, ...]],
@@ -143,20 +145,22 @@ class PermissionDesk:
         offered = tuple(usable_options(options))
         own = self._own_always(question, offered)
         usable = offered if own is None else (*offered, own)
-        asked = Asked(question=question, decision=decision, text=render(), options=usable, texts=texts())
+        asked = PermissionPrompt(
+            question=question, decision=decision, text=render(), options=usable, texts=texts()
+        )
         try:
             answer = await asker.ask(asked) if offered else None
         except asyncio.CancelledError:
             self._take_back(question, decision)
             raise
-        chosen = answer if isinstance(answer, Chosen) else Chosen(option_id=answer)
+        chosen = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
         if chosen.by == "cancel":
             self._take_back(question, decision)
             return None
         option = chosen.option_id
         kind = next((each.kind for each in usable if each.option_id == option), None)
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        answered = Decision(outcome=outcome, rule=decision.rule, why=why_of(kind, chosen.by))
+        answered = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, chosen.by))
         if own is not None and option == own.option_id:
             option = choose("allow", offered)  # the agent hears yes, and we remember
         told = option if kind is not None else None
@@ -167,7 +171,7 @@ class PermissionDesk:
         return settled
 
     def _own_always(
-        self, question: Question, offered: Sequence[v1.PermissionOption]
+        self, question: PolicyQuestion, offered: Sequence[v1.PermissionOption]
     ) -> v1.PermissionOption | None:
         """Our own way to say yes for good, where an agent has none and we could keep it."""
         kinds = {option.kind for option in offered}
@@ -178,9 +182,9 @@ class PermissionDesk:
             option_id += "+"
         return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
 
-    def _take_back(self, question: Question, decision: Decision) -> None:
+    def _take_back(self, question: PolicyQuestion, decision: PolicyDecision) -> None:
         """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
-        taken_back = Decision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
+        taken_back = PolicyDecision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
         try:
             self._judge.write(question, taken_back, by="cancel", option=None)
         except OSError:  # nothing was permitted; the cancellation must go on
@@ -188,8 +192,8 @@ class PermissionDesk:
 
     async def _settle(
         self,
-        question: Question,
-        decision: Decision,
+        question: PolicyQuestion,
+        decision: PolicyDecision,
         options: Sequence[v1.PermissionOption],
         option: str | None,
         *,

@@ -20,9 +20,9 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.workspace.policy.decision import STRICTNESS, Certainty, Decision, Outcome, strictest
-from dragoman.workspace.policy.question import Question
-from dragoman.workspace.policy.rules import Part, Relevance, Rule, parts_of, relevance
+from dragoman.workspace.policy.decision import STRICTNESS, Certainty, Outcome, PolicyDecision, strictest
+from dragoman.workspace.policy.question import PolicyQuestion
+from dragoman.workspace.policy.rules import PolicyRule, QuestionPart, Relevance, parts_of, relevance
 
 Approve: TypeAlias = Literal["all", "reads", "none"]
 
@@ -31,17 +31,17 @@ BUILT_IN: Final = "built in"
 _NO_RULE: Final = "no rule speaks about it"
 
 
-class Layer(Struct, frozen=True, kw_only=True):
+class PolicyLayer(Struct, frozen=True, kw_only=True):
     """The rules of one file."""
 
     name: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
     default: Outcome | None = None
     only_stricter: bool = False
     """Whether it comes from somebody who may restrict and not permit."""
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class PolicyStep(Struct, frozen=True, kw_only=True):
     """One rule that was looked at."""
 
     rule: str
@@ -53,8 +53,8 @@ class Step(Struct, frozen=True, kw_only=True):
 class Policy(Struct, frozen=True, kw_only=True):
     """Constructing one reads nothing; `load` does."""
 
-    layers: tuple[Layer, ...] = ()
-    remembered: tuple[Rule, ...] = ()
+    layers: tuple[PolicyLayer, ...] = ()
+    remembered: tuple[PolicyRule, ...] = ()
     """What a person answered for good; it answers what would be asked, and nothing else."""
     approve: Approve | None = None
     """Who answers when nobody is asked. None: a person is."""
@@ -75,11 +75,11 @@ class Policy(Struct, frozen=True, kw_only=True):
 
         return load(roots=roots, file=file, approve=approve, environ=environ)
 
-    def decide(self, question: Question) -> Decision:
+    def decide(self, question: PolicyQuestion) -> PolicyDecision:
         """What this policy says; the strictest of what it says about each command in it."""
         return strictest(*(self._decide_part(part) for part in parts_of(question)))
 
-    def explain(self, question: Question) -> Sequence[tuple[str, Sequence[Step], Decision]]:
+    def explain(self, question: PolicyQuestion) -> Sequence[tuple[str, Sequence[PolicyStep], PolicyDecision]]:
         """The same, with every rule that was looked at on the way: command, steps, decision."""
         return [
             (" ".join(part.words or ()), self._steps(part), self._decide_part(part))
@@ -94,12 +94,12 @@ class Policy(Struct, frozen=True, kw_only=True):
             replace(layer, default=None, rules=tuple(rule for rule in layer.rules if "mcp" in rule.method))
             for layer in self.layers
         ]
-        return Policy(layers=(*layers, Layer(name=BUILT_IN, default="allow")))
+        return Policy(layers=(*layers, PolicyLayer(name=BUILT_IN, default="allow")))
 
-    def with_remembered(self, rules: Sequence[Rule]) -> Policy:
+    def with_remembered(self, rules: Sequence[PolicyRule]) -> Policy:
         return replace(self, remembered=tuple(rules))
 
-    def _decide_part(self, part: Part) -> Decision:
+    def _decide_part(self, part: QuestionPart) -> PolicyDecision:
         rules = [rule for layer in self._trusted() for rule in layer.rules]
         doubt, found = _matched(rules, part, "it is the first rule that speaks about it")
         decision = strictest(*doubt, found or self._default(part))
@@ -119,44 +119,48 @@ class Policy(Struct, frozen=True, kw_only=True):
         wants_person = wants_person or (decision.is_rule and self.approve == "reads")
         return self._approved(decision, part, wants_person=wants_person)
 
-    def _default(self, part: Part) -> Decision:
+    def _default(self, part: QuestionPart) -> PolicyDecision:
         why = _with_doubt(_NO_RULE, part)
         for layer in self._trusted():
             if layer.default is not None:
-                return Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
+                return PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
         if part.question.method == "fs/read" and self.approve != "none" and part.question.is_inside:
-            return Decision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
-        return Decision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
+            return PolicyDecision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
+        return PolicyDecision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
 
-    def _trusted(self) -> Sequence[Layer]:
+    def _trusted(self) -> Sequence[PolicyLayer]:
         return [layer for layer in self.layers if not layer.only_stricter]
 
-    def _touches_policy(self, part: Part) -> Decision | None:
+    def _touches_policy(self, part: QuestionPart) -> PolicyDecision | None:
         if not self.protected or part.question.kinds <= {"read", "search", "think"}:
             return None
-        rule = Rule(decision="ask", path=self.protected)
+        rule = PolicyRule(decision="ask", path=self.protected)
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
         if relevance(rule, part, is_sure=True).certainty is Certainty.NO:
             return None
         why = "it touches files that decide what agents may do"
-        return Decision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
+        return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
-    def _approved(self, decision: Decision, part: Part, *, wants_person: bool) -> Decision:
+    def _approved(
+        self, decision: PolicyDecision, part: QuestionPart, *, wants_person: bool
+    ) -> PolicyDecision:
         if self.approve is None:
             return decision
         rule = f"approve {self.approve}"
         approves = self.approve == "all" or (self.approve == "reads" and part.question.is_read)
         if approves and not wants_person:
-            return Decision(outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}")
+            return PolicyDecision(
+                outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}"
+            )
         if wants_person:
-            return Decision(outcome="deny", rule=decision.rule, why=f"nobody is asked; {decision.why}")
+            return PolicyDecision(outcome="deny", rule=decision.rule, why=f"nobody is asked; {decision.why}")
         why = _with_doubt(f"nobody is asked, and {_APPROVED[self.approve]}", part)
-        return Decision(outcome="deny", rule=rule, why=why)
+        return PolicyDecision(outcome="deny", rule=rule, why=why)
 
-    def _steps(self, part: Part) -> Sequence[Step]:
+    def _steps(self, part: QuestionPart) -> Sequence[PolicyStep]:
         ordered = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered)
         return [
-            Step(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
+            PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
             for rule in ordered
         ]
 
@@ -168,13 +172,15 @@ _APPROVED: Final[dict[Approve, str]] = {
 }
 
 
-def _matched(rules: Sequence[Rule], part: Part, why: str) -> tuple[tuple[Decision, ...], Decision | None]:
+def _matched(
+    rules: Sequence[PolicyRule], part: QuestionPart, why: str
+) -> tuple[tuple[PolicyDecision, ...], PolicyDecision | None]:
     """What the first rule says that speaks about it, and before that, that a rule which denies might."""
-    doubt: tuple[Decision, ...] = ()
+    doubt: tuple[PolicyDecision, ...] = ()
     for rule in rules:
         found = relevance(rule, part)
         if found.certainty is Certainty.YES:
-            return doubt, Decision(
+            return doubt, PolicyDecision(
                 outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
             )
         if found.certainty is Certainty.PERHAPS and not doubt:
@@ -182,26 +188,26 @@ def _matched(rules: Sequence[Rule], part: Part, why: str) -> tuple[tuple[Decisio
     return doubt, None
 
 
-def _doubtful(rule: Rule, part: Part, found: Relevance) -> Decision:
+def _doubtful(rule: PolicyRule, part: QuestionPart, found: Relevance) -> PolicyDecision:
     why = _about(part, found.why or "it might mean this")
-    return Decision(
+    return PolicyDecision(
         outcome="ask", rule=rule.label, why=why, is_rule=True, needs_person=rule.decision == "deny"
     )
 
 
-def _stricter(layer: Layer, part: Part) -> Sequence[Decision]:
+def _stricter(layer: PolicyLayer, part: QuestionPart) -> Sequence[PolicyDecision]:
     doubt, found = _matched(layer.rules, part, "the project asks for it")
     if found is None and layer.default is not None:
-        found = Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
+        found = PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
     return doubt if found is None or STRICTNESS[found.outcome] == 0 else (*doubt, found)
 
 
-def _about(part: Part, why: str) -> str:
+def _about(part: QuestionPart, why: str) -> str:
     script = part.question.script
     if part.words is None or script is None or len(script.commands) < 2:
         return why
     return f"of its {len(script.commands)} commands `{' '.join(part.words)}` decides, and {why}"
 
 
-def _with_doubt(why: str, part: Part) -> str:
+def _with_doubt(why: str, part: QuestionPart) -> str:
     return why if part.doubt is None else f"{why}; no rule that names commands could allow it: {part.doubt}"

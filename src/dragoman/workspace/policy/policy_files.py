@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dragoman.system.files import UNBLOCKED
 from dragoman.workspace.policy import globs
-from dragoman.workspace.policy.policy import Approve, Layer, Policy
+from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
 
 MOST_BYTES: Final = 1_048_576
@@ -30,7 +30,7 @@ PARSED: Final = 256
 _NOTHING: Final = Rulebook((), None, ())
 
 
-class Places(Struct, frozen=True, kw_only=True):
+class PolicyPaths(Struct, frozen=True, kw_only=True):
     """The files and folders that belong to a user."""
 
     home: str
@@ -50,7 +50,7 @@ class Places(Struct, frozen=True, kw_only=True):
         return f"{self.state}/audit.jsonl"
 
 
-def places(environ: Mapping[str, str] | None = None) -> Places:
+def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
     """Where they are. Relative folders in XDG variables do not count, as their specification asks."""
     env = os.environ if environ is None else environ
     home = env.get("HOME") or os.path.expanduser("~")
@@ -59,7 +59,7 @@ def places(environ: Mapping[str, str] | None = None) -> Places:
         value = env.get(name, "")
         return f"{value if value.startswith('/') else home + fallback}/dragoman"
 
-    return Places(
+    return PolicyPaths(
         home=home,
         config=folder("XDG_CONFIG_HOME", "/.config"),
         state=folder("XDG_STATE_HOME", "/.local/state"),
@@ -79,8 +79,8 @@ def load(
     environ: Mapping[str, str] | None = None,
 ) -> Policy:
     """Every layer that there is; a file that is named must be there, unless its `rules` were read before."""
-    where = places(environ)
-    layers: list[Layer] = []
+    where = policy_paths(environ)
+    layers: list[PolicyLayer] = []
     if file is not None:
         layers.append(_layer(file, read_file(file) if rules is None else rules))
     user = read_if_there(where.policy)
@@ -149,8 +149,8 @@ _parse = lru_cache(maxsize=PARSED)(read_policy)
 """A file is read for every decision, so that a change counts at once; the same text is parsed once."""
 
 
-def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> Layer:
-    return Layer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
+def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> PolicyLayer:
+    return PolicyLayer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
 
 
 def _and_below(path: str) -> Sequence[str]:

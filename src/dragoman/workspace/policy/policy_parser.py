@@ -16,11 +16,11 @@ from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.workspace.policy.commands import BadPattern, read_pattern
 from dragoman.workspace.policy.decision import STRICTNESS, Outcome
 from dragoman.workspace.policy.question import METHODS
-from dragoman.workspace.policy.rules import Rule
+from dragoman.workspace.policy.rules import PolicyRule
 
 VERSION: Final = 1
 
-_RULE_KEYS: Final = frozenset(Rule.__struct_fields__) - {"source", "line"} | {"note"}
+_RULE_KEYS: Final = frozenset(PolicyRule.__struct_fields__) - {"source", "line"} | {"note"}
 _FILE_KEYS: Final = frozenset({"version", "default", "rule", "trust"})
 _HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]")
 
@@ -38,7 +38,7 @@ class PolicyError(LocalMistake):
 class Rulebook(NamedTuple):
     """What a file says."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     default: Outcome | None
     trust: tuple[str, ...]
     """Folders whose own policies may permit."""
@@ -52,10 +52,10 @@ def read_policy(text: str, source: str) -> Rulebook:
         where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
         why = re.sub(r" \(at [^)]*\)$", "", str(error))
         raise PolicyError(source, int(where[1]) if where else text.count("\n") + 1, why) from None
-    return _Reading(text, source).book(data)
+    return _PolicyParser(text, source).book(data)
 
 
-class _Reading:
+class _PolicyParser:
     def __init__(self, text: str, source: str) -> None:
         self._source = source
         self._lines = skeleton(text).splitlines()
@@ -77,12 +77,12 @@ class _Reading:
         trust = self._texts(data, "trust", 1, first)
         return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
 
-    def _rule(self, number: int, data: Mapping[str, Any]) -> Rule:
+    def _rule(self, number: int, data: Mapping[str, Any]) -> PolicyRule:
         # Rules may also be written inline, where no line begins with their header.
         line = self._headers[number] if number < len(self._headers) else 1
         end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
         self._check_rule(data, line, end)
-        return Rule(
+        return PolicyRule(
             decision=data["decision"],
             agent=self._texts(data, "agent", line, end),
             kind=self._texts(data, "kind", line, end),

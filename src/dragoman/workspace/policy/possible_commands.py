@@ -59,19 +59,19 @@ _CLOSERS: Final = frozenset(("fi", "done", "esac", "}", ";;", "in"))
 
 def possible_commands(line: str) -> tuple[LooseWords, ...]:
     """What a line for a shell might run."""
-    found = _Found()
+    found = _CommandSet()
     _LooseReader(without_marks(line), found, depth=0).read()
     return found.commands()
 
 
 def possible_in_arguments(words: Sequence[str]) -> tuple[LooseWords, ...]:
     """What a program might run that is started with these words, without a shell."""
-    found = _Found()
+    found = _CommandSet()
     _add(tuple(without_marks(word) for word in words), found, depth=0)
     return found.commands()
 
 
-class _Found:
+class _CommandSet:
     """The commands, each once."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Found:
 
 
 class _LooseReader:
-    def __init__(self, line: str, found: _Found, *, depth: int) -> None:
+    def __init__(self, line: str, found: _CommandSet, *, depth: int) -> None:
         self._line = line
         self._found = found
         self._depth = depth
@@ -332,7 +332,7 @@ def _closing(line: str, at: int, opens: str, closes: str) -> int:
 
 
 def _add_simple(
-    words: list[str], found: _Found, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
+    words: list[str], found: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
 ) -> None:
     """One command of a line: its words without assignments and words of the shell's language before it."""
     at = 0
@@ -352,7 +352,7 @@ def _add_simple(
 
 
 def _add(
-    words: LooseWords, found: _Found, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
+    words: LooseWords, found: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
 ) -> None:
     """A command, and whatever it might run besides."""
     if not words:
@@ -382,14 +382,14 @@ def _add(
         found.add_anything()
 
 
-def _add_from_find(words: LooseWords, found: _Found, *, depth: int) -> None:
+def _add_from_find(words: LooseWords, found: _CommandSet, *, depth: int) -> None:
     for at, word in enumerate(words[1:], 1):
         if word.startswith(("-exec", "-ok", "-x", "-X", "--exec")):
             _add((*words[at + 1 :], ANY), found, depth=depth + 1)
 
 
 def _add_interpreted(
-    words: LooseWords, found: _Found, *, depth: int, piped: bool, bodies: Sequence[str]
+    words: LooseWords, found: _CommandSet, *, depth: int, piped: bool, bodies: Sequence[str]
 ) -> None:
     """A shell or an interpreter: what it reads, what it is given as text, what is fed to it."""
     is_shell = name_of(words[0]) in SHELLS
@@ -402,7 +402,7 @@ def _add_interpreted(
         found.add_anything()
 
 
-def _add_carried(words: LooseWords, found: _Found, *, depth: int, bodies: Sequence[str]) -> None:
+def _add_carried(words: LooseWords, found: _CommandSet, *, depth: int, bodies: Sequence[str]) -> None:
     """A program that runs its arguments: any of them may be the beginning of a command, or a whole line."""
     _add_starts((*words, ANY) if name_of(words[0]) in _ADDERS else words, found, depth=depth)
     if name_of(words[0]) == "eval":
@@ -412,14 +412,14 @@ def _add_carried(words: LooseWords, found: _Found, *, depth: int, bodies: Sequen
         found.add_anything()  # a line that is attached to a flag
 
 
-def _add_starts(words: LooseWords, found: _Found, *, depth: int) -> None:
+def _add_starts(words: LooseWords, found: _CommandSet, *, depth: int) -> None:
     if len(words) > _MOST_STARTS:
         found.add_anything()
     for at in range(1, min(len(words), _MOST_STARTS)):
         _add_simple(list(words[at:]), found, depth=depth + 1)
 
 
-def _add_texts(texts: Iterable[str], found: _Found, *, depth: int) -> None:
+def _add_texts(texts: Iterable[str], found: _CommandSet, *, depth: int) -> None:
     for text in texts:
         if text == ANY:
             found.add_anything()

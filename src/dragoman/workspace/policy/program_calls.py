@@ -41,7 +41,7 @@ class GivenFlag(NamedTuple):
     value: str | None = None
 
 
-class Call(NamedTuple):
+class ProgramCall(NamedTuple):
     """A command, taken apart."""
 
     program: str
@@ -66,7 +66,7 @@ def program_name(word: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def read_call(words: tuple[str, ...]) -> Call:
+def read_call(words: tuple[str, ...]) -> ProgramCall:
     """What a command's words mean to its program."""
     name = program_name(words[0])
     return _Parser(name, words[1:]).parse()
@@ -82,7 +82,7 @@ class _Parser:
         self._flags: list[GivenFlag] = []
         self._operands: list[str] = []
 
-    def parse(self) -> Call:
+    def parse(self) -> ProgramCall:
         if self._name == "tar" and self._words and not self._words[0].startswith("-"):
             self._words[0] = f"-{self._words[0]}"  # its oldest form has no dash
         while self._words:
@@ -97,7 +97,9 @@ class _Parser:
             if self._is_over():
                 self._operands += self._words
                 break
-        return Call(self._name, self._subcommand, self._entry, tuple(self._flags), tuple(self._operands))
+        return ProgramCall(
+            self._name, self._subcommand, self._entry, tuple(self._flags), tuple(self._operands)
+        )
 
     def _operand(self, word: str) -> None:
         if not self._wants_subcommand:
@@ -194,11 +196,11 @@ _SUSPECT = re.compile(
 )
 
 
-def _called(call: Call) -> str:
+def _called(call: ProgramCall) -> str:
     return call.program if call.subcommand is None else f"{call.program} {call.subcommand}"
 
 
-def _is_harmless(call: Call, flag: GivenFlag) -> bool:
+def _is_harmless(call: ProgramCall, flag: GivenFlag) -> bool:
     value = flag.value or ""
     return call.program == "pytest" and flag.text == "-p" and value.startswith("no:")
 
@@ -246,7 +248,7 @@ _SQLITE_RUNS = re.compile(r"^\s*\.|load_extension|writefile|readfile|edit\s*\(|f
 _HARMLESS_MAKE = re.compile(r"(?:V|VERBOSE|DEBUG|CI|NO_COLOR|Q)=\w*|[A-Za-z_]\w*:?=\d*")
 
 
-def _check_sed(call: Call) -> str | None:
+def _check_sed(call: ProgramCall) -> str | None:
     scripts = [flag.value or "" for flag in call.flags if flag.text in ("-e", "--expression")]
     for script in scripts or call.operands[:1]:
         at = 0
@@ -258,20 +260,20 @@ def _check_sed(call: Call) -> str | None:
     return None
 
 
-def _check_awk(call: Call) -> str | None:
+def _check_awk(call: ProgramCall) -> str | None:
     if call.operands and _AWK_RUNS.search(call.operands[0]):
         return "awk's program may run commands or write files"
     return None
 
 
-def _check_make(call: Call) -> str | None:
+def _check_make(call: ProgramCall) -> str | None:
     for word in call.operands:
         if "=" in word and not _HARMLESS_MAKE.fullmatch(word):
             return f"make is given {word.partition('=')[0]}, which may be run"
     return None
 
 
-def _check_git(call: Call) -> str | None:
+def _check_git(call: ProgramCall) -> str | None:
     operands = call.operands
     if any(word.startswith(("ext::", "fd::")) for word in operands):
         return "git is given an address that is run"
@@ -284,7 +286,7 @@ def _check_git(call: Call) -> str | None:
     return None
 
 
-def _check_git_config(call: Call) -> str | None:
+def _check_git_config(call: ProgramCall) -> str | None:
     reading = {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "-l", "--list"}
     if any(flag.text in reading for flag in call.flags) or call.operands[:1] in (("get",), ("list",)):
         return None
@@ -296,13 +298,13 @@ def _check_git_config(call: Call) -> str | None:
     return "git config changes a setting, and some settings run commands"
 
 
-def _check_sqlite(call: Call) -> str | None:
+def _check_sqlite(call: ProgramCall) -> str | None:
     if any(_SQLITE_RUNS.search(word) for word in call.operands[1:]):
         return "sqlite3 is given a command of its own, which may run others"
     return None
 
 
-def _check_python(call: Call) -> str | None:
+def _check_python(call: ProgramCall) -> str | None:
     module = next((flag.value for flag in call.flags if flag.text == "-m"), None)
     if module is None:
         return None
@@ -311,19 +313,19 @@ def _check_python(call: Call) -> str | None:
     return reason_not_to_allow((module, *call.operands)) if module else None
 
 
-def _check_compose(call: Call) -> str | None:
+def _check_compose(call: ProgramCall) -> str | None:
     if call.subcommand == "compose" and not {"run", "exec"}.isdisjoint(call.operands[:1]):
         return "docker compose runs a command"
     return None
 
 
-def _check_java(call: Call) -> str | None:
+def _check_java(call: ProgramCall) -> str | None:
     if any(flag.text.startswith(("-XX:On", "-XX:Flags")) for flag in call.flags):
         return "java is given a command to run"
     return None
 
 
-_CHECKS: Final[dict[str, Callable[[Call], str | None]]] = {
+_CHECKS: Final[dict[str, Callable[[ProgramCall], str | None]]] = {
     "sed": _check_sed,
     "awk": _check_awk,
     "make": _check_make,

@@ -1,7 +1,7 @@
 """What is to be decided: one thing that an agent wants to do, in the words of the policy.
 
-Pure. A `Question` is made from a permission request, or from an access to something that is lent. What an
-agent calls a tool is a claim: a call that holds a command counts as `execute` and one that holds a diff as
+Pure. A `PolicyQuestion` is made from a permission request, or from an access to something that is lent. What
+an agent calls a tool is a claim: a call that holds a command counts as `execute` and one that holds a diff as
 `edit`, whatever kind it says it is. `_meta` is never looked at.
 """
 
@@ -18,7 +18,7 @@ from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
 from dragoman.workspace.policy.partial_words import ANY
 from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
-from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
+from dragoman.workspace.policy.shell import CommandScript, read_arguments, read_line, unknown_command
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
 
@@ -41,7 +41,7 @@ _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 _EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class PolicyQuestion(Struct, frozen=True, kw_only=True):
     """One thing that an agent wants to do."""
 
     method: Method
@@ -54,7 +54,7 @@ class Question(Struct, frozen=True, kw_only=True):
     title: str = ""
     paths: tuple[str, ...] = ()
     """Absolute; where text could not tell, `..` stays in."""
-    script: Script | None = None
+    script: CommandScript | None = None
     """The command, if there is one."""
     writes: bool = False
     """Whether it shows a change of files."""
@@ -136,7 +136,7 @@ class Question(Struct, frozen=True, kw_only=True):
         return any(is_beneath(path, root) for root in self.roots)
 
 
-class Setting(Struct, frozen=True, kw_only=True):
+class QuestionContext(Struct, frozen=True, kw_only=True):
     """Where a question comes up."""
 
     agent: str = ""
@@ -146,8 +146,12 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def about_tool_call(
-    call: v1.ToolCallUpdate, setting: Setting, *, session_id: str = "", known: v1.ToolCallUpdate | None = None
-) -> Question:
+    call: v1.ToolCallUpdate,
+    setting: QuestionContext,
+    *,
+    session_id: str = "",
+    known: v1.ToolCallUpdate | None = None,
+) -> PolicyQuestion:
     """What a permission request asks. `known` is what was said about the same call before: the request may
     leave that out or say it anew, but it does not take a command, a path or a change back.
     """
@@ -164,7 +168,7 @@ def about_tool_call(
     base = setting.roots[0] if setting.roots else "/"
     paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
     folder = next((raw[key] for key in _FOLDER_KEYS if isinstance(raw.get(key), str)), "")
-    return Question(
+    return PolicyQuestion(
         method="permission",
         agent=setting.agent,
         session_id=session_id,
@@ -182,8 +186,8 @@ def about_tool_call(
 
 
 def about_lent(
-    method: str, params: Mapping[str, Any], setting: Setting, *, session_id: str = ""
-) -> Question | None:
+    method: str, params: Mapping[str, Any], setting: QuestionContext, *, session_id: str = ""
+) -> PolicyQuestion | None:
     """What an agent asks of a client that lends files and terminals; None if it has no effect of its own."""
     path = params.get("path")
     if method in ("fs/read_text_file", "fs/write_text_file") and isinstance(path, str):
@@ -193,7 +197,7 @@ def about_lent(
         return None
     cwd = params.get("cwd")
     script = _read(params.get("command"), params.get("args"), "")
-    return Question(
+    return PolicyQuestion(
         method="terminal",
         agent=setting.agent,
         session_id=session_id,
@@ -207,12 +211,12 @@ def about_lent(
     )
 
 
-def about_mcp_server(server: Mapping[str, Any], setting: Setting) -> Question:
+def about_mcp_server(server: Mapping[str, Any], setting: QuestionContext) -> PolicyQuestion:
     """What a client wants an agent to use: a program that the agent starts, or an address."""
     command = server.get("command")
     script = None if command is None else _read(command, server.get("args"), "")
     name, url = server.get("name"), server.get("url")
-    return Question(
+    return PolicyQuestion(
         method="mcp",
         agent=setting.agent,
         kind="fetch" if script is None else "execute",
@@ -226,10 +230,10 @@ def about_mcp_server(server: Mapping[str, Any], setting: Setting) -> Question:
 
 
 def about_file(
-    kind: Literal["read", "write", "search"], path: str, setting: Setting, *, session_id: str = ""
-) -> Question:
+    kind: Literal["read", "write", "search"], path: str, setting: QuestionContext, *, session_id: str = ""
+) -> PolicyQuestion:
     """What a lent file is wanted for. The path is the real one; a search has a pattern in its place."""
-    return Question(
+    return PolicyQuestion(
         method="fs/write" if kind == "write" else "fs/read",
         agent=setting.agent,
         session_id=session_id,
@@ -244,15 +248,15 @@ def about_file(
 
 def about_command(
     words: Sequence[str],
-    setting: Setting,
+    setting: QuestionContext,
     *,
     cwd: str = "",
     variables: Iterable[str] = (),
     session_id: str = "",
-) -> Question:
+) -> PolicyQuestion:
     """What would be run in a lent terminal."""
     script = read_arguments(words)
-    return Question(
+    return PolicyQuestion(
         method="terminal",
         agent=setting.agent,
         session_id=session_id,
@@ -302,20 +306,20 @@ def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
                 yield f"{item['name']}={item.get('value', '')}"
 
 
-def _script_in(raw: Mapping[Any, Any], *, kind: str, title: str) -> Script | None:
+def _script_in(raw: Mapping[Any, Any], *, kind: str, title: str) -> CommandScript | None:
     for key in _COMMAND_KEYS:
         command = raw.get(key)
         if command is None or (kind != "execute" and "path" in raw and _is_editor_verb(command)):
             continue
         return _read(command, raw.get("args"), title)
-    return unsaid(title) if kind == "execute" else None
+    return unknown_command(title) if kind == "execute" else None
 
 
 def _is_editor_verb(command: object) -> bool:
     return isinstance(command, str) and command in _EDITOR_VERBS
 
 
-def _read(command: object, args: object, title: str) -> Script:
+def _read(command: object, args: object, title: str) -> CommandScript:
     if isinstance(command, str):
         if not args:
             return read_line(command)
@@ -323,7 +327,7 @@ def _read(command: object, args: object, title: str) -> Script:
         if isinstance(extra, list):
             command = [*command, *extra]
         else:
-            return unsaid(title)
+            return unknown_command(title)
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         return read_arguments(command)
-    return unsaid(title)
+    return unknown_command(title)

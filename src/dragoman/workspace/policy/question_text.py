@@ -17,14 +17,14 @@ from msgspec import UNSET
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.question import PolicyQuestion
 
 MOST_WORK: Final = 4_000_000
 """Lines times lines that are compared; above that old and new are shown one after the other."""
 
 
 def render_question(
-    question: Question, call: v1.ToolCallUpdate | None = None, *, text: str | None = None
+    question: PolicyQuestion, call: v1.ToolCallUpdate | None = None, *, text: str | None = None
 ) -> str:
     """All that is known about it. `call` adds what a tool call shows, `text` what would be written."""
     lines = [_exact(_headline(question))]
@@ -52,7 +52,7 @@ def _exact(text: str) -> str:
     return sanitize_line(text, exact=True)
 
 
-def _headline(question: Question) -> str:
+def _headline(question: PolicyQuestion) -> str:
     who = question.agent or "The agent"
     kinds = " and ".join(sorted(question.kinds - {"other"})) or "use a tool"
     tool = f" ({question.tool})" if question.tool else ""
@@ -60,7 +60,7 @@ def _headline(question: Question) -> str:
     return f"{who} wants to {verb or kinds}{tool}:"
 
 
-def _outside(question: Question, path: str) -> str:
+def _outside(question: PolicyQuestion, path: str) -> str:
     inside = msgspec.structs.replace(question, paths=(path,)).is_inside
     return "" if inside or not question.roots else "  (outside the folders of the session)"
 

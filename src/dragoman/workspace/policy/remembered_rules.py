@@ -21,15 +21,15 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.policy_files import read_text
 from dragoman.workspace.policy.policy_parser import read_policy, skeleton
-from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.redaction import redact
-from dragoman.workspace.policy.rules import Rule
-from dragoman.workspace.policy.shell import Script
+from dragoman.workspace.policy.rules import PolicyRule
+from dragoman.workspace.policy.shell import CommandScript
 
 _HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
 
 
-def rule_text(question: Question, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
+def rule_text(question: PolicyQuestion, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
     """The rule that answers exactly this question again, or None if it is not clear enough for one."""
     fields = _conditions(question, decision)
     if fields is None:
@@ -46,7 +46,9 @@ def rule_text(question: Question, decision: Literal["allow", "deny"], *, now: da
     return "\n".join(lines) + "\n"
 
 
-def _conditions(question: Question, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
+def _conditions(
+    question: PolicyQuestion, decision: Literal["allow", "deny"]
+) -> dict[str, Sequence[str]] | None:
     fields: dict[str, Sequence[str]] = {}
     if question.agent:
         fields["agent"] = [_literal(question.agent)]
@@ -68,7 +70,7 @@ def _conditions(question: Question, decision: Literal["allow", "deny"]) -> dict[
     return fields if question.tool else None
 
 
-def _command_conditions(script: Script) -> dict[str, Sequence[str]]:
+def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
     """One plain command is kept as such; what is more than that, only as the very line that it is."""
     try:
         is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
@@ -96,18 +98,18 @@ def _quoted(text: str) -> str:
     return '"' + re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
 
 
-class Remembered:
+class RememberedRules:
     """The file of answers. Constructing one reads nothing."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[PolicyRule, ...]:
         text = read_text(self.path)
         return () if text is None else read_policy(text, self.path).rules
 
     def remember(
-        self, question: Question, decision: Literal["allow", "deny"], *, now: datetime | None = None
+        self, question: PolicyQuestion, decision: Literal["allow", "deny"], *, now: datetime | None = None
     ) -> bool:
         """Keep an answer; whether it could be kept. What cannot be said as a rule is asked again."""
         block = rule_text(question, decision, now=now or datetime.now(UTC))

@@ -20,11 +20,11 @@ from dragoman.workspace.policy import commands, globs
 from dragoman.workspace.policy.decision import Certainty, Outcome
 from dragoman.workspace.policy.partial_words import ANY, RUN, has_any
 from dragoman.workspace.policy.program_calls import goes_below, read_call
-from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.shell import Words
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class PolicyRule(Struct, frozen=True, kw_only=True):
     """Empty conditions hold for everything."""
 
     decision: Outcome
@@ -52,10 +52,10 @@ class Rule(Struct, frozen=True, kw_only=True):
         return f"{where} ({self.name})" if self.name else where
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class QuestionPart(Struct, frozen=True, kw_only=True):
     """A question about one of the commands in it; about the whole, if it holds none that could be read."""
 
-    question: Question
+    question: PolicyQuestion
     words: Words | None = None
     folders: tuple[str, ...] = ()
     """Where its commands may run."""
@@ -63,14 +63,14 @@ class Part(Struct, frozen=True, kw_only=True):
     """Why the command must not be allowed by a rule that names commands."""
 
 
-def parts_of(question: Question) -> Sequence[Part]:
+def parts_of(question: PolicyQuestion) -> Sequence[QuestionPart]:
     """Every command of a question by itself: each must be allowed."""
     doubt = question.objection()
     folders = tuple(question.folders())
     if question.script is None or question.script.objection is not None:
-        return (Part(question=question, doubt=doubt, folders=folders),)
+        return (QuestionPart(question=question, doubt=doubt, folders=folders),)
     return [
-        Part(question=question, words=words, doubt=doubt, folders=folders)
+        QuestionPart(question=question, words=words, doubt=doubt, folders=folders)
         for words in question.script.commands
     ]
 
@@ -82,7 +82,7 @@ class Relevance(NamedTuple):
     why: str | None = None
 
 
-def relevance(rule: Rule, part: Part, *, is_sure: bool = False) -> Relevance:
+def relevance(rule: PolicyRule, part: QuestionPart, *, is_sure: bool = False) -> Relevance:
     """Whether a rule speaks about this. A rule that allows does or does not; one that asks or denies might.
 
     With `is_sure`, what may be anything at all is left out of account.
@@ -93,7 +93,7 @@ def relevance(rule: Rule, part: Part, *, is_sure: bool = False) -> Relevance:
     return _restricts(rule, part, is_sure=is_sure)
 
 
-def _allows(rule: Rule, part: Part) -> str | None:
+def _allows(rule: PolicyRule, part: QuestionPart) -> str | None:
     question = part.question
     if rule.agent and not _any_glob(rule.agent, question.agent):
         return "it is for other agents"
@@ -118,11 +118,11 @@ def _allows(rule: Rule, part: Part) -> str | None:
     return None
 
 
-def _any_permits(rule: Rule, words: Words) -> bool:
+def _any_permits(rule: PolicyRule, words: Words) -> bool:
     return any(commands.permits(pattern, words) for pattern in rule.command)
 
 
-def _paths_not_allowed(rule: Rule, question: Question) -> str | None:
+def _paths_not_allowed(rule: PolicyRule, question: PolicyQuestion) -> str | None:
     if not question.paths:
         return "it is for paths, and none is named"
     for path in question.paths:
@@ -131,7 +131,7 @@ def _paths_not_allowed(rule: Rule, question: Question) -> str | None:
     return None
 
 
-def _restricts(rule: Rule, part: Part, *, is_sure: bool) -> Relevance:
+def _restricts(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Relevance:
     question = part.question
     if rule.agent and not _any_glob(rule.agent, question.agent, fold=True):
         return Relevance(Certainty.NO, "it is for other agents")
@@ -156,7 +156,7 @@ def _restricts(rule: Rule, part: Part, *, is_sure: bool) -> Relevance:
     return Relevance(found)
 
 
-def _other_place(rule: Rule, question: Question) -> str | None:
+def _other_place(rule: PolicyRule, question: PolicyQuestion) -> str | None:
     """Why a rule for some folders does not hold here; they are compared as they are written."""
     home = question.home
     project = question.roots[0] if question.roots else ""
@@ -173,7 +173,7 @@ def _any_glob(patterns: Iterable[str], name: str, *, fold: bool = False) -> bool
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _runs(rule: Rule, part: Part) -> Certainty:
+def _runs(rule: PolicyRule, part: QuestionPart) -> Certainty:
     """Whether one of a rule's commands is, or might be, run."""
     script = part.question.script
     if script is None:
@@ -190,7 +190,7 @@ def _runs(rule: Rule, part: Part) -> Certainty:
     return found
 
 
-def _touches(rule: Rule, part: Part, *, is_sure: bool) -> Certainty:
+def _touches(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Certainty:
     """Whether one of a rule's paths is, or might be, named."""
     question = part.question
     found = Certainty.NO
@@ -209,14 +209,14 @@ def _touches(rule: Rule, part: Part, *, is_sure: bool) -> Certainty:
     return Certainty.PERHAPS if found is Certainty.NO and not is_sure and question.runs_other_code else found
 
 
-def _commands_of(part: Part) -> Sequence[Words]:
+def _commands_of(part: QuestionPart) -> Sequence[Words]:
     if part.words is not None:
         return (part.words,)
     script = part.question.script
     return tuple(filter(None, (*script.commands, *script.possible))) if script is not None else ()
 
 
-def _words_as_paths(part: Part) -> Iterable[str]:
+def _words_as_paths(part: QuestionPart) -> Iterable[str]:
     """What a command's words would be if they were paths, wherever the command may have gone before."""
     question = part.question
     for words in _commands_of(part):
@@ -266,7 +266,7 @@ _MOST_LETTERS = 8
 """How many letters may be bundled before a value that is attached to the last."""
 
 
-def _trees(part: Part) -> Iterable[str]:
+def _trees(part: QuestionPart) -> Iterable[str]:
     """Folders that a command changes or copies with all that is in them."""
     question = part.question
     for words in _commands_of(part):

@@ -1,7 +1,7 @@
 """Reads a command before it is run: what it is made of, or why that cannot be told.
 
 Pure. A line is split at `;`, `&&`, `||`, `|` and line ends; `sh -c LINE` and a few programs that do no more
-than run another one are looked through. `Script.commands` then are exactly the programs that would be
+than run another one are looked through. `CommandScript.commands` then are exactly the programs that would be
 started, with exactly their arguments. What cannot be read for sure has an `objection` instead, and so has
 what makes a program run another one; then `commands` are a rough guess that holds too much, and `possible`
 is what `loose` finds: good for finding what is forbidden, never for permitting.
@@ -30,7 +30,7 @@ from dragoman.workspace.policy.programs import (
     is_interpreter,
     name_of,
 )
-from dragoman.workspace.policy.tokens import MOST_CHARACTERS, Unreadable, Word, tokens
+from dragoman.workspace.policy.tokens import MOST_CHARACTERS, ShellWord, UnreadableCommand, tokens
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -47,7 +47,7 @@ _GLUE = re.compile(r"['\"\\]+")
 _SEPARATORS = re.compile(r"[\s;&|()<>{}$`=]+")
 
 
-class Script(Struct, frozen=True, kw_only=True):
+class CommandScript(Struct, frozen=True, kw_only=True):
     """A command as it was given, and what was read in it."""
 
     text: str
@@ -58,73 +58,73 @@ class Script(Struct, frozen=True, kw_only=True):
     """If it cannot: every command that it might run, with marks (`unknown`) for what is not known yet."""
 
 
-def read_line(line: str) -> Script:
+def read_line(line: str) -> CommandScript:
     """A line for a shell."""
     try:
         commands = tuple(_line(line, depth=0))
-    except Unreadable as error:
-        return Script(
+    except UnreadableCommand as error:
+        return CommandScript(
             text=line,
             commands=_guesses(line),
             objection=str(error),
             possible=((ANY,),) if len(line) > MOST_CHARACTERS else possible_commands(line),
         )
-    return Script(text=line, commands=commands)
+    return CommandScript(text=line, commands=commands)
 
 
-def read_arguments(arguments: Sequence[str]) -> Script:
+def read_arguments(arguments: Sequence[str]) -> CommandScript:
     """A program and its arguments, which no shell will see unless the program is one."""
     text = shlex.join(arguments)
     try:
         commands = tuple(_command(tuple(arguments), piped=False, depth=0))
-    except Unreadable as error:
+    except UnreadableCommand as error:
         guesses = (tuple(arguments), *(guess for word in arguments for guess in _guesses(word)))
         possible = ((ANY,),) if len(text) > MOST_CHARACTERS else possible_in_arguments(arguments)
-        return Script(text=text, commands=guesses, objection=str(error), possible=possible)
-    return Script(text=text, commands=commands)
+        return CommandScript(text=text, commands=guesses, objection=str(error), possible=possible)
+    return CommandScript(text=text, commands=commands)
 
 
-def unsaid(title: str) -> Script:
+def unknown_command(title: str) -> CommandScript:
     """A command that nobody told us; its title is no more than a hint."""
     objection = "the agent does not say what it would run"
-    return Script(text=title, commands=_guesses(title), objection=objection, possible=((ANY,),))
+    return CommandScript(text=title, commands=_guesses(title), objection=objection, possible=((ANY,),))
 
 
 def _line(line: str, *, depth: int) -> Iterable[Words]:
     if depth > DEEPEST:
-        raise Unreadable("it is a shell in a shell in a shell")
+        raise UnreadableCommand("it is a shell in a shell in a shell")
     found: list[Words] = []
-    words: list[Word] = []
+    words: list[ShellWord] = []
     piped, wants = False, False  # whether we are behind a |, and whether something must still come
     for each in tokens(line):
-        if isinstance(each, Word):
+        if isinstance(each, ShellWord):
             words.append(each)
             continue
         if words:
             found += _simple(words, piped=piped, depth=depth)
             if len(found) > MOST_COMMANDS:
-                raise Unreadable(f"it is made of more than {MOST_COMMANDS} commands")
+                raise UnreadableCommand(f"it is made of more than {MOST_COMMANDS} commands")
             words, piped, wants = [], each == "|", each not in (";", "\n")
         elif each != "\n":
-            raise Unreadable(f"nothing stands before {each}")
+            raise UnreadableCommand(f"nothing stands before {each}")
     if words:
         found += _simple(words, piped=piped, depth=depth)
     elif wants:
-        raise Unreadable("it ends with an operator")
+        raise UnreadableCommand("it ends with an operator")
     if not found:
-        raise Unreadable("it is empty")
+        raise UnreadableCommand("it is empty")
     return found
 
 
-def _simple(words: list[Word], *, piped: bool, depth: int) -> Iterable[Words]:
+def _simple(words: list[ShellWord], *, piped: bool, depth: int) -> Iterable[Words]:
     if words[0].is_bare and words[0].text in RESERVED:
-        raise Unreadable(f"it holds the word {words[0].text!r} of the shell's language")
+        raise UnreadableCommand(f"it holds the word {words[0].text!r} of the shell's language")
     while words and (variable := words[0].assigns) is not None:
         if not is_harmless(variable):
-            raise Unreadable(f"it sets the variable {variable}")
+            raise UnreadableCommand(f"it sets the variable {variable}")
         words = words[1:]
     if not words:
-        raise Unreadable("it sets variables and runs nothing")
+        raise UnreadableCommand("it sets variables and runs nothing")
     return _command(tuple(word.text for word in words), piped=piped, depth=depth)
 
 
@@ -132,28 +132,28 @@ def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
     """What is really run by one command."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+")):
-        raise Unreadable("it names no program")
+        raise UnreadableCommand("it names no program")
     if len(words) > MOST_WORDS:
-        raise Unreadable(f"it has more than {MOST_WORDS} words")
+        raise UnreadableCommand(f"it has more than {MOST_WORDS} words")
     if sum(map(len, words)) > MOST_CHARACTERS:
-        raise Unreadable(f"it is longer than {MOST_CHARACTERS} characters")
+        raise UnreadableCommand(f"it is longer than {MOST_CHARACTERS} characters")
     name = name_of(words[0])
     if name in SHELLS:
         return _shell(words, piped=piped, depth=depth)
     if name in RUNNERS or name in BUILTINS:
         how = "runs another command" if name in RUNNERS else "changes what the shell does"
-        raise Unreadable(f"{name} {how}")
+        raise UnreadableCommand(f"{name} {how}")
     if piped and is_interpreter(name):
-        raise Unreadable(f"something is piped into {name}, which would run it")
+        raise UnreadableCommand(f"something is piped into {name}, which would run it")
     if name in LOOKED_THROUGH:
         return _looked_through(words, piped=piped, depth=depth)
     why = reason_not_to_allow(words)
     if why is not None:
-        raise Unreadable(why)
+        raise UnreadableCommand(why)
     inner = next(iter(commands_within(words)), None)
     # A rule allows both by the outer one's words. An alias of git is allowed by its name, as a script is.
     if inner and inner != (ANY,) and list(_command(inner, piped=piped, depth=depth)) != [inner]:
-        raise Unreadable(f"{name} runs {name_of(inner[0])}, which runs something else")
+        raise UnreadableCommand(f"{name} runs {name_of(inner[0])}, which runs something else")
     return [words]
 
 
@@ -161,28 +161,28 @@ def _looked_through(words: Words, *, piped: bool, depth: int) -> Iterable[Words]
     name, rest = name_of(words[0]), words[1:]
     if name == "timeout":
         if not rest or not _DURATION.fullmatch(rest[0]):
-            raise Unreadable("timeout is not called with a plain number of seconds")
+            raise UnreadableCommand("timeout is not called with a plain number of seconds")
         rest = rest[1:]
     if not rest or rest[0].startswith("-"):
-        raise Unreadable(f"{name} is called with flags, or with nothing")
+        raise UnreadableCommand(f"{name} is called with flags, or with nothing")
     # `time` is a word of the shell's language for some shells and a program for others: what comes behind
     # it would be an assignment for the ones and a program's name for the others.
     if "=" in rest[0] or rest[0] in RESERVED:
-        raise Unreadable(f"{name} runs something that is no plain command")
+        raise UnreadableCommand(f"{name} runs something that is no plain command")
     return _command(rest, piped=piped, depth=depth)
 
 
 def _shell(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
     name, rest = name_of(words[0]), list(words[1:])
     if piped:
-        raise Unreadable(f"something is piped into {name}, which would run it")
+        raise UnreadableCommand(f"something is piped into {name}, which would run it")
     if rest[:1] == ["-l"]:
         rest.pop(0)
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) == 2 and name in POSIX_SHELLS:
         return _line(rest[1], depth=depth + 1)
     if rest and not rest[0].startswith(("-", "+")) and rest[0]:
         return [words]  # a script in a file: a rule may name it
-    raise Unreadable(f"{name} is called in a way that cannot be looked through")
+    raise UnreadableCommand(f"{name} is called in a way that cannot be looked through")
 
 
 def _guesses(line: str) -> tuple[Words, ...]:

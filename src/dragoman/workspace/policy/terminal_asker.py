@@ -1,6 +1,6 @@
 """Asks for permission in a terminal: shows everything, takes a number, and nothing by default.
 
-    asker = TerminalAsker(Lines(0), write=sys.stderr.write)
+    asker = TerminalAsker(TerminalLines(0), write=sys.stderr.write)
 
 One question at a time; the others wait. A question that is taken back (its turn was cancelled) says so and
 makes room for the next. An empty line is no answer; the end of the input chooses nothing.
@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize_line
-from dragoman.workspace.policy.permission_prompt import Asked
-from dragoman.workspace.policy.terminal_lines import Lines
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman.workspace.policy.terminal_lines import TerminalLines
 
 Write: TypeAlias = Callable[[str], object]
 
@@ -30,12 +30,12 @@ _KINDS: Final = {
 class TerminalAsker:
     """An `Asker`. `lock` is shared with others that use the same terminal."""
 
-    def __init__(self, lines: Lines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
+    def __init__(self, lines: TerminalLines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
         self._lines = lines
         self._write = write
         self._lock = lock or asyncio.Lock()
 
-    async def ask(self, asked: Asked) -> str | None:
+    async def ask(self, asked: PermissionPrompt) -> str | None:
         async with self._lock:
             try:
                 return await self._ask(asked)
@@ -43,7 +43,7 @@ class TerminalAsker:
                 self._write("\n(This is no longer asked.)\n")
                 raise
 
-    async def _ask(self, asked: Asked) -> str | None:
+    async def _ask(self, asked: PermissionPrompt) -> str | None:
         self._write(f"\n{asked.text}\n\n{_menu(asked.options)}")
         while True:
             self._write(f"Choose 1-{len(asked.options)}, or q to choose nothing: ")

@@ -15,11 +15,11 @@ from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.forms import (
-    Bad,
+    BadFormValue,
     Field,
     Value,
     cautions,
-    checked,
+    check_value,
     choices_of,
     default_of,
     description_of,
@@ -32,7 +32,7 @@ from dragoman.workspace.policy.forms import (
 )
 from dragoman.workspace.policy.safe_regex import matches
 from dragoman.workspace.policy.terminal_asker import Write
-from dragoman.workspace.policy.terminal_lines import Lines
+from dragoman.workspace.policy.terminal_lines import TerminalLines
 
 _HELP: Final = "(!d declines, !q cancels the question)"
 
@@ -47,7 +47,7 @@ class _Stopped(Exception):
 class TerminalForms:
     """A `FormAsker`. `lock` is shared with others that use the same terminal."""
 
-    def __init__(self, lines: Lines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
+    def __init__(self, lines: TerminalLines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
         self._lines = lines
         self._write = write
         self._lock = lock or asyncio.Lock()
@@ -121,8 +121,8 @@ class TerminalForms:
                 self._write("This one is needed.\n")
                 continue
             try:
-                return await asyncio.to_thread(checked, field, said, matches=matches)
-            except Bad as error:
+                return await asyncio.to_thread(check_value, field, said, matches=matches)
+            except BadFormValue as error:
                 self._write(f"Not taken: {sanitize_line(str(error))}.\n")
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:

@@ -19,7 +19,7 @@ MOST_BYTES: Final = 1_048_576
 """A longer line is nobody's answer."""
 
 
-class Lines:
+class TerminalLines:
     """Reads lines of text. Constructing one touches nothing."""
 
     def __init__(self, descriptor: int) -> None:

@@ -2,7 +2,7 @@
 
 Pure. Only what every shell understands in the same way, and what means the same before and after it is run,
 becomes tokens. Everything else (substitutions, patterns, redirections to files, comments, control
-characters) raises `Unreadable`, which says why. This module does not know what programs do.
+characters) raises `UnreadableCommand`, which says why. This module does not know what programs do.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _FORBIDDEN: Final = {
 }
 
 
-class Unreadable(Exception):
+class UnreadableCommand(Exception):
     """What a command does cannot be told from its text."""
 
 
-class Word(NamedTuple):
+class ShellWord(NamedTuple):
     """One word, quotes removed."""
 
     text: str
@@ -57,15 +57,15 @@ class Word(NamedTuple):
         return self.text[: found.end()].rstrip("+=") if found and found.end() <= self.bare else None
 
 
-Token: TypeAlias = Word | Operator
+Token: TypeAlias = ShellWord | Operator
 
 
 def tokens(line: str) -> Iterator[Token]:
     """The words and operators of a line; redirections that lead nowhere are left out."""
     if len(line) > MOST_CHARACTERS:
-        raise Unreadable(f"it is longer than {MOST_CHARACTERS} characters")
+        raise UnreadableCommand(f"it is longer than {MOST_CHARACTERS} characters")
     _check_characters(line)
-    yield from _Reader(line).read()
+    yield from _TokenReader(line).read()
 
 
 def _check_characters(line: str) -> None:
@@ -74,10 +74,10 @@ def _check_characters(line: str) -> None:
             continue
         # Of categories that cannot be seen, or that make text look like something else.
         if unicodedata.category(character)[0] in "CZ":
-            raise Unreadable(f"it holds the character U+{ord(character):04X}, which cannot be seen")
+            raise UnreadableCommand(f"it holds the character U+{ord(character):04X}, which cannot be seen")
 
 
-class _Reader:
+class _TokenReader:
     def __init__(self, line: str) -> None:
         self._line = line
         self._at = 0
@@ -115,7 +115,7 @@ class _Reader:
 
     def _operator(self, rest: str) -> Operator:
         if rest == ";;" or rest == "|&":
-            raise Unreadable(f"it holds {rest}")
+            raise UnreadableCommand(f"it holds {rest}")
         if rest == "&&":
             self._at += 2
             return "&&"
@@ -124,7 +124,7 @@ class _Reader:
             return "||"
         self._at += 1
         if rest[0] == "&":
-            raise Unreadable("it runs something in the background (&)")
+            raise UnreadableCommand("it runs something in the background (&)")
         return ";" if rest[0] == ";" else "|" if rest[0] == "|" else "\n"
 
     def _redirection(self) -> None:
@@ -132,24 +132,24 @@ class _Reader:
         assert found is not None
         self._at = found.end()
         if found[0].startswith("<<"):
-            raise Unreadable("it holds text for a program's input (<<)")
+            raise UnreadableCommand("it holds text for a program's input (<<)")
         self._skip_blanks()
         if self._at >= len(self._line) or self._line[self._at] in ";&|\n<>":
-            raise Unreadable("a redirection leads nowhere")
+            raise UnreadableCommand("a redirection leads nowhere")
         target = self._word()
         if found[0] in (">&", "<&"):
             if target.text not in ("0", "1", "2"):
-                raise Unreadable("it redirects to something else than a standard stream")
+                raise UnreadableCommand("it redirects to something else than a standard stream")
         elif target.text != "/dev/null" or found[0] not in (">", ">>", "<"):
-            raise Unreadable(f"it redirects {'from' if '<' in found[0] else 'to'} a file ({found[0]})")
+            raise UnreadableCommand(f"it redirects {'from' if '<' in found[0] else 'to'} a file ({found[0]})")
 
-    def _word(self) -> Word:
+    def _word(self) -> ShellWord:
         """Starts at a character that is no blank, operator or redirection."""
         start = self._line[self._at]
         if start == "#":
-            raise Unreadable("it holds a comment (#)")
+            raise UnreadableCommand("it holds a comment (#)")
         if start == "=":
-            raise Unreadable("a word begins with =, which some shells expand")
+            raise UnreadableCommand("a word begins with =, which some shells expand")
         text: list[str] = []
         bare: int | None = None
         while self._at < len(self._line) and self._line[self._at] not in " \t\n;&|<>":
@@ -163,7 +163,7 @@ class _Reader:
                 bare = sum(map(len, text))
             text.append(piece)
         whole = "".join(text)
-        return Word(whole, len(whole) if bare is None else bare)
+        return ShellWord(whole, len(whole) if bare is None else bare)
 
     def _piece(self, *, first: bool) -> tuple[str, bool]:
         """One character, or one quoted run, and whether it was quoted."""
@@ -175,18 +175,18 @@ class _Reader:
         if character == "\\":
             return self._escaped()
         if character in _FORBIDDEN:
-            raise Unreadable(_FORBIDDEN[character])
+            raise UnreadableCommand(_FORBIDDEN[character])
         self._at += 1
         if character == "~" and first:
             after = self._line[self._at : self._at + 1]
             if after and after not in "/ \t\n;&|<>":
-                raise Unreadable("it names somebody's home folder (~)")
+                raise UnreadableCommand("it names somebody's home folder (~)")
         return character, False
 
     def _single(self) -> str:
         end = self._line.find("'", self._at + 1)
         if end < 0:
-            raise Unreadable("a quote (') is not closed")
+            raise UnreadableCommand("a quote (') is not closed")
         text = self._line[self._at + 1 : end]
         self._at = end + 1
         return text
@@ -197,12 +197,12 @@ class _Reader:
         while True:
             character = self._line[self._at : self._at + 1]
             if not character:
-                raise Unreadable('a quote (") is not closed')
+                raise UnreadableCommand('a quote (") is not closed')
             self._at += 1
             if character == '"':
                 return "".join(text)
             if character in "$`":
-                raise Unreadable(_FORBIDDEN[character])
+                raise UnreadableCommand(_FORBIDDEN[character])
             if character == "\\" and self._line[self._at : self._at + 1] in ("$", "`", '"', "\\", "\n"):
                 character = self._line[self._at].replace("\n", "")
                 self._at += 1
@@ -211,7 +211,7 @@ class _Reader:
     def _escaped(self) -> tuple[str, bool]:
         after = self._line[self._at + 1 : self._at + 2]
         if not after:
-            raise Unreadable("it ends with a backslash")
+            raise UnreadableCommand("it ends with a backslash")
         self._at += 2
         # A backslash before the end of a line joins two lines, and quotes nothing.
         return ("", False) if after == "\n" else (after, True)
