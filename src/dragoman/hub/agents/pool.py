@@ -288,6 +288,7 @@ class AgentPool:
         life.parted.discard(own)
         life.used = asyncio.get_running_loop().time()
         session.bind(life, note=note, heard=heard)
+        life.on_joined(own)
 
     async def bind(self, session: LiveSession) -> AgentProcess:
         """A life that knows the session."""
@@ -335,9 +336,9 @@ class AgentPool:
                 return
         with life.making():
             _, answer = await self.make(life.agent, params)
-        own = str(answer.pop("sessionId"))
-        note = BroughtBack(session=own, result=answer, remembers=state.turns == 0)
-        self._join_open(session, life, own, note=note)
+            own = str(answer.pop("sessionId"))
+            note = BroughtBack(session=own, result=answer, remembers=state.turns == 0)
+            self._join_open(session, life, own, note=note)
 
     async def _load(
         self, session: LiveSession, life: AgentProcess, method: str, params: dict[str, Any]

@@ -288,6 +288,15 @@ class AgentProcess:
         finally:
             self._made()
 
+    def on_joined(self, own: str) -> None:
+        """It is a session from here on: what was said of it before waits for no other session."""
+        if own in self._early:
+            asyncio.get_running_loop().call_soon(self._sort_known, own)
+
+    def _sort_known(self, own: str) -> None:
+        if own in self.sessions:
+            self._sort_early(own)
+
     def _made(self) -> None:
         self._making -= 1
         if not self._making:
@@ -493,6 +502,7 @@ class AgentProcess:
             return  # an answer that nobody waits for, such as one to a hub before this one
         waiting = call.context
         if not isinstance(waiting, asyncio.Future):
+            self._sort_known(self.bound.get(waiting.id, waiting.id))  # the answer is behind all of that
             waiting.on_answer(frame, answer, number, self, self._open(receipt))
         elif not waiting.done():
             if answer.id in self._kept_answers:

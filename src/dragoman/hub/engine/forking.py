@@ -35,8 +35,24 @@ async def fork(
     if isinstance(before, str):
         read = read_cursor(before)
         end = min(end, max(0, read.sequence - 1)) if read is not None else end
-    whole = end == source.log.last
-    life, answer = await _forked_by_agent(hub, source, params) if whole else (None, None)
+    life = await _forking_process(hub, source) if end == source.log.last else None
+    if life is None:
+        return await _copied_session(hub, source, end, key=key)
+    with life.making():  # what the agent says of the fork waits until its past is copied
+        answer = await _forked_by_agent(life, source, params)
+        return await _copied_session(hub, source, end, life=life if answer else None, answer=answer, key=key)
+
+
+async def _copied_session(
+    hub: Hub,
+    source: LiveSession,
+    end: int,
+    *,
+    life: AgentProcess | None = None,
+    answer: dict[str, Any] | None = None,
+    key: str,
+) -> LiveSession:
+    """A session with the past of another one. `answer` is what the agent said when it made the fork."""
     own = answer.pop("sessionId") if answer else ""
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
@@ -73,23 +89,24 @@ async def _finish(hub: Hub, session_id: str, own: str, life: AgentProcess | None
         await hub.journal.append(session_id, [Entry("note", frame, time.time()) for frame in notes])
 
 
-async def _forked_by_agent(
-    hub: Hub, source: LiveSession, params: dict[str, Raw]
-) -> tuple[AgentProcess | None, dict[str, Any] | None]:
-    """What the agent answers, if it can fork, and the process that knows the fork."""
+async def _forking_process(hub: Hub, source: LiveSession) -> AgentProcess | None:
+    """The process that knows the session, if it can fork it."""
     if source.state.parent:
-        return None, None  # a child is its agent's own
+        return None  # a child is its agent's own
     life = await hub.pool.bind(source)
-    if not life.can("sessionCapabilities", "fork"):
-        return None, None
+    return life if life.can("sessionCapabilities", "fork") else None
+
+
+async def _forked_by_agent(
+    life: AgentProcess, source: LiveSession, params: dict[str, Raw]
+) -> dict[str, Any] | None:
+    """What the agent answers; None if it has made no fork."""
     own = life.bound.get(source.id, source.id)
     try:
-        with life.making():
-            answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
+        answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
     except CallFailed:
-        return None, None
-    is_forked = isinstance(answer, dict) and isinstance(answer.get("sessionId"), str)
-    return (life, answer) if is_forked else (None, None)
+        return None
+    return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
 
 
 async def _copy(hub: Hub, source: LiveSession, session_id: str, end: int) -> None:
