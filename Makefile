@@ -26,7 +26,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster schema web clean
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -98,15 +98,20 @@ $(READY_BROWSER):
 run: $(READY_RUN)
 	@$(PY) -m dragoman hub --link $(ARGS)
 
+# The loop while you work: format, lint and types of what changed since main, and the tests nearest to it.
+quick: $(READY_PY) bytecode
+	@$(PY) tools/quick.py
+
 # Everything at once: what is installed comes over the network, and meanwhile the types are checked, which takes a
 # processor. They give way to the tests, which leave some of it while they wait for their processes.
 test:
 	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests check-cluster \
 	    || { echo "what failed is named above, between the tests, behind ***"; exit 1; }
 
-# The same with long schedules: for releases, and by hand after a change of the hub or the cluster.
+# The same with the tests that are marked `slow`, and with long schedules: for releases, and by hand after a change of
+# the hub or the cluster.
 test-all:
-	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
+	@export PYTEST_ADDOPTS='-m ""' HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
 	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
 	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000} DRAGOMAN_COMPANY=$${DRAGOMAN_COMPANY:-1200} \
 	    DRAGOMAN_SEEDS=$${DRAGOMAN_SEEDS:-2000} DRAGOMAN_PLANTED_SEEDS=$${DRAGOMAN_PLANTED_SEEDS:-200}; \

@@ -1,0 +1,140 @@
+"""Checks what changed since `main`, within about a minute: format, lint, types, and the nearest tests.
+
+What changed is what differs from the merge base with `main`, committed or not. The nearest tests of a module
+are its mirror (`tests/a/test_b.py` for `src/dragoman/a/b.py`), then the tests that import it, those in its
+own room first. Of these at most `MOST_FILES` are run; the number of the others is printed, and `make test`
+runs them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+CHECKED = ("src", "tests", "examples", "tools", "bench")
+"""Folders of Python that the tools look at, as in the Makefile."""
+
+STRUCTURE = ("tests/test_layers.py", "tests/test_sizes.py", "tests/test_exports.py")
+"""Cheap tests about all modules, for every change of `src`."""
+
+MOST_FILES = 20
+"""Test files of one run."""
+
+
+def main() -> int:
+    changed = changed_files(ROOT)
+    python = [path for path in changed if path.endswith(".py") and path.partition("/")[0] in CHECKED]
+    tests, left_out = nearest_tests(changed, imports_of_tests(ROOT), root=ROOT)
+    steps = {
+        "format": ["ruff", "format", "--check", "--quiet", *python],
+        "lint": ["ruff", "check", "--quiet", *python],
+        "types": ["mypy", "--no-error-summary", *python],
+        "tests": ["pytest", "-q", "-n", "2", "--dist", "loadfile", *tests],
+    }
+    if not python:
+        for name in ("format", "lint", "types"):
+            del steps[name]
+    if not tests:
+        del steps["tests"]
+    print(f"{len(changed)} files changed since main, {len(tests)} files of tests", flush=True)
+    failed = [name for name, step in steps.items() if _run(step) != 0]
+    if left_out:
+        print(f"not run: {left_out} more files of tests that import what changed (make test runs them)")
+    if failed:
+        print(f"quick: failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def changed_files(root: Path) -> list[str]:
+    """Files that exist and differ from the merge base with `main`, and new files that git does not ignore."""
+    base = _git(root, "merge-base", "main", "HEAD") or ["HEAD"]
+    differing = _git(root, "diff", "--name-only", "--diff-filter=d", base[0])
+    return sorted({*differing, *_git(root, "ls-files", "--others", "--exclude-standard")})
+
+
+def imports_of_tests(root: Path) -> dict[str, set[str]]:
+    """The modules that each Python file of the tests imports, by its path."""
+    files = (path for path in (root / "tests").rglob("*.py") if "node_modules" not in path.parts)
+    return {str(path.relative_to(root)): set(_imported(path)) for path in files}
+
+
+def nearest_tests(
+    changed: Iterable[str], imports: dict[str, set[str]], *, root: Path
+) -> tuple[list[str], int]:
+    """Test files to run, nearest first, and how many others there are."""
+    files: dict[str, None] = {}  # in the order in which they were found
+    wide: dict[str, None] = {}
+    for path in changed:
+        room = _room(path)
+        if _is_test(path):
+            files[path] = None
+        elif path.endswith(".md") and (path == "README.md" or path.startswith("docs/")):
+            files["tests/test_docs.py"] = None
+        elif path.startswith("src/") and path.endswith(".py"):
+            mirror = path.replace("src/dragoman/", "tests/", 1)
+            mirror = f"{mirror.rpartition('/')[0]}/test_{mirror.rpartition('/')[2]}"
+            files.update(dict.fromkeys([*STRUCTURE, mirror]))
+        if path.endswith(".py") and not _is_test(path):
+            importing = sorted(name for name in importers(module_name(path), imports) if _is_test(name))
+            for name in sorted(importing, key=lambda name: not name.startswith(f"tests/{room}/")):
+                wide[name] = None
+    found = [name for name in (files | wide) if (root / name).exists()]
+    return found[:MOST_FILES], len(found[MOST_FILES:])
+
+
+def importers(module: str, imports: dict[str, set[str]]) -> set[str]:
+    """Files that import the module, directly or through helpers of the tests."""
+    found: set[str] = set()
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        for path, modules in imports.items():
+            if name in modules and path not in found:
+                found.add(path)
+                if not _is_test(path):
+                    wanted.append(module_name(path))
+    return found
+
+
+def module_name(path: str) -> str:
+    """`src/dragoman/a/b.py` is `dragoman.a.b`; `tests/a/c.py` is `tests.a.c`."""
+    parts = path.removeprefix("src/").removesuffix(".py").split("/")
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """Each module, and each name from a module, because that may be a module too."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _room(path: str) -> str:
+    parts = path.removeprefix("src/dragoman/").removeprefix("tests/").split("/")
+    return parts[0]
+
+
+def _is_test(path: str) -> bool:
+    return path.startswith("tests/") and path.rpartition("/")[2].startswith("test_") and path.endswith(".py")
+
+
+def _git(root: Path, *arguments: str) -> list[str]:
+    """The lines that git prints; none where it fails, as in a clone without a branch `main`."""
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def _run(module: list[str]) -> int:
+    return subprocess.run([sys.executable, "-m", *module], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
