@@ -22,7 +22,7 @@ from cluster_plain import plain_rates
 from dragoman.journal import Entry
 from dragoman.journal.nats import open_nats
 from dragoman.journal.nats.layout import Layout, token_of
-from dragoman.journal.shared_state import Held
+from dragoman.journal.shared_state import RegisterValue
 from tests.cluster.together import PREFIX, Cluster
 from tests.nats_servers import Servers
 
@@ -93,7 +93,7 @@ async def _owners(cluster: Cluster) -> dict[str, str]:
     """Sessions and their nodes, as the register has them."""
     owners: dict[str, str] = {}
 
-    def seen(key: str, held: Held | None) -> None:
+    def seen(key: str, held: RegisterValue | None) -> None:
         if held is not None:
             owned = json.loads(held.value)
             owners[owned["session"]] = owned["node"]

@@ -11,7 +11,7 @@ import pytest
 from dragoman.cli import main, review_run
 from dragoman.cli.review_mending import mend
 from dragoman.cli.review_sources import Gathered
-from dragoman.review import Note, Settings, review
+from dragoman.review import ReviewNote, ReviewSettings, review
 from tests.review.test_git import git
 
 BAD = "import os\n\n\ndef f(a=[]):\n    return a\n"
@@ -155,12 +155,12 @@ def test_safe_fixes_are_written_and_the_rest_is_still_reported(capsys: pytest.Ca
 
 async def test_a_file_that_changed_meanwhile_is_not_mended() -> None:
     path = write("a.py", BAD)
-    notes: list[Note] = []
+    notes: list[ReviewNote] = []
     gathered = Gathered(notes.append)
     sources = [source async for source in gathered.files(["a.py"], stdin_name="-")]
     findings = [finding async for finding in review(sources)]
     write("a.py", "somebody else's\n")
-    assert await mend(findings, gathered, Settings(), notes.append, unsafe=False) == findings
+    assert await mend(findings, gathered, ReviewSettings(), notes.append, unsafe=False) == findings
     assert path.read_text() == "somebody else's\n"
     assert [(note.path, note.is_failure) for note in notes] == [("a.py", True)]
 

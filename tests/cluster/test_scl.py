@@ -21,7 +21,7 @@ import pytest
 import pytest_asyncio
 
 from dragoman.journal.nats import open_nats
-from dragoman.journal.shared_state import Held
+from dragoman.journal.shared_state import RegisterValue
 from dragoman.testing.pace import deadline
 from tests.cluster.checker import check, gathered, read_agents
 from tests.cluster.checker_clients import position
@@ -123,7 +123,7 @@ async def watched(cluster: Cluster) -> AsyncIterator[Watched]:
 async def owner_of(cluster: Cluster, session: str) -> str:
     owners: dict[str, str] = {}
 
-    def seen(key: str, held: Held | None) -> None:
+    def seen(key: str, held: RegisterValue | None) -> None:
         if held is not None:
             owned = json.loads(held.value)
             owners[owned["session"]] = owned["node"]

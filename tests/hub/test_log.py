@@ -8,7 +8,7 @@ from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import AT_ONCE_BYTES, SessionLog
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
-from dragoman.journal.entry_runs import Run
+from dragoman.journal.entry_runs import FrameRun
 from dragoman.journal.memory import MemoryJournal
 
 
@@ -40,7 +40,7 @@ async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() ->
     journal = CountingJournal()
     stored: list[int] = []
 
-    def acts(first: int, runs: Sequence[Run]) -> None:
+    def acts(first: int, runs: Sequence[FrameRun]) -> None:
         stored.extend(range(first, first + len(runs)))
 
     bounds = HubBounds().session("agent")

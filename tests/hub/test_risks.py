@@ -78,7 +78,7 @@ async def test_a_command_comes_with_its_risks_everywhere() -> None:
             {
                 "rule": "shell/pipe-to-shell",
                 "severity": "high",
-                "text": "What is downloaded is run at once",
+                "text": "curl or wget piped into a shell: remote code execution",
             }
         ]
         assert ours(request)["risks"] == expected

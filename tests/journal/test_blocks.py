@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.blocks import BLOCK, MOST, MOST_BYTES, cut, entries_in, run_of, write_block
-from dragoman.journal.entry_runs import gathered
+from dragoman.journal.entry_runs import runs_of_entries
 from dragoman.journal.salvage import repair
 from dragoman.journal.tables import PACK_FROM, entry_sum
 from tests.journal.streams import replayed
@@ -69,7 +69,7 @@ def test_only_what_is_alike_and_small_shares_a_row() -> None:
         assert sum(map(len, frames)) <= MOST_BYTES
     assert [len(frames) for frames in cut([b""] * 2 * MOST)] == [MOST, MOST]
     alike = [Entry("to_client", b"x", 1.0)] * 3
-    runs = gathered([*alike, Entry("note", b"x", 1.0), Entry("note", b"x", 2.0), *alike]).runs
+    runs = runs_of_entries([*alike, Entry("note", b"x", 1.0), Entry("note", b"x", 2.0), *alike]).runs
     assert [len(run.frames) for run in runs] == [3, 1, 1, 3]
 
 

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal import Direction, Entry, Stored
-from dragoman.journal import runs as runs_of_entries
+from dragoman.journal import Direction, Entry, Stored, entry_runs
 from dragoman.journal.entry_runs import (
-    Lines,
+    FrameLines,
     RunPage,
     first_of,
-    gathered,
     last_of,
     pages_of,
+    runs_of_entries,
     size_of,
     text_of,
 )
@@ -26,15 +25,15 @@ lines = st.lists(st.binary(max_size=5).map(lambda frame: frame.replace(b"\n", b"
 
 @given(entries)
 def test_what_is_gathered_is_what_was_there(said: list[Entry]) -> None:
-    found = gathered(said)
+    found = runs_of_entries(said)
     assert (len(found), list(found), found.frames) == (len(said), said, [entry.frame for entry in said])
     assert found == said
-    assert gathered(found) is found
+    assert runs_of_entries(found) is found
 
 
 @given(entries.filter(bool), st.integers(1, 50), st.data())
 def test_a_page_of_runs_is_a_page_of_entries(said: list[Entry], first: int, data: st.DataObject) -> None:
-    page = RunPage(first, gathered(said).runs)
+    page = RunPage(first, runs_of_entries(said).runs)
     stored = [Stored(first + n, one.direction, one.frame, one.time) for n, one in enumerate(said)]
     assert (first_of(page), last_of(page)) == (first_of(stored), last_of(stored))
     assert page == stored
@@ -46,7 +45,7 @@ def test_a_page_of_runs_is_a_page_of_entries(said: list[Entry], first: int, data
 @given(lines)
 def test_lines_are_frames(frames: list[bytes]) -> None:
     text = b"".join(frame + b"\n" for frame in frames)
-    found = Lines(text, len(frames))
+    found = FrameLines(text, len(frames))
     assert text_of(found) == text_of(frames) == text
     assert size_of(found) == size_of(frames) == sum(map(len, frames))
     assert (list(found), len(found), found[1:]) == (frames, len(frames), frames[1:])
@@ -54,7 +53,7 @@ def test_lines_are_frames(frames: list[bytes]) -> None:
 
 def test_a_list_that_changes_later_is_gathered_as_it_was() -> None:
     said = [Entry("note", b"one", 1.0)]
-    found = gathered(said)
+    found = runs_of_entries(said)
     said.append(Entry("note", b"two", 1.0))
     assert [entry.frame for entry in found] == [b"one"]
 
@@ -62,9 +61,9 @@ def test_a_list_that_changes_later_is_gathered_as_it_was() -> None:
 @given(entries, st.integers(1, 9), st.integers(1, 12))
 def test_pages_end_with_the_entry_that_reaches_a_bound(said: list[Entry], rows: int, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs_of_entries, "PAGE_ROWS", rows)
-        patch.setattr(runs_of_entries, "PAGE_BYTES", size)
-        pages = list(pages_of(7, gathered(said).runs))
+        patch.setattr(entry_runs, "PAGE_ROWS", rows)
+        patch.setattr(entry_runs, "PAGE_BYTES", size)
+        pages = list(pages_of(7, runs_of_entries(said).runs))
     assert [one.entry for page in pages for one in page] == said
     assert [one.sequence for page in pages for one in page] == list(range(7, 7 + len(said)))
     for page in pages:

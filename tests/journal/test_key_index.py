@@ -26,7 +26,7 @@ from dragoman.journal import (
     transcript,
 )
 from dragoman.journal.idempotency import hash_of
-from dragoman.journal.journal_copy import Clock, copy_journal
+from dragoman.journal.journal_copy import CopyClock, copy_journal
 from dragoman.journal.salvage import repair
 from dragoman.journal.streams import page_of
 from dragoman.testing.journals import entries, hub_note, keyed_turn
@@ -192,7 +192,7 @@ async def test_a_copy_an_import_and_a_repaired_file_have_the_same_keys(tmp_path:
     expected = KeyEntries(prompt=30, answer=33)
     async with open_(path) as journal:
         await journal.append("s", [hub_note("made", "m"), *turns(0, 20)])
-        clock = Clock()
+        clock = CopyClock()
         async with MemoryJournal(clock=clock) as copy:
             assert [one.entries async for one in copy_journal(journal, copy, clock)] == [81]
             assert await copy.find_key("s", "k7") == expected

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from dragoman.journal import Direction, Entry
-from dragoman.journal.stream_facts import TITLE, Learner
+from dragoman.journal.stream_facts import TITLE, StreamFacts
 
 
 def learnt(*frames: tuple[Direction, Any]) -> dict[str, str]:
-    learner, known = Learner(), dict[str, str]()
+    learner, known = StreamFacts(), dict[str, str]()
     for direction, value in frames:
         frame = value if isinstance(value, bytes) else json.dumps(value).encode()
-        known |= learner.see(Entry(direction, frame, 0.0))
+        known |= learner.read(Entry(direction, frame, 0.0))
     return known
 
 

@@ -14,7 +14,7 @@ import pytest
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
 from dragoman.journal import Entry, open_journal
 from dragoman.journal.sqlite_file import Refusal
-from dragoman.journal.writer import Writer
+from dragoman.journal.writer import WriterThread
 from dragoman.testing.journals import said
 
 
@@ -41,8 +41,8 @@ class Statements:
     def explain(self, error: Refusal) -> JournalError:
         return JournalError(str(error))
 
-    def writer(self) -> Writer:
-        return Writer(self.open, explain=self.explain, close=self.close, name="test")
+    def writer(self) -> WriterThread:
+        return WriterThread(self.open, explain=self.explain, close=self.close, name="test")
 
     def wait(self, _: sqlite3.Connection) -> None:
         self.may_go_on.wait()
@@ -52,7 +52,7 @@ def insert(value: int) -> Any:
     return lambda base: base.execute("insert into t values (?)", (value,)) and value
 
 
-async def together(statements: Statements, writer: Writer, jobs: list[Any]) -> list[Any]:
+async def together(statements: Statements, writer: WriterThread, jobs: list[Any]) -> list[Any]:
     """Ask for all of them while the thread is held up."""
     statements.may_go_on.clear()
     holding = asyncio.ensure_future(writer.do(statements.wait, alone=True))
@@ -130,7 +130,7 @@ async def test_a_file_that_cannot_be_opened_is_reported_and_leaves_no_thread() -
         raise PermissionError("not yours")
 
     statements = Statements()
-    writer = Writer(fail, explain=statements.explain, close=statements.close, name="test")
+    writer = WriterThread(fail, explain=statements.explain, close=statements.close, name="test")
     with pytest.raises(JournalError, match="not yours"):
         await writer.start()
     await writer.aclose()

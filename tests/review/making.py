@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.review import Finding, Note, Settings, Source, review
+from dragoman.review import Finding, ReviewNote, ReviewSettings, ReviewSource, review
 
 # A name for a file in each language that our rules are about.
 NAMES = {
@@ -39,7 +39,7 @@ NAMES = {
 
 
 async def reviewed(
-    *sources: Source, settings: Settings | None = None, notes: list[Note] | None = None
+    *sources: ReviewSource, settings: ReviewSettings | None = None, notes: list[ReviewNote] | None = None
 ) -> list[Finding]:
     """All findings, in no order."""
     told = notes if notes is not None else []

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dragoman.review.assessor import Assessor
-from dragoman.review.finding import Source
+from dragoman.review.finding import ReviewSource
 from dragoman.review.risks import LARGEST, Proposal, new_lines
 
 PYTHON = "import os\n\n\ndef run(text):\n    eval(text)\n"
@@ -16,9 +16,9 @@ async def test_a_change_is_judged_by_all_rules_in_its_new_lines() -> None:
     assessor = Assessor()
     change = Proposal(
         texts=(
-            Source("a.js", "eval(text)\n"),
-            Source("b.py", PYTHON, new_lines(PYTHON.replace("eval", "print"), PYTHON)),
-            Source("c.py", PYTHON, new_lines(PYTHON, PYTHON + "x = 1\n")),
+            ReviewSource("a.js", "eval(text)\n"),
+            ReviewSource("b.py", PYTHON, new_lines(PYTHON.replace("eval", "print"), PYTHON)),
+            ReviewSource("c.py", PYTHON, new_lines(PYTHON, PYTHON + "x = 1\n")),
         ),
         commands=(f"echo {'x' * 5000}; rm -rf /",),
     )
@@ -42,7 +42,7 @@ async def test_a_change_is_judged_by_all_rules_in_its_new_lines() -> None:
 async def test_what_takes_too_long_is_said_to_be_unjudged() -> None:
     assessor = Assessor(deadline=0.001)
     try:
-        judged = await assessor.judge(Proposal(texts=(Source("a.py", PYTHON * 5_000),)))
+        judged = await assessor.judge(Proposal(texts=(ReviewSource("a.py", PYTHON * 5_000),)))
         assert judged.risks is None
         assert judged.note.startswith("Nothing was judged: the rules ")
     finally:

@@ -6,16 +6,16 @@ import pytest
 
 from dragoman.review import BadBaseline, Baseline, Finding, Severity
 from dragoman.review.baseline import fingerprint
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 
-def finding(lines: Lines, start: int, end: int, *, is_secret: bool = False, path: str = "x") -> Finding:
+def finding(lines: TextLines, start: int, end: int, *, is_secret: bool = False, path: str = "x") -> Finding:
     place = lines.place(path, start, end)
     return Finding(rule="a/b", severity=Severity.LOW, place=place, title="t", why="w", is_secret=is_secret)
 
 
 def mark(text: str, start: int, end: int, *, is_secret: bool = False, path: str = "x") -> str:
-    lines = Lines(text)
+    lines = TextLines(text)
     return fingerprint(finding(lines, start, end, is_secret=is_secret, path=path), lines)
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.review import Baseline, Note, Rule, Settings, Severity, Source, parse_rules, review
+from dragoman.review import (
+    Baseline,
+    ReviewNote,
+    ReviewRule,
+    ReviewSettings,
+    ReviewSource,
+    Severity,
+    parse_rules,
+    review,
+)
 from dragoman.review import engine as engine_module
 from tests.conftest import children
 from tests.review.making import reviewed, rules_of
@@ -17,7 +26,7 @@ from tests.review.making import reviewed, rules_of
 BAD = "def f(a=[]):\n    return eval(a)\n"
 
 
-def rule(more: str) -> Rule:
+def rule(more: str) -> ReviewRule:
     head = "[[rule]]\nid = 'x/y'\ntitle = 't'\nwhy = 'w'\nseverity = 'low'\n"
     (made,) = parse_rules(head + more, "x.toml")
     return made
@@ -34,22 +43,22 @@ def program(folder: Path, body: str) -> str:
 async def test_what_is_reviewed_is_the_given_text_and_not_the_file(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text("x = 1\n")
-    found = await reviewed(Source(str(path), BAD))
+    found = await reviewed(ReviewSource(str(path), BAD))
     assert {"python/eval", "python/mutable-argument-default"} <= rules_of(found)
     assert path.read_text() == "x = 1\n"
 
 
 async def test_every_tool_adds_its_findings() -> None:
     found = await reviewed(
-        Source("x.py", "import os\n"),
-        Source("x.js", "x.innerHTML = y; if (a = 1) {}\n"),
-        Source("x", "<<<<<<< a\n"),
+        ReviewSource("x.py", "import os\n"),
+        ReviewSource("x.js", "x.innerHTML = y; if (a = 1) {}\n"),
+        ReviewSource("x", "<<<<<<< a\n"),
     )
     assert {finding.tool for finding in found} == {"ruff", "ast-grep", "oxlint", "dragoman"}
 
 
 async def test_two_tools_that_find_the_same_report_it_once() -> None:
-    found = await reviewed(Source("x.js", "eval(x);\n"))
+    found = await reviewed(ReviewSource("x.js", "eval(x);\n"))
     assert [finding.rule for finding in found].count("javascript/no-eval") == 1
 
 
@@ -57,10 +66,10 @@ async def test_two_tools_that_find_the_same_report_it_once() -> None:
 async def test_findings_come_while_texts_are_still_on_their_way() -> None:
     first = asyncio.Event()
 
-    async def sources() -> AsyncIterator[Source]:
-        yield Source("a.py", BAD)
+    async def sources() -> AsyncIterator[ReviewSource]:
+        yield ReviewSource("a.py", BAD)
         await first.wait()  # never comes if the review waits for all texts
-        yield Source("b.py", BAD)
+        yield ReviewSource("b.py", BAD)
 
     paths = set()
     async for finding in review(sources()):
@@ -71,38 +80,43 @@ async def test_findings_come_while_texts_are_still_on_their_way() -> None:
 
 async def test_only_changed_lines_are_reported_when_they_are_given() -> None:
     text = "x = eval('1')\ny = eval('2')\nz = eval('3')\n"
-    found = await reviewed(Source("x.py", text, frozenset({2})))
+    found = await reviewed(ReviewSource("x.py", text, frozenset({2})))
     assert [finding.line for finding in found] == [2]
-    assert await reviewed(Source("x.py", text, frozenset())) == []
+    assert await reviewed(ReviewSource("x.py", text, frozenset())) == []
 
 
 async def test_the_mildest_and_the_unwanted_are_left_out() -> None:
-    source = Source("x.py", BAD + "# TODO: x\n")
+    source = ReviewSource("x.py", BAD + "# TODO: x\n")
     assert "text/todo" in rules_of(await reviewed(source))
-    assert "text/todo" not in rules_of(await reviewed(source, settings=Settings(severity=Severity.LOW)))
-    assert rules_of(await reviewed(source, settings=Settings(only=("text/*",)))) == {"text/todo"}
-    assert "python/eval" not in rules_of(await reviewed(source, settings=Settings(without=("*/eval",))))
+    assert "text/todo" not in rules_of(await reviewed(source, settings=ReviewSettings(severity=Severity.LOW)))
+    assert rules_of(await reviewed(source, settings=ReviewSettings(only=("text/*",)))) == {"text/todo"}
+    assert "python/eval" not in rules_of(await reviewed(source, settings=ReviewSettings(without=("*/eval",))))
 
 
 async def test_what_is_in_the_baseline_is_known_as_often_as_it_was_there() -> None:
-    once, twice = Source("x.py", "x = eval('1')\n"), Source("x.py", "\n\nx = eval('1')\nx = eval('1')\n")
+    once, twice = (
+        ReviewSource("x.py", "x = eval('1')\n"),
+        ReviewSource("x.py", "\n\nx = eval('1')\nx = eval('1')\n"),
+    )
     known = Baseline.of(await reviewed(once))
-    assert await reviewed(once, settings=Settings(baseline=known)) == []
-    again = await reviewed(twice, settings=Settings(baseline=known))
+    assert await reviewed(once, settings=ReviewSettings(baseline=known)) == []
+    again = await reviewed(twice, settings=ReviewSettings(baseline=known))
     assert [finding.line for finding in again] == [4]
 
 
 async def test_a_rule_of_the_user_is_used_beside_ours() -> None:
-    settings = Settings(rules=(rule("pattern = 'frobnicate'\n"),))
-    assert "x/y" in rules_of(await reviewed(Source("x.py", "frobnicate = 1\n"), settings=settings))
+    settings = ReviewSettings(rules=(rule("pattern = 'frobnicate'\n"),))
+    assert "x/y" in rules_of(await reviewed(ReviewSource("x.py", "frobnicate = 1\n"), settings=settings))
 
 
 @pytest.mark.bound(20)
 async def test_a_pattern_that_takes_for_ever_costs_one_text_and_its_deadline() -> None:
-    settings = Settings(rules=(rule("pattern = '^(a+)+$'\n"),), deadline=1.0, workers=1)
-    notes: list[Note] = []
+    settings = ReviewSettings(rules=(rule("pattern = '^(a+)+$'\n"),), deadline=1.0, workers=1)
+    notes: list[ReviewNote] = []
     found = await reviewed(
-        *(Source("slow.txt", "a" * 40 + "!"), Source("fine.py", BAD)), settings=settings, notes=notes
+        *(ReviewSource("slow.txt", "a" * 40 + "!"), ReviewSource("fine.py", BAD)),
+        settings=settings,
+        notes=notes,
     )
     assert [(note.path, note.is_failure) for note in notes] == [("slow.txt", True)]
     assert "python/eval" in rules_of(found)
@@ -113,9 +127,9 @@ async def test_a_ruff_that_fails_is_told_and_our_own_rules_step_in(
 ) -> None:
     broken = program(tmp_path, "print('no', file=sys.stderr); sys.exit(2)")
     monkeypatch.setattr(engine_module, "find_ruff", lambda: broken)
-    notes: list[Note] = []
-    found = await reviewed(Source("x.py", BAD), notes=notes)
-    assert notes == [Note("x.py", "ruff: ended with 2: no", is_failure=True)]
+    notes: list[ReviewNote] = []
+    found = await reviewed(ReviewSource("x.py", BAD), notes=notes)
+    assert notes == [ReviewNote("x.py", "ruff: ended with 2: no", is_failure=True)]
     assert {"python/eval", "python/mutable-argument-default"} <= rules_of(found)
     assert {finding.tool for finding in found} == {"dragoman"}
 
@@ -124,43 +138,48 @@ async def test_a_ruff_that_hangs_is_ended_at_its_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "find_ruff", lambda: program(tmp_path, "time.sleep(1000)"))
-    notes: list[Note] = []
-    found = await reviewed(Source("x.py", BAD), settings=Settings(deadline=1.5), notes=notes)
+    notes: list[ReviewNote] = []
+    found = await reviewed(ReviewSource("x.py", BAD), settings=ReviewSettings(deadline=1.5), notes=notes)
     assert [note.text for note in notes] == ["ruff: took longer than 1.5 seconds and was ended"]
     assert "python/eval" in rules_of(found)
 
 
 async def test_an_oxlint_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "find_oxlint", lambda: program(tmp_path, "print('{}')"))
-    notes: list[Note] = []
-    found = await reviewed(Source("x.js", "eval(x);\n"), notes=notes)
+    notes: list[ReviewNote] = []
+    found = await reviewed(ReviewSource("x.js", "eval(x);\n"), notes=notes)
     assert [note.is_failure for note in notes] == [True]
     assert rules_of(found) == {"javascript/no-eval"}
 
 
 async def test_what_is_not_reviewed_is_told() -> None:
-    notes: list[Note] = []
-    settings = Settings(largest=10)
-    assert await reviewed(Source("a", "x" * 11), Source("b", "a\0b"), settings=settings, notes=notes) == []
+    notes: list[ReviewNote] = []
+    settings = ReviewSettings(largest=10)
+    assert (
+        await reviewed(ReviewSource("a", "x" * 11), ReviewSource("b", "a\0b"), settings=settings, notes=notes)
+        == []
+    )
     assert [(note.path, note.is_failure) for note in notes] == [("a", False), ("b", False)]
 
 
 async def test_very_many_findings_of_one_kind_are_cut_and_counted() -> None:
-    notes: list[Note] = []
-    found = await reviewed(Source("x.py", "# TODO: x\n" * 9), settings=Settings(most=5), notes=notes)
+    notes: list[ReviewNote] = []
+    found = await reviewed(
+        ReviewSource("x.py", "# TODO: x\n" * 9), settings=ReviewSettings(most=5), notes=notes
+    )
     assert len(found) == 5
-    assert notes == [Note("x.py", "4 more findings of text/todo are not shown")]
+    assert notes == [ReviewNote("x.py", "4 more findings of text/todo are not shown")]
 
 
 async def test_a_lone_surrogate_is_survived() -> None:
-    found = await reviewed(Source("x.py", "s = '\udcff'; x = eval('1')\n"))
+    found = await reviewed(ReviewSource("x.py", "s = '\udcff'; x = eval('1')\n"))
     assert [(finding.rule, finding.place.column) for finding in found] == [("python/eval", 14)]
 
 
 @pytest.mark.bound(20)
 async def test_leaving_early_leaves_no_process_and_no_task() -> None:
     before = children()
-    found = review([Source(f"{number}.py", BAD * 20) for number in range(200)])
+    found = review([ReviewSource(f"{number}.py", BAD * 20) for number in range(200)])
     async with contextlib.aclosing(found):
         async for _ in found:
             break
@@ -173,7 +192,7 @@ async def test_a_review_that_is_cancelled_leaves_nothing() -> None:
     begun = asyncio.Event()
 
     async def run() -> None:
-        async for _ in review([Source(f"{number}.py", BAD * 20) for number in range(200)]):
+        async for _ in review([ReviewSource(f"{number}.py", BAD * 20) for number in range(200)]):
             begun.set()
 
     task = asyncio.create_task(run())
@@ -188,7 +207,7 @@ async def test_a_review_that_is_cancelled_leaves_nothing() -> None:
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 10, 40, 200])
 async def test_a_review_can_be_cancelled_at_any_step(steps: int) -> None:
     before = children()
-    task = asyncio.create_task(reviewed(Source("x.py", BAD), Source("x.js", "eval(x)\n")))
+    task = asyncio.create_task(reviewed(ReviewSource("x.py", BAD), ReviewSource("x.js", "eval(x)\n")))
     for _ in range(steps):
         await asyncio.sleep(0)
     task.cancel()
@@ -198,8 +217,8 @@ async def test_a_review_can_be_cancelled_at_any_step(steps: int) -> None:
 
 
 async def test_an_error_of_the_sources_reaches_the_caller_as_it_is() -> None:
-    def sources() -> Iterator[Source]:
-        yield Source("a.py", BAD)
+    def sources() -> Iterator[ReviewSource]:
+        yield ReviewSource("a.py", BAD)
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
@@ -208,7 +227,7 @@ async def test_an_error_of_the_sources_reaches_the_caller_as_it_is() -> None:
 
 async def test_nothing_to_review_is_no_finding() -> None:
     assert await reviewed() == []
-    assert await reviewed(Source("x.py", "")) == []
+    assert await reviewed(ReviewSource("x.py", "")) == []
 
 
 async def test_nothing_of_the_project_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,13 +235,13 @@ async def test_nothing_of_the_project_is_imported(tmp_path: Path, monkeypatch: p
         (tmp_path / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit('mine')\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", "")
-    assert "python/eval" in rules_of(await reviewed(Source("x.py", BAD)))
+    assert "python/eval" in rules_of(await reviewed(ReviewSource("x.py", BAD)))
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.bound(60)
 async def test_hundreds_of_texts_are_reviewed_in_one_go() -> None:
     text = "def f(x):\n    return x\n\n\n" * 60
-    sources = [Source(f"{number}.py", text + "x = eval('1')\n") for number in range(200)]
+    sources = [ReviewSource(f"{number}.py", text + "x = eval('1')\n") for number in range(200)]
     found = await reviewed(*sources)
     assert len([finding for finding in found if finding.rule == "python/eval"]) == 200

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from dragoman.review.fixing import StaleFile, write_fixed
-from dragoman.review.source_files import Text, read_text
+from dragoman.review.source_files import SourceText, read_text
 
 
-def text_of(path: Path) -> Text:
+def text_of(path: Path) -> SourceText:
     text = read_text(path)
-    assert isinstance(text, Text)
+    assert isinstance(text, SourceText)
     return text
 
 

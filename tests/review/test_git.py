@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.review.git import (
-    Changed,
+    GitChangedFile,
     GitRefused,
     changed_lines,
     changes,
@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(files: tuple[Changed, ...]) -> dict[str, frozenset[int] | None]:
+def found(files: tuple[GitChangedFile, ...]) -> dict[str, frozenset[int] | None]:
     return {file.path: file.lines for file in files}
 
 

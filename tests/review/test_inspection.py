@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.review import Finding, edited, fixed
+from dragoman.review import Finding, apply_edits, apply_fixes
 from dragoman.review.inspection import inspect
 from dragoman.review.languages import language_of
 from dragoman.review.rules import own_rules
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 from tests.review.making import NAMES
 
 SNIPPETS = [text for rule in own_rules() for text in (*rule.hits, *rule.misses)]
@@ -25,7 +25,7 @@ anything = st.one_of(
 
 def check(path: str, text: str, has_ruff: bool) -> list[Finding]:
     found = inspect(path, text, own_rules(), has_ruff=has_ruff)
-    lines = Lines(text)
+    lines = TextLines(text)
     for finding in found.findings:
         place = finding.place
         start = lines.offset(place.line, place.column)
@@ -33,7 +33,7 @@ def check(path: str, text: str, has_ruff: bool) -> list[Finding]:
         assert 0 <= start <= end <= len(text)
         assert lines.position(start) == (place.line, place.column)
         if finding.fix is not None:
-            edited(text, finding.fix.edits)
+            apply_edits(text, finding.fix.edits)
     return found.findings
 
 
@@ -48,7 +48,7 @@ def test_any_text_is_survived(path: str, text: str, has_ruff: bool) -> None:
 @given(st.sampled_from([*NAMES.values()]), anything)
 def test_fixing_comes_to_an_end(path: str, text: str) -> None:
     for _ in range(20):
-        done = fixed(text, check(path, text, has_ruff=False))
+        done = apply_fixes(text, check(path, text, has_ruff=False))
         if done.text == text:
             return
         text = done.text

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.review.languages import LANGUAGES
-from dragoman.review.lexer import Spans, spans
+from dragoman.review.lexer import LexicalSpans, spans
 from tests.every import every
 
 
@@ -36,13 +36,13 @@ def test_a_language_has_its_own_marks(language: str, text: str, expected: list[s
 
 def test_a_string_that_is_not_closed_ends_with_its_line() -> None:
     text = 'x = "open\ny = 1 # c\n'
-    assert Spans(text, "python").kind_at(text.index("open")) == "string"
-    assert Spans(text, "python").kind_at(text.index("y")) == "code"
-    assert Spans(text, "python").kind_at(text.index("c\n")) == "comment"
+    assert LexicalSpans(text, "python").kind_at(text.index("open")) == "string"
+    assert LexicalSpans(text, "python").kind_at(text.index("y")) == "code"
+    assert LexicalSpans(text, "python").kind_at(text.index("c\n")) == "comment"
 
 
 def test_of_an_unknown_language_everything_is_code() -> None:
-    assert Spans("# x", None).kind_at(0) == "code"
+    assert LexicalSpans("# x", None).kind_at(0) == "code"
 
 
 marks = st.text(st.sampled_from("ab\"'`#/*-<>!{}[]%;\\\n $r="), max_size=80)

@@ -1,7 +1,7 @@
 """Every rule that comes as data: it hits what it is for, and misses what is nearly that."""
 
 from dragoman.review.inspection import inspect
-from dragoman.review.rules import Rule, own_rules
+from dragoman.review.rules import ReviewRule, own_rules
 from dragoman.review.structure import GRAMMARS, is_available, refusal
 from tests.every import every
 from tests.review.making import NAMES
@@ -14,37 +14,37 @@ STRUCTURAL = {name: rule for name, rule in RULES.items() if rule.match is not No
 NAME_IN_TESTS = "x.ini"
 
 
-def file_for(rule: Rule, language: str | None = None) -> str:
+def file_for(rule: ReviewRule, language: str | None = None) -> str:
     name = NAMES[language or rule.languages[0]] if rule.languages else NAME_IN_TESTS
     if not rule.languages and rule.where != "anywhere":
         name = NAMES["python"]
     return f".github/{name}" if rule.paths else name
 
 
-def is_hit(rule: Rule, text: str, path: str) -> bool:
+def is_hit(rule: ReviewRule, text: str, path: str) -> bool:
     found = inspect(path, text, (rule,), has_ruff=True)
     assert found.failures == []
     return rule.id in {finding.rule for finding in found.findings}
 
 
 @every("rule", PLAIN.values(), ids=PLAIN)
-def test_a_rule_has_examples_of_both_kinds(rule: Rule) -> None:
+def test_a_rule_has_examples_of_both_kinds(rule: ReviewRule) -> None:
     assert rule.hits
     assert rule.misses
 
 
 @every("rule", PLAIN.values(), ids=PLAIN)
-def test_a_rule_hits_what_it_is_for(rule: Rule) -> None:
+def test_a_rule_hits_what_it_is_for(rule: ReviewRule) -> None:
     assert [text for text in rule.hits if not is_hit(rule, text, file_for(rule))] == []
 
 
 @every("rule", PLAIN.values(), ids=PLAIN)
-def test_a_rule_misses_what_is_nearly_that(rule: Rule) -> None:
+def test_a_rule_misses_what_is_nearly_that(rule: ReviewRule) -> None:
     assert [text for text in rule.misses if is_hit(rule, text, file_for(rule))] == []
 
 
 @every("rule", STRUCTURAL.values(), ids=STRUCTURAL)
-def test_a_shape_is_found_in_every_language_it_names(rule: Rule) -> None:
+def test_a_shape_is_found_in_every_language_it_names(rule: ReviewRule) -> None:
     assert is_available()
     assert refusal(rule) is None
     for language in rule.languages:
@@ -84,11 +84,11 @@ FIXABLE = {name: rule for name, rule in PLAIN.items() if rule.fix is not None}
 
 
 @every("rule", FIXABLE.values(), ids=FIXABLE)
-def test_what_was_mended_is_not_found_again(rule: Rule) -> None:
-    from dragoman.review import fixed
+def test_what_was_mended_is_not_found_again(rule: ReviewRule) -> None:
+    from dragoman.review import apply_fixes
 
     for text in rule.hits:
         found = inspect(file_for(rule), text, (rule,), has_ruff=True).findings
-        mended = fixed(text, [finding for finding in found if finding.rule == rule.id], unsafe=True)
+        mended = apply_fixes(text, [finding for finding in found if finding.rule == rule.id], unsafe=True)
         assert mended.applied
         assert not is_hit(rule, mended.text, file_for(rule))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.review import Severity, Source, fixed
+from dragoman.review import ReviewSource, Severity, apply_fixes
 from dragoman.review.oxlint import find_oxlint, oxlint_findings
 
 
@@ -18,7 +18,10 @@ def program() -> str:
 
 
 async def test_findings_are_told_apart_by_their_files(program: str) -> None:
-    sources = [Source("dir/a.js", "if (!a in b) {}\n"), Source("other/a.js", "const x = {a: 1, a: 2};\n")]
+    sources = [
+        ReviewSource("dir/a.js", "if (!a in b) {}\n"),
+        ReviewSource("other/a.js", "const x = {a: 1, a: 2};\n"),
+    ]
     found = await oxlint_findings(program, sources, deadline=20)
     assert {(finding.path, finding.rule) for finding in found} >= {
         ("dir/a.js", "javascript/no-unsafe-negation"),
@@ -27,15 +30,17 @@ async def test_findings_are_told_apart_by_their_files(program: str) -> None:
 
 
 async def test_places_count_characters_and_not_bytes(program: str) -> None:
-    (found,) = await oxlint_findings(program, [Source("a.ts", "/* é😀 */ if (!a in b) f();\n")], deadline=20)
+    (found,) = await oxlint_findings(
+        program, [ReviewSource("a.ts", "/* é😀 */ if (!a in b) f();\n")], deadline=20
+    )
     assert (found.place.column, found.place.end_column) == (14, 16)
 
 
 async def test_a_fix_is_what_the_tool_would_write(program: str) -> None:
     text = "f();\r\nif (!a in b) g('é');\r\nconst x = {a: 1, a: 2};\r\n"
-    found = await oxlint_findings(program, [Source("a.js", text)], deadline=20)
-    assert fixed(text, found).text == text
-    assert fixed(text, found, unsafe=True).text == text.replace("!a in b", "!(a in b)")
+    found = await oxlint_findings(program, [ReviewSource("a.js", text)], deadline=20)
+    assert apply_fixes(text, found).text == text
+    assert apply_fixes(text, found, unsafe=True).text == text.replace("!a in b", "!(a in b)")
     assert {finding.rule: finding.fix is not None for finding in found} == {
         "javascript/no-unsafe-negation": True,
         "javascript/no-dupe-keys": False,
@@ -43,7 +48,7 @@ async def test_a_fix_is_what_the_tool_would_write(program: str) -> None:
 
 
 async def test_what_cannot_be_parsed_is_one_finding(program: str) -> None:
-    found = await oxlint_findings(program, [Source("a.js", "let = = ;\n")], deadline=20)
+    found = await oxlint_findings(program, [ReviewSource("a.js", "let = = ;\n")], deadline=20)
     assert [(finding.rule, finding.severity) for finding in found] == [
         ("javascript/invalid-syntax", Severity.HIGH)
     ]
@@ -53,5 +58,5 @@ async def test_nothing_is_left_on_the_disk(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert await oxlint_findings(program, [Source("../../evil.js", "if (!a in b) f();\n")], deadline=20)
+    assert await oxlint_findings(program, [ReviewSource("../../evil.js", "if (!a in b) f();\n")], deadline=20)
     assert os.listdir(tmp_path) == []

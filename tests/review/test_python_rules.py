@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from dragoman.review import Settings, Source, fixed
+from dragoman.review import ReviewSettings, ReviewSource, apply_fixes
 from dragoman.review.inspection import inspect
 from dragoman.review.python_rules import BY_RUFF_CODE, PYTHON_RULES
 from dragoman.review.ruff import find_ruff, ruff_findings
@@ -116,10 +116,10 @@ async def test_ruff_finds_the_same_under_the_same_name(rule: object) -> None:
 
 @pytest.mark.bound(30)
 async def test_with_and_without_ruff_the_same_is_found_of_what_both_know() -> None:
-    sources = [Source(f"{number}.py", example.hit) for number, example in enumerate(EXAMPLES.values())]
+    sources = [ReviewSource(f"{number}.py", example.hit) for number, example in enumerate(EXAMPLES.values())]
     both = []
     for use_ruff in (True, False):
-        found = await reviewed(*sources, settings=Settings(use_ruff=use_ruff))
+        found = await reviewed(*sources, settings=ReviewSettings(use_ruff=use_ruff))
         both.append({(f.path, f.rule, f.line, f.severity) for f in found if f.rule in RULES})
     assert both[0] == both[1]
 
@@ -139,14 +139,14 @@ def test_with_ruff_only_what_ruff_has_not_is_looked_for() -> None:
     ],
 )
 def test_a_safe_fix_says_what_was_meant(before: str, after: str) -> None:
-    assert fixed(before, inspect("x.py", before, (), has_ruff=False).findings).text == after
+    assert apply_fixes(before, inspect("x.py", before, (), has_ruff=False).findings).text == after
 
 
 def test_an_unsafe_fix_is_applied_only_when_asked_for() -> None:
     text = "try:\n    f()\nexcept:\n    g()\n"
     found = inspect("x.py", text, (), has_ruff=False).findings
-    assert fixed(text, found).text == text
-    assert fixed(text, found, unsafe=True).text == "try:\n    f()\nexcept Exception:\n    g()\n"
+    assert apply_fixes(text, found).text == text
+    assert apply_fixes(text, found, unsafe=True).text == "try:\n    f()\nexcept Exception:\n    g()\n"
 
 
 @pytest.mark.parametrize(("text", "line"), [("def f(:\n", 1), ("x = 1\ny = (\n", 2), ("if x:\npass\n", 2)])

@@ -2,8 +2,17 @@
 
 import pytest
 
-from dragoman.review.finding import Severity, Source
-from dragoman.review.risks import AT_ONCE, MOST, Judged, Proposal, at_once, gathered, new_lines, unjudged
+from dragoman.review.finding import ReviewSource, Severity
+from dragoman.review.risks import (
+    AT_ONCE,
+    MOST,
+    Proposal,
+    RiskJudgement,
+    at_once,
+    join_risks,
+    new_lines,
+    unjudged,
+)
 from dragoman.review.rules import own_rules
 
 
@@ -106,17 +115,17 @@ def test_a_path_is_judged_by_where_it_leads(path: str, rules: list[str]) -> None
 
 def test_what_is_large_or_needs_a_grammar_is_not_judged_at_once() -> None:
     assert at_once(Proposal(commands=("x" * (AT_ONCE + 1),))) is None
-    assert at_once(Proposal(texts=(Source("a.py", "x = 1\n"),))) is None
-    assert at_once(Proposal(texts=(Source("notes", "plain\n"),))) == Judged()
+    assert at_once(Proposal(texts=(ReviewSource("a.py", "x = 1\n"),))) is None
+    assert at_once(Proposal(texts=(ReviewSource("notes", "plain\n"),))) == RiskJudgement()
 
 
 def test_only_lines_that_are_new_count() -> None:
     before, after = "a\n<<<<<<< HEAD\nb\n", "a\n<<<<<<< HEAD\nc\n"
     assert new_lines(before, after) == frozenset({3})
     assert new_lines(None, after) is None
-    old = at_once(Proposal(texts=(Source("notes", after, new_lines(before, after)),)))
-    new = at_once(Proposal(texts=(Source("notes", after, new_lines("a\n", after)),)))
-    assert old == Judged()
+    old = at_once(Proposal(texts=(ReviewSource("notes", after, new_lines(before, after)),)))
+    new = at_once(Proposal(texts=(ReviewSource("notes", after, new_lines("a\n", after)),)))
+    assert old == RiskJudgement()
     assert new is not None
     assert [(risk.rule, risk.path, risk.line) for risk in new.risks or ()] == [
         ("text/conflict-marker", "notes", 2)
@@ -132,5 +141,7 @@ def test_no_more_is_told_than_somebody_reads() -> None:
 
 
 def test_not_judged_differs_from_nothing_found() -> None:
-    assert gathered([]).risks == ()
-    assert unjudged("it is too large") == Judged(risks=None, note="Nothing was judged: it is too large.")
+    assert join_risks([]).risks == ()
+    assert unjudged("it is too large") == RiskJudgement(
+        risks=None, note="Nothing was judged: it is too large."
+    )

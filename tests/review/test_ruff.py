@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.review import Finding, Severity, fixed
+from dragoman.review import Finding, Severity, apply_fixes
 from dragoman.review.ruff import config, find_ruff, ruff_findings
 
 
@@ -21,18 +21,18 @@ async def test_a_finding_has_our_words_and_ruffs_code() -> None:
 
 async def test_a_fix_is_exactly_what_ruff_would_do() -> None:
     text = "import os\nimport sys\n\nprint(sys.argv, 'é' is 'ü')\n"
-    assert fixed(text, await found(text)).text == "import sys\n\nprint(sys.argv, 'é' == 'ü')\n"
+    assert apply_fixes(text, await found(text)).text == "import sys\n\nprint(sys.argv, 'é' == 'ü')\n"
 
 
 async def test_fixes_are_not_found_again() -> None:
     text = "import os, sys\nif x is 'a' or x is not 1:\n    raise NotImplemented\n"
-    once = fixed(text, await found(text)).text
-    assert fixed(once, await found(once)).text == once
+    once = apply_fixes(text, await found(text)).text
+    assert apply_fixes(once, await found(once)).text == once
 
 
 async def test_windows_line_ends_stay() -> None:
     text = "import os\r\nx = 1\r\n"
-    assert fixed(text, await found(text)).text == "x = 1\r\n"
+    assert apply_fixes(text, await found(text)).text == "x = 1\r\n"
 
 
 async def test_places_are_right_behind_characters_beyond_the_first_plane() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.review import Note
-from dragoman.review.source_files import Text, decode, files_below, is_worth_it, read_text
+from dragoman.review import ReviewNote
+from dragoman.review.source_files import SourceText, decode, files_below, is_worth_it, read_text
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_folder_is_walked_without_what_others_put_there(tmp_path: Path) -> Non
 
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
-    assert read_text(tmp_path / "pipe.py") == Note(
+    assert read_text(tmp_path / "pipe.py") == ReviewNote(
         str(tmp_path / "pipe.py"), "not reviewed: it is no regular file"
     )
 
@@ -49,10 +49,10 @@ def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
 def test_what_is_too_large_or_gone_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text("12345")
-    assert isinstance(read_text(path), Text)
+    assert isinstance(read_text(path), SourceText)
     large = read_text(path, largest=4)
     gone = read_text(tmp_path / "no.py")
-    assert isinstance(large, Note)
+    assert isinstance(large, ReviewNote)
     assert "5 bytes are too many" in large.text
-    assert isinstance(gone, Note)
+    assert isinstance(gone, ReviewNote)
     assert gone.is_failure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.review import Source
+from dragoman.review import ReviewSource
 from dragoman.review.suppression import NAMELESS, WITHOUT_REASON
 from tests.review.making import reviewed, rules_of
 
@@ -28,13 +28,13 @@ CALL = "x = eval('1')"
     ],
 )
 async def test_a_comment_silences_what_it_names(text: str, expected: set[str]) -> None:
-    assert rules_of(await reviewed(Source("x.py", text))) == expected
+    assert rules_of(await reviewed(ReviewSource("x.py", text))) == expected
 
 
 async def test_other_languages_have_other_comments() -> None:
     text = "/* dragoman: ignore[javascript/no-eval] it is ours */\neval(x);\n"
-    assert "javascript/no-eval" not in rules_of(await reviewed(Source("x.js", text)))
+    assert "javascript/no-eval" not in rules_of(await reviewed(ReviewSource("x.js", text)))
 
 
 async def test_a_text_about_suppressions_is_not_complained_about() -> None:
-    assert await reviewed(Source("x.txt", "write dragoman: ignore and so on\n")) == []
+    assert await reviewed(ReviewSource("x.txt", "write dragoman: ignore and so on\n")) == []

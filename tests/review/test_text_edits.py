@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.review import Edit, Finding, Fix, Place, Severity, diff, edited, fixed
-from dragoman.review.text_edits import Lines
+from dragoman.review import Edit, Finding, FindingPlace, Fix, Severity, apply_edits, apply_fixes, diff
+from dragoman.review.text_edits import TextLines
 
 texts = st.text(st.sampled_from("ab \t\n\réß😀\f\x85"), max_size=60)
 
@@ -17,7 +17,7 @@ def finding(*edits: Edit, safe: bool = True, severity: Severity = Severity.LOW) 
     return Finding(
         rule="x/y",
         severity=severity,
-        place=Place(path="x", line=1, end_line=1),
+        place=FindingPlace(path="x", line=1, end_line=1),
         title="t",
         why="w",
         fix=Fix(title="f", edits=edits, safe=safe),
@@ -26,7 +26,7 @@ def finding(*edits: Edit, safe: bool = True, severity: Severity = Severity.LOW) 
 
 @given(texts, st.data())
 def test_an_offset_becomes_a_position_and_back(text: str, data: st.DataObject) -> None:
-    lines = Lines(text)
+    lines = TextLines(text)
     offset = data.draw(st.integers(0, len(text)))
     line, column = lines.position(offset)
     assert lines.offset(line, column) == offset
@@ -35,12 +35,12 @@ def test_an_offset_becomes_a_position_and_back(text: str, data: st.DataObject) -
 
 @given(texts, st.integers(-3, 99), st.integers(-3, 99))
 def test_a_position_outside_of_the_text_becomes_one_inside(text: str, line: int, column: int) -> None:
-    assert 0 <= Lines(text).offset(line, column) <= len(text)
+    assert 0 <= TextLines(text).offset(line, column) <= len(text)
 
 
 @given(texts)
 def test_the_lines_are_those_that_editors_count(text: str) -> None:
-    lines = Lines(text)
+    lines = TextLines(text)
     assert [lines.line(number + 1) for number in range(len(lines))] == [
         line.rstrip("\r") for line in text.split("\n")
     ]
@@ -51,7 +51,7 @@ def test_edits_put_other_characters_in_the_place_of_some(text: str, data: st.Dat
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=4, max_size=4)))
     first, second = Edit(cuts[0], cuts[1], "ONE"), Edit(cuts[2], cuts[3], "TWO")
     expected = text[: cuts[0]] + "ONE" + text[cuts[1] : cuts[2]] + "TWO" + text[cuts[3] :]
-    assert edited(text, [first, second]) == expected
+    assert apply_edits(text, [first, second]) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_edits_put_other_characters_in_the_place_of_some(text: str, data: st.Dat
 )
 def test_edits_that_make_no_sense_are_refused(edits: list[Edit]) -> None:
     with pytest.raises(ValueError, match="overlap"):
-        edited("0123456789", edits)
+        apply_edits("0123456789", edits)
 
 
 edit_lists = st.lists(
@@ -73,10 +73,10 @@ edit_lists = st.lists(
 @given(st.text(st.sampled_from("ab\n"), min_size=20, max_size=20), edit_lists)
 def test_fixes_that_do_not_go_together_are_left_and_the_rest_is_exact(text: str, edits: list[Edit]) -> None:
     findings = [finding(edit) for edit in edits]
-    done = fixed(text, findings)
+    done = apply_fixes(text, findings)
     assert len(done.applied) + len(done.left) == len(findings)
     wanted = {(e.start, e.end, e.text) for found in done.applied if found.fix for e in found.fix.edits}
-    assert done.text == edited(text, [Edit(*key) for key in sorted(wanted)])
+    assert done.text == apply_edits(text, [Edit(*key) for key in sorted(wanted)])
     # What was left touches what was applied.
     for found in done.left:
         assert found.fix is not None
@@ -87,19 +87,19 @@ def test_fixes_that_do_not_go_together_are_left_and_the_rest_is_exact(text: str,
 def test_one_fix_is_applied_as_a_whole_or_not_at_all() -> None:
     first = finding(Edit(2, 4, "X"))
     second = finding(Edit(3, 5, "Y"), Edit(7, 8, "Z"))
-    done = fixed("0123456789", [first, second])
+    done = apply_fixes("0123456789", [first, second])
     assert done.text == "01X456789"
     assert done.left == (second,)
 
 
 def test_the_same_edit_wanted_twice_is_made_once() -> None:
-    done = fixed("import os\n", [finding(Edit(0, 10, "")), finding(Edit(0, 10, ""))])
+    done = apply_fixes("import os\n", [finding(Edit(0, 10, "")), finding(Edit(0, 10, ""))])
     assert (done.text, len(done.applied)) == ("", 2)
 
 
 def test_of_fixes_in_one_place_that_of_the_worse_finding_is_applied() -> None:
     mild, bad = finding(Edit(0, 1, "m")), finding(Edit(0, 2, "b"), severity=Severity.HIGH)
-    assert fixed("0123", [mild, bad]).text == "b23"
+    assert apply_fixes("0123", [mild, bad]).text == "b23"
 
 
 @given(texts, texts)
@@ -143,7 +143,7 @@ def test_patch_understands_a_diff(tmp_path: Path) -> None:
 
 
 def test_a_place_touches_the_lines_that_it_has_characters_in() -> None:
-    place = Place(path="x", line=2, column=1, end_line=4, end_column=1)
+    place = FindingPlace(path="x", line=2, column=1, end_line=4, end_column=1)
     assert place.touches(frozenset({3}))
     assert not place.touches(frozenset({1, 4, 5}))
-    assert Place(path="x", line=2, end_line=2).touches(frozenset({2}))
+    assert FindingPlace(path="x", line=2, end_line=2).touches(frozenset({2}))

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.review.inspection import inspect
-from dragoman.review.rules import Rule, own_rules, parse_rules
+from dragoman.review.rules import ReviewRule, own_rules, parse_rules
 from dragoman.review.text_rules import LONGEST_LINE, _windows, compiled, entropy, looks_random
 from tests.every import every
 
 
-def rule(more: str) -> Rule:
+def rule(more: str) -> ReviewRule:
     head = "[[rule]]\nid = 'x/y'\ntitle = 't'\nwhy = 'w'\nseverity = 'low'\n"
     (made,) = parse_rules(head + more, "x.toml")
     return made
 
 
-def lines_found(made: Rule, text: str, path: str = "x.py") -> list[int]:
+def lines_found(made: ReviewRule, text: str, path: str = "x.py") -> list[int]:
     return [finding.line for finding in inspect(path, text, (made,), has_ruff=True).findings]
 
 
@@ -64,7 +64,7 @@ keyworded = [made for made in own_rules() if made.keywords]
 
 
 @every("made", keyworded, ids=lambda made: made.id)
-def test_keywords_never_hide_a_hit(made: Rule) -> None:
+def test_keywords_never_hide_a_hit(made: ReviewRule) -> None:
     for text in made.hits:
         padded = "\n" * 9 + text + "\n" * 9 + text
         pattern, _ = compiled(made)

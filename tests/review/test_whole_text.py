@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.review import fixed
+from dragoman.review import apply_fixes
 from dragoman.review.inspection import inspect
 from dragoman.review.whole_text import LARGE, MANY_LINES
 
@@ -30,5 +30,5 @@ def test_data_may_be_long() -> None:
 )
 def test_line_ends_become_those_of_most_lines(text: str, after: str) -> None:
     found = inspect("x.c", text, (), has_ruff=True).findings
-    assert fixed(text, found).text == text
-    assert fixed(text, found, unsafe=True).text == after
+    assert apply_fixes(text, found).text == text
+    assert apply_fixes(text, found, unsafe=True).text == after

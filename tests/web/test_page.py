@@ -69,7 +69,7 @@ def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_scree
     assert "so-that-nothing-may-be-cut" in shown
     phone.wait_for_selector(".card .risk.high")  # judged a moment later: the command was announced before
     assert phone.inner_text(".card .risk.high .severity").lower() == "high"
-    assert "What is downloaded is run at once" in phone.inner_text(".card .risks")
+    assert "curl or wget piped into a shell" in phone.inner_text(".card .risks")
     assert "shell/pipe-to-shell" in phone.inner_text(".card .risks")
     assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     if AXE.is_file():
@@ -341,7 +341,7 @@ def test_who_may_only_watch_is_offered_nothing_and_refused_by_the_hub(
     page = watching.open(token=hub.watcher)
     page.evaluate("hash => { location.hash = hash }", owner.evaluate("location.hash"))
     page.wait_for_selector(".asks .card .command")
-    assert "What is downloaded is run at once" in page.inner_text(".asks .risks")
+    assert "curl or wget piped into a shell" in page.inner_text(".asks .risks")
     assert page.locator(".composer, .asks .choice, .settings select").count() == 0
     assert "may watch" in page.inner_text(".asks .card")
     page.keyboard.press("a")

@@ -17,7 +17,7 @@ from msgspec import UNSET
 from dragoman import Turn
 from dragoman.agents import echo_tools
 from dragoman.agents.echo_modes import AVAILABLE, current, switch
-from dragoman.agents.echo_tools import Misused, seconds, whole
+from dragoman.agents.echo_tools import BadArgument, seconds, whole
 from dragoman.schema.v1 import (
     STOP_REASONS,
     AvailableCommand,
@@ -36,7 +36,7 @@ LARGEST = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class EchoCommand:
     """What stands behind one slash command."""
 
     description: str
@@ -47,7 +47,7 @@ class Command:
 async def stream(turn: Turn, argument: str) -> None:
     count, *size = [whole(word) for word in argument.split()] or [-1]
     if count < 0 or len(size) > 1:
-        raise Misused
+        raise BadArgument
     width = min(*size, LARGEST) if size else 0
     for number in range(count):
         await turn.say(f"{number} ".ljust(width, "."))
@@ -82,7 +82,7 @@ async def stop(turn: Turn, argument: str) -> Outcome:
     for reason in STOP_REASONS:
         if reason == argument:
             return reason  # type: ignore[return-value]  # one of the known reasons: just compared
-    raise Misused
+    raise BadArgument
 
 
 async def usage(turn: Turn, argument: str) -> Outcome:
@@ -99,40 +99,40 @@ async def notice(turn: Turn, argument: str) -> None:
 async def mode(turn: Turn, argument: str) -> None:
     if argument:
         if argument not in [known.id for known in AVAILABLE]:
-            raise Misused
+            raise BadArgument
         switch(turn.session, argument)
         await turn.mode(argument)
     await turn.say(f"The mode is {current(turn.session)}.")
 
 
-def _explained(name: str, command: Command) -> Command:
+def _explained(name: str, command: EchoCommand) -> EchoCommand:
     """The command that says how it is used when its argument makes no sense."""
 
     async def run(turn: Turn, argument: str) -> Outcome:
         try:
             return await command.run(turn, argument)
-        except Misused:
+        except BadArgument:
             await turn.say(f"Usage: /{name} {command.hint}".rstrip())
             return None
 
-    return Command(command.description, command.hint, run)
+    return EchoCommand(command.description, command.hint, run)
 
 
 _TABLE = {
-    "stream": Command("Send N updates, each SIZE characters long", "N [SIZE]", stream),
-    "wait": Command("Do nothing for a while", "SECONDS", wait),
-    "ask": Command("Ask for permission; if it is given, create the file", "PATH", echo_tools.ask),
-    "plan": Command("Show a plan and work through it", "", plan),
-    "think": Command("Think aloud, then answer", "[TEXT]", think),
-    "read": Command("Read a file through the client", "PATH", echo_tools.read),
-    "write": Command("Write a file through the client", "PATH TEXT", echo_tools.write),
-    "run": Command("Run a command in a terminal of the client", "COMMAND", echo_tools.run),
-    "child": Command("Start a tree of child processes and wait for it", "SECONDS", echo_tools.child),
-    "fail": Command("Fail, with a secret in the reason", "", fail),
-    "stop": Command("End the turn with this reason", "REASON", stop),
-    "usage": Command("Report tokens and cost", "[USED]", usage),
-    "notice": Command("Give a notice", "[TEXT]", notice),
-    "mode": Command("Tell the mode, or change it", "[ID]", mode),
+    "stream": EchoCommand("Send N updates, each SIZE characters long", "N [SIZE]", stream),
+    "wait": EchoCommand("Do nothing for a while", "SECONDS", wait),
+    "ask": EchoCommand("Ask for permission; if it is given, create the file", "PATH", echo_tools.ask),
+    "plan": EchoCommand("Show a plan and work through it", "", plan),
+    "think": EchoCommand("Think aloud, then answer", "[TEXT]", think),
+    "read": EchoCommand("Read a file through the client", "PATH", echo_tools.read),
+    "write": EchoCommand("Write a file through the client", "PATH TEXT", echo_tools.write),
+    "run": EchoCommand("Run a command in a terminal of the client", "COMMAND", echo_tools.run),
+    "child": EchoCommand("Start a tree of child processes and wait for it", "SECONDS", echo_tools.child),
+    "fail": EchoCommand("Fail, with a secret in the reason", "", fail),
+    "stop": EchoCommand("End the turn with this reason", "REASON", stop),
+    "usage": EchoCommand("Report tokens and cost", "[USED]", usage),
+    "notice": EchoCommand("Give a notice", "[TEXT]", notice),
+    "mode": EchoCommand("Tell the mode, or change it", "[ID]", mode),
 }
 
 COMMANDS = {name: _explained(name, command) for name, command in _TABLE.items()}

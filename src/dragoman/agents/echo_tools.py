@@ -33,7 +33,7 @@ holds, so that the tree is gone even when the owner was killed and could do noth
 """
 
 
-class Misused(Exception):
+class BadArgument(Exception):
     """The argument makes no sense."""
 
 
@@ -41,15 +41,15 @@ def seconds(argument: str) -> float:
     try:
         value = float(argument)
     except ValueError:
-        raise Misused from None
+        raise BadArgument from None
     if not (math.isfinite(value) and value >= 0):
-        raise Misused
+        raise BadArgument
     return value
 
 
 def whole(argument: str) -> int:
     if not (argument.isascii() and argument.isdigit() and len(argument) <= 12):
-        raise Misused
+        raise BadArgument
     return int(argument)
 
 
@@ -106,9 +106,9 @@ async def run(turn: Turn, argument: str) -> None:
     try:
         words = shlex.split(argument)
     except ValueError:
-        raise Misused from None
+        raise BadArgument from None
     if not words:
-        raise Misused
+        raise BadArgument
     async with turn.tool(f"Run {argument}", kind="execute") as call:
         try:
             async with await turn.create_terminal(*words, cwd=turn.session.cwd) as terminal:
@@ -158,7 +158,7 @@ def _end(tree: subprocess.Popen[bytes]) -> None:
 def _path(turn: Turn, argument: str) -> str:
     """An absolute path, as the protocol wants it."""
     if not argument or "\0" in argument:
-        raise Misused
+        raise BadArgument
     return os.path.join(turn.session.cwd, argument)
 
 

@@ -12,7 +12,7 @@ from dragoman.cli.console import say
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dragoman.agents.code.config import Config
+    from dragoman.agents.code.config import CoderConfig
     from dragoman.journal import Journal
 
 EPILOG = """It reviews offline, with rules of its own, and with ruff, ast-grep and oxlint where they are
@@ -90,7 +90,7 @@ def _is_writable(path: Path) -> bool:
     return True
 
 
-def _model(chosen: argparse.Namespace) -> Config | None:
+def _model(chosen: argparse.Namespace) -> CoderConfig | None:
     """The model of the command line or the environment. That of the coder's file is for the coder alone."""
     from dragoman.agents.code.config import BadConfig, load_config
 

@@ -14,7 +14,7 @@ import msgspec
 from dragoman.cli.console import say, say_json
 from dragoman.errors import JournalError
 from dragoman.journal import Journal, SqliteJournal
-from dragoman.journal.journal_copy import Clock, Copied, copy_journal
+from dragoman.journal.journal_copy import CopiedStream, CopyClock, copy_journal
 from dragoman.journal.nats import is_nats_address, open_nats, read_address
 
 
@@ -22,7 +22,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.source == chosen.target:
         print("dragoman journal copy: FROM and TO are the same journal", file=sys.stderr)
         return 2
-    done: list[Copied] = []
+    done: list[CopiedStream] = []
     try:
         _check_source(chosen.source)
         asyncio.run(_copy(chosen, done))
@@ -39,9 +39,9 @@ def _check_source(place: str) -> None:
         raise JournalError(f"there is no journal {place}: check FROM")
 
 
-async def _copy(chosen: argparse.Namespace, done: list[Copied]) -> None:
-    clock = Clock()
-    async with _opened(chosen.source, Clock()) as source, _opened(chosen.target, clock) as target:
+async def _copy(chosen: argparse.Namespace, done: list[CopiedStream]) -> None:
+    clock = CopyClock()
+    async with _opened(chosen.source, CopyClock()) as source, _opened(chosen.target, clock) as target:
         async for copied in copy_journal(source, target, clock):
             done.append(copied)
             if not chosen.json:
@@ -50,7 +50,7 @@ async def _copy(chosen: argparse.Namespace, done: list[Copied]) -> None:
 
 
 @asynccontextmanager
-async def _opened(place: str, clock: Clock) -> AsyncIterator[Journal]:
+async def _opened(place: str, clock: CopyClock) -> AsyncIterator[Journal]:
     if is_nats_address(place):
         options = msgspec.structs.replace(read_address(place), redact=None)
         async with open_nats(place, options=options, clock=clock) as opened:
@@ -60,11 +60,11 @@ async def _opened(place: str, clock: Clock) -> AsyncIterator[Journal]:
             yield journal
 
 
-def _file(place: str, clock: Clock) -> SqliteJournal:
+def _file(place: str, clock: CopyClock) -> SqliteJournal:
     return SqliteJournal(Path(place).expanduser(), redact=None, clock=clock)
 
 
-def _tell(chosen: argparse.Namespace, done: list[Copied], error: JournalError | None) -> None:
+def _tell(chosen: argparse.Namespace, done: list[CopiedStream], error: JournalError | None) -> None:
     entries, written = sum(one.entries for one in done), sum(one.written for one in done)
     if chosen.json:
         said = {"streams": done, "entries": entries, "written": written, "same": error is None}

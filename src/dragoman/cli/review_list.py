@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dragoman.cli.console import say
-from dragoman.review import Rule
-from dragoman.review.catalogue import Entry, catalogue
+from dragoman.review import ReviewRule
+from dragoman.review.catalogue import CatalogueEntry, catalogue
 
 
 class _Row(NamedTuple):
@@ -17,7 +17,7 @@ class _Row(NamedTuple):
     title: str
 
 
-def list_rules(more: tuple[Rule, ...]) -> int:
+def list_rules(more: tuple[ReviewRule, ...]) -> int:
     rows = list(_rows(catalogue(more)))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
@@ -25,7 +25,7 @@ def list_rules(more: tuple[Rule, ...]) -> int:
     return 0
 
 
-def _rows(entries: tuple[Entry, ...]) -> Iterator[_Row]:
+def _rows(entries: tuple[CatalogueEntry, ...]) -> Iterator[_Row]:
     for entry in entries:
         shown = ", ".join(entry.languages[:3]) + (", …" if len(entry.languages) > 3 else "")
         yield _Row(entry.id, entry.severity.value, shown or "all", entry.title)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.cli.console import say
 from dragoman.cli.review_sources import Gathered
-from dragoman.review import Finding, Note, Settings, Source, diff, fixed, review
+from dragoman.review import Finding, ReviewNote, ReviewSettings, ReviewSource, apply_fixes, diff, review
 from dragoman.review.fixing import StaleFile, write_fixed
 from dragoman.review.git import moved_lines
 from dragoman.text.sanitize import sanitize
@@ -20,8 +20,8 @@ _MOST_PASSES = 5
 async def mend(
     findings: list[Finding],
     gathered: Gathered,
-    settings: Settings,
-    note: Callable[[Note], None],
+    settings: ReviewSettings,
+    note: Callable[[ReviewNote], None],
     *,
     unsafe: bool,
 ) -> list[Finding]:
@@ -36,27 +36,27 @@ async def _mend_file(
     path: str,
     findings: list[Finding],
     gathered: Gathered,
-    settings: Settings,
-    note: Callable[[Note], None],
+    settings: ReviewSettings,
+    note: Callable[[ReviewNote], None],
     *,
     unsafe: bool,
 ) -> list[Finding]:
     was, changed = gathered.texts[path], gathered.changed_lines.get(path)
     text, left, applied = was.text, findings, 0
     for _ in range(_MOST_PASSES):
-        done = fixed(text, left, unsafe=unsafe)
+        done = apply_fixes(text, left, unsafe=unsafe)
         if done.text == text:
             break
         if changed is not None:  # what was not asked about stays as it is, also in the next pass
             changed = moved_lines(changed, text, done.text)
         text, applied = done.text, applied + len(done.applied)
-        left = [finding async for finding in review([Source(path, text, changed)], settings)]
+        left = [finding async for finding in review([ReviewSource(path, text, changed)], settings)]
     if text == was.text or path not in gathered.paths:
         return findings
     try:
         write_fixed(gathered.paths[path], was, text)
     except (StaleFile, OSError) as error:
-        note(Note(path, f"not mended: {error}", is_failure=True))
+        note(ReviewNote(path, f"not mended: {error}", is_failure=True))
         return findings
     gathered.texts[path] = was._replace(text=text, data=was.encode(text))
     say(f"{path}: {applied} mended", file=sys.stderr)
@@ -67,7 +67,7 @@ def show_diffs(findings: Iterable[Finding], gathered: Gathered, *, unsafe: bool)
     """What the fixes would change, for people and, where it does not go to a terminal, for `patch`."""
     for path, here in _by_file(findings).items():
         text = gathered.texts[path].text
-        changes = diff(Path(path).as_posix(), text, fixed(text, here, unsafe=unsafe).text)
+        changes = diff(Path(path).as_posix(), text, apply_fixes(text, here, unsafe=unsafe).text)
         sys.stdout.write(sanitize(changes, exact=True) if sys.stdout.isatty() else changes)
 
 

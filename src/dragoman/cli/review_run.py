@@ -18,10 +18,10 @@ from dragoman.errors import DragomanError, LocalMistake
 from dragoman.review import (
     Baseline,
     Finding,
-    Note,
-    Settings,
+    ReviewNote,
+    ReviewSettings,
+    ReviewSource,
     Severity,
-    Source,
     ToolFailed,
     by_severity,
     review,
@@ -29,7 +29,7 @@ from dragoman.review import (
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import changes
 from dragoman.review.loading import BASELINE, load_rules, project_rules
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 from dragoman.text.sanitize import sanitize, sanitize_json
 from dragoman.version import VERSION
 
@@ -60,10 +60,10 @@ def _complain(error: DragomanError, status: int) -> int:
     return status
 
 
-def _settings(chosen: argparse.Namespace) -> Settings:
+def _settings(chosen: argparse.Namespace) -> ReviewSettings:
     rules = [rule for path in chosen.rules for rule in load_rules(Path(path))]
     known = Path(chosen.baseline) if chosen.baseline else BASELINE if BASELINE.is_file() else None
-    return Settings(
+    return ReviewSettings(
         rules=(*project_rules(Path.cwd()), *rules),
         only=tuple(chosen.only),
         without=tuple(chosen.without),
@@ -78,10 +78,10 @@ def _settings(chosen: argparse.Namespace) -> Settings:
 class _Run:
     """One run of the command."""
 
-    def __init__(self, chosen: argparse.Namespace, settings: Settings) -> None:
+    def __init__(self, chosen: argparse.Namespace, settings: ReviewSettings) -> None:
         self._chosen = chosen
         self._settings = settings
-        self._notes: list[Note] = []
+        self._notes: list[ReviewNote] = []
         self._gathered = Gathered(self._notes.append)
         self._count = 0
 
@@ -103,7 +103,7 @@ class _Run:
         self._show(findings)
         return self._status(findings)
 
-    async def _sources(self) -> AsyncIterator[Source]:
+    async def _sources(self) -> AsyncIterator[ReviewSource]:
         chosen, gathered = self._chosen, self._gathered
         if chosen.diff is None and not chosen.staged:
             return gathered.files(chosen.paths or ["."], stdin_name=chosen.stdin_name)
@@ -114,12 +114,12 @@ class _Run:
             return gathered.staged(found, whole=chosen.whole_files)
         return gathered.changed(found, whole=chosen.whole_files)
 
-    async def _review(self, sources: AsyncIterator[Source]) -> list[Finding]:
+    async def _review(self, sources: AsyncIterator[ReviewSource]) -> list[Finding]:
         found = review(self._counted(sources), self._settings, note=self._notes.append)
         async with contextlib.aclosing(found):
             return [finding async for finding in found]
 
-    async def _counted(self, sources: AsyncIterator[Source]) -> AsyncIterator[Source]:
+    async def _counted(self, sources: AsyncIterator[ReviewSource]) -> AsyncIterator[ReviewSource]:
         async for source in sources:
             self._count += 1
             yield source
@@ -152,7 +152,7 @@ class _Run:
             if finding.path != path:
                 path = finding.path
                 kept = self._gathered.texts.get(path)
-                lines = Lines(kept.text) if kept else None
+                lines = TextLines(kept.text) if kept else None
             print(as_text(finding, lines, colour=colour))  # sanitized, with colours of ours
         say(summary(findings, files=self._count))
 

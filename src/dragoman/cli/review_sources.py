@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
-from dragoman.review import Note, Source
+from dragoman.review import ReviewNote, ReviewSource
 from dragoman.review import git as repository
-from dragoman.review.source_files import Text, decode, files_below, is_worth_it, read_text
+from dragoman.review.source_files import SourceText, decode, files_below, is_worth_it, read_text
 
 
 class NothingThere(LocalMistake):
@@ -25,8 +25,8 @@ class NothingThere(LocalMistake):
 class Gathered:
     """The texts of one run."""
 
-    def __init__(self, note: Callable[[Note], None]) -> None:
-        self.texts: dict[str, Text] = {}
+    def __init__(self, note: Callable[[ReviewNote], None]) -> None:
+        self.texts: dict[str, SourceText] = {}
         """Everything that was read, by the path that findings have."""
         self.paths: dict[str, Path] = {}
         """Where it can be written; nothing for what is not on the disk."""
@@ -34,13 +34,13 @@ class Gathered:
         """Of files of which only some lines are reviewed: those lines."""
         self._note = note
 
-    async def files(self, names: Sequence[str], *, stdin_name: str) -> AsyncIterator[Source]:
+    async def files(self, names: Sequence[str], *, stdin_name: str) -> AsyncIterator[ReviewSource]:
         """Some files and folders. Raises `NothingThere`."""
         for name in names:
             if name == "-":
                 data = await asyncio.to_thread(sys.stdin.buffer.read)
                 source = self._keep(
-                    stdin_name, decode(data) or Note(stdin_name, "not reviewed: it is no text")
+                    stdin_name, decode(data) or ReviewNote(stdin_name, "not reviewed: it is no text")
                 )
                 if source is not None:
                     yield source
@@ -49,7 +49,7 @@ class Gathered:
                 if (source := await self._read(path)) is not None:
                     yield source
 
-    async def changed(self, changes: repository.Changes, *, whole: bool) -> AsyncIterator[Source]:
+    async def changed(self, changes: repository.GitChanges, *, whole: bool) -> AsyncIterator[ReviewSource]:
         """Files as they are on the disk, with the lines that changed."""
         for file in changes.files:
             path = changes.top / file.path
@@ -58,23 +58,23 @@ class Gathered:
                 if source is not None:
                     yield self._narrowed(source, None if whole else file.lines)
 
-    async def staged(self, changes: repository.Changes, *, whole: bool) -> AsyncIterator[Source]:
+    async def staged(self, changes: repository.GitChanges, *, whole: bool) -> AsyncIterator[ReviewSource]:
         """Files as they are in the index."""
         for file in changes.files:
             data = await repository.text_at(changes.top, ":0", file.path) if is_worth_it(file.path) else None
             if data is None:
                 continue
             name = _shown(changes.top / file.path)
-            source = self._keep(name, decode(data) or Note(name, "not reviewed: it is no text"))
+            source = self._keep(name, decode(data) or ReviewNote(name, "not reviewed: it is no text"))
             if source is not None:
                 yield self._narrowed(source, None if whole else file.lines)
 
-    def _narrowed(self, source: Source, lines: frozenset[int] | None) -> Source:
+    def _narrowed(self, source: ReviewSource, lines: frozenset[int] | None) -> ReviewSource:
         if lines is not None:
             self.changed_lines[source.path] = lines
         return source._replace(changed=lines)
 
-    async def _read(self, path: Path) -> Source | None:
+    async def _read(self, path: Path) -> ReviewSource | None:
         name = _shown(path)
         if name in self.texts:
             return None
@@ -84,15 +84,15 @@ class Gathered:
         self.paths[name] = path
         return self._keep(name, read)
 
-    def _keep(self, name: str, read: Text | Note) -> Source | None:
-        if isinstance(read, Note):
+    def _keep(self, name: str, read: SourceText | ReviewNote) -> ReviewSource | None:
+        if isinstance(read, ReviewNote):
             self._note(read._replace(path=name))
             return None
         self.texts[name] = read
-        return Source(name, read.text)
+        return ReviewSource(name, read.text)
 
 
-def _read_text(path: Path) -> Text | Note | None:
+def _read_text(path: Path) -> SourceText | ReviewNote | None:
     """None of what is not there: git lists what was deleted, too."""
     return read_text(path) if path.exists() else None
 

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterator
 
 from dragoman.cli.console import say
-from dragoman.review import Note, Rule, Settings, Source, review
+from dragoman.review import ReviewNote, ReviewRule, ReviewSettings, ReviewSource, review
 from dragoman.review.languages import example_name
 
 _DEADLINE = 5.0
 _SHOWN = 60
 
 
-async def try_rules(rules: tuple[Rule, ...]) -> int:
+async def try_rules(rules: tuple[ReviewRule, ...]) -> int:
     """0 if every example holds, 1 if not."""
     examples = failures = 0
     for rule in rules:
@@ -33,17 +33,19 @@ async def try_rules(rules: tuple[Rule, ...]) -> int:
     return 1 if failures else 0
 
 
-def _examples(rule: Rule) -> Iterator[tuple[str, bool]]:
+def _examples(rule: ReviewRule) -> Iterator[tuple[str, bool]]:
     yield from ((text, True) for text in rule.hits)
     yield from ((text, False) for text in rule.misses)
 
 
-async def _complaint(rule: Rule, text: str, *, is_hit: bool) -> str | None:
-    notes: list[Note] = []
-    settings = Settings(
+async def _complaint(rule: ReviewRule, text: str, *, is_hit: bool) -> str | None:
+    notes: list[ReviewNote] = []
+    settings = ReviewSettings(
         rules=(rule,), only=(rule.id,), use_ruff=False, use_oxlint=False, workers=1, deadline=_DEADLINE
     )
-    found = [finding async for finding in review([Source(_path(rule), text)], settings, note=notes.append)]
+    found = [
+        finding async for finding in review([ReviewSource(_path(rule), text)], settings, note=notes.append)
+    ]
     if notes:
         return notes[0].text
     if is_hit and not found:
@@ -51,7 +53,7 @@ async def _complaint(rule: Rule, text: str, *, is_hit: bool) -> str | None:
     return "finds its miss" if found and not is_hit else None
 
 
-def _path(rule: Rule) -> str:
+def _path(rule: ReviewRule) -> str:
     """A name that the rule holds for."""
     if rule.paths:
         return rule.paths[0].replace("**/", "").replace("*", "example")

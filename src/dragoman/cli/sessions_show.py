@@ -21,7 +21,7 @@ from dragoman.cli.files import Act, explain_error, open_private
 from dragoman.cli.running import as_it_stands
 from dragoman.errors import JournalDamaged, JournalError
 from dragoman.journal import Journal, StreamInfo, open_journal
-from dragoman.journal.conversation import Fold, Moment
+from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.history import history_path, new_stream
 from dragoman.journal.transcript import export, load
 from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
@@ -204,7 +204,7 @@ async def _find(journal: Journal, name: str) -> StreamInfo:
 
 async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
     """What happened, up to a damage if there is one; the damage is told behind it."""
-    fold = Fold()
+    fold = MomentFold()
     damage = None
     try:
         async for page in journal.replay(stream):

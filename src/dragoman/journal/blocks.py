@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from dragoman.journal.entry_runs import Lines, Run, at_most
+from dragoman.journal.entry_runs import FrameLines, FrameRun, at_most
 from dragoman.journal.tables import DIRECTIONS, PACK_FROM, entry_sum, place_sum
 
 BLOCK = 16
@@ -66,7 +66,7 @@ def read_block(
     if sound:
         text = block[start:]
         if len(text) - len(text.replace(b"\n", b"")) == count:  # so none of them has one of its own
-            lines = Lines(text, count)
+            lines = FrameLines(text, count)
             return lines[skip:] if skip else lines
     return list(_each(seed, count, block, start, sound=sound, skip=skip))
 
@@ -85,11 +85,11 @@ def _each(seed: int, count: int, block: bytes, start: int, *, sound: bool, skip:
 
 def read_run(
     number: int, after: int, rows: Iterable[tuple[Any, ...]], *, wanted: int, most: int
-) -> list[Run]:
+) -> list[FrameRun]:
     """The short way of rows that are as they were written, neither deflated nor sealed: their entries behind
     `after`, up to the first row that is none of these, until they are `wanted` or hold `most` bytes.
     """
-    found: list[Run] = []
+    found: list[FrameRun] = []
     count = size = 0
     for row in rows:
         last, direction, time, held, checksum = row
@@ -99,7 +99,7 @@ def read_run(
         if 0 <= direction < len(DIRECTIONS):
             if last != sequence or zlib.crc32(held, place_sum(number, last, direction, time)) != checksum:
                 break
-            found.append(Run(DIRECTIONS[direction], (held,), time))
+            found.append(FrameRun(DIRECTIONS[direction], (held,), time))
             count += 1
         elif (run := run_of(number, sequence, row)) is None:
             break
@@ -112,7 +112,7 @@ def read_run(
     return found
 
 
-def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> Run | None:
+def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> FrameRun | None:
     """The frames of a row of several, from `sequence` on and up to the first that is not as it was written;
     None if there are none, or if it is no such row, or another one.
     """
@@ -123,7 +123,7 @@ def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> Run | None:
     if not (0 <= way < len(DIRECTIONS) and type(block) is bytes):
         return None
     frames = read_block(number, last, direction, time, block, checksum, sequence=sequence)
-    return Run(DIRECTIONS[way], frames, time) if frames else None
+    return FrameRun(DIRECTIONS[way], frames, time) if frames else None
 
 
 def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:

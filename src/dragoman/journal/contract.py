@@ -73,14 +73,14 @@ class StreamInfo(Struct, frozen=True, kw_only=True):
     """The sequence of the last entry; 0 if there is none."""
 
 
-class Listing(Struct, frozen=True, kw_only=True):
+class StreamListing(Struct, frozen=True, kw_only=True):
     """One page of streams, the latest first, and the cursor of the next page if there is one."""
 
     streams: Sequence[StreamInfo]
     cursor: str | None = None
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class SearchHit(Struct, frozen=True, kw_only=True):
     """A passage that has all the words. `excerpt` shows them in their surroundings."""
 
     stream: str
@@ -144,12 +144,12 @@ class Journal(Protocol):
         cwd: str | None = None,
         state: str | None = None,
         session: str | None = None,
-    ) -> Listing:
+    ) -> StreamListing:
         """Streams that match all that is given, the latest change first. A stream that changes while one
         pages moves to the front, and may so be missed.
         """
 
-    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         """Passages that have all words of `text`, or words that begin so; the best first."""
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:

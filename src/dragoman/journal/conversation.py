@@ -55,13 +55,13 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 def moments(stored: Iterable[Stored]) -> Iterator[Moment]:
     """All moments of some entries."""
-    fold = Fold()
+    fold = MomentFold()
     for entry in stored:
         yield from fold.add(entry)
     yield from fold.finish()
 
 
-class Said(NamedTuple):
+class EntryText(NamedTuple):
     """What one entry tells. Entries with the same `run` that follow each other tell one thing."""
 
     kind: Kind
@@ -70,7 +70,7 @@ class Said(NamedTuple):
     output: str = ""
 
 
-class Fold:
+class MomentFold:
     """Folds entries into moments as they come."""
 
     def __init__(self) -> None:
@@ -115,9 +115,9 @@ class Fold:
         """The entry with which an unfinished moment began."""
         return None if self._first is None else self._first.first
 
-    def _read(self, stored: Stored) -> Iterator[Said]:
+    def _read(self, stored: Stored) -> Iterator[EntryText]:
         if stored.direction == "note":
-            yield Said("note", stored.frame.decode(errors="replace"))
+            yield EntryText("note", stored.frame.decode(errors="replace"))
             return
         if not any(mark in stored.frame for mark in _LOOKED_AT):
             return
@@ -128,31 +128,31 @@ class Fold:
         if isinstance(envelope, dict):
             yield from (said for said in self._envelope(envelope) if said.text)
 
-    def _envelope(self, envelope: dict[str, Any]) -> Iterator[Said]:
+    def _envelope(self, envelope: dict[str, Any]) -> Iterator[EntryText]:
         params = _dict(envelope.get("params"))
         match envelope.get("method"):
             case "session/update":
                 yield from self._update(_dict(params.get("update")))
             case "session/prompt":
-                yield Said("prompt", "".join(map(_content, _list(params.get("prompt")))))
+                yield EntryText("prompt", "".join(map(_content, _list(params.get("prompt")))))
             case "session/request_permission":
                 yield self._asked(params)
             case None:
                 yield from self._answer(envelope)
 
-    def _update(self, update: dict[str, Any]) -> Iterator[Said]:
+    def _update(self, update: dict[str, Any]) -> Iterator[EntryText]:
         tag = _text(update.get("sessionUpdate"))
         if tag in CHUNKS:
             run = f"{tag} {update.get('messageId')}"
-            yield Said(CHUNKS[tag], _content(update.get("content")), run)
+            yield EntryText(CHUNKS[tag], _content(update.get("content")), run)
         elif tag in ("tool_call", "tool_call_update"):
             yield from self._tool(update)
         elif tag == "plan":
-            yield Said("plan", "\n".join(map(_plan_entry, _list(update.get("entries")))))
+            yield EntryText("plan", "\n".join(map(_plan_entry, _list(update.get("entries")))))
         elif tag == "current_mode_update":
-            yield Said("mode", _text(update.get("currentModeId")))
+            yield EntryText("mode", _text(update.get("currentModeId")))
 
-    def _tool(self, update: dict[str, Any]) -> Iterator[Said]:
+    def _tool(self, update: dict[str, Any]) -> Iterator[EntryText]:
         ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))
         known = self._titles.get(ident)
         # Content is sent whole with every update; what counts is what it was in the end.
@@ -164,28 +164,30 @@ class Fold:
         output = self._outputs.pop(ident, "") if is_over else ""
         if title and title != known:
             self._titles[ident] = title
-            yield Said("tool", f"{title} ({status})" if status else title, output=output)
+            yield EntryText("tool", f"{title} ({status})" if status else title, output=output)
         elif is_over:
-            yield Said("tool", f"{known or ident}: {status}", output=output)
+            yield EntryText("tool", f"{known or ident}: {status}", output=output)
 
-    def _asked(self, params: dict[str, Any]) -> Said:
+    def _asked(self, params: dict[str, Any]) -> EntryText:
         tool = _dict(params.get("toolCall"))
         ident = _text(tool.get("toolCallId"))
         for option in map(_dict, _list(params.get("options"))):
             self._options[_text(option.get("optionId"))] = _text(option.get("name"))
-        return Said("permission", f"may it: {_text(tool.get('title')) or self._titles.get(ident) or ident}?")
+        return EntryText(
+            "permission", f"may it: {_text(tool.get('title')) or self._titles.get(ident) or ident}?"
+        )
 
-    def _answer(self, envelope: dict[str, Any]) -> Iterator[Said]:
+    def _answer(self, envelope: dict[str, Any]) -> Iterator[EntryText]:
         error, result = _dict(envelope.get("error")), _dict(envelope.get("result"))
         outcome = _dict(result.get("outcome"))
         if error:
-            yield Said("error", f"{error.get('code')}: {_text(error.get('message'))}")
+            yield EntryText("error", f"{error.get('code')}: {_text(error.get('message'))}")
         elif outcome:
             option = _text(outcome.get("optionId"))
             answer = self._options.get(option) or option or _text(outcome.get("outcome"))
-            yield Said("permission", answer)
+            yield EntryText("permission", answer)
         elif isinstance(result.get("stopReason"), str):
-            yield Said("end", result["stopReason"])
+            yield EntryText("end", result["stopReason"])
 
 
 def _content(block: Any) -> str:

@@ -1,9 +1,9 @@
 """Entries by the run: frames that have their direction and their moment in common, with no object for each.
 
 Nearly everything that a hub stores comes by the hundred, and an object for each frame costs more than to
-store it. `Gathered` is what `append` may be given, and `RunPage` what `replay` may give: to whoever does not
-know them, each is a sequence of entries like any other, made when it is looked at. Whoever does asks for the
-very type: for classes like these, `isinstance` takes many times as long.
+store it. `EntryBatch` is what `append` may be given, and `RunPage` what `replay` may give: to whoever does
+not know them, each is a sequence of entries like any other, made when it is looked at. Whoever does asks for
+the very type: for classes like these, `isinstance` takes many times as long.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, S
 T = TypeVar("T")
 
 
-class Lines(Sequence[bytes]):
+class FrameLines(Sequence[bytes]):
     """Frames of which none has a newline, as a text with one behind each; taken apart when one is wanted."""
 
     __slots__ = ("_count", "_split", "text")
@@ -46,15 +46,15 @@ class Lines(Sequence[bytes]):
 
 def text_of(frames: Sequence[bytes]) -> bytes:
     """Frames that have no newlines, each with one behind it."""
-    return frames.text if type(frames) is Lines else b"\n".join((*frames, b""))
+    return frames.text if type(frames) is FrameLines else b"\n".join((*frames, b""))
 
 
 def size_of(frames: Sequence[bytes]) -> int:
     """Bytes of all of them."""
-    return len(frames.text) - len(frames) if type(frames) is Lines else sum(map(len, frames))
+    return len(frames.text) - len(frames) if type(frames) is FrameLines else sum(map(len, frames))
 
 
-class Run(NamedTuple):
+class FrameRun(NamedTuple):
     """Frames that follow each other."""
 
     direction: Direction
@@ -68,7 +68,7 @@ class _Lazy(Sequence[T]):
 
     __slots__ = ("_made", "_size", "runs")
 
-    def __init__(self, runs: Iterable[Run]) -> None:
+    def __init__(self, runs: Iterable[FrameRun]) -> None:
         self.runs = tuple(runs)
         self._size = sum(len(run.frames) for run in self.runs)
         self._made: list[T] | None = None
@@ -101,7 +101,7 @@ class _Lazy(Sequence[T]):
         return list(chain.from_iterable(run.frames for run in self.runs))
 
 
-class Gathered(_Lazy[Entry]):
+class EntryBatch(_Lazy[Entry]):
     """Entries that are to be appended."""
 
     __slots__ = ()
@@ -117,7 +117,7 @@ class RunPage(_Lazy[Stored]):
 
     __slots__ = ("first",)
 
-    def __init__(self, first: int, runs: Iterable[Run]) -> None:
+    def __init__(self, first: int, runs: Iterable[FrameRun]) -> None:
         super().__init__(runs)
         self.first = first
 
@@ -134,29 +134,29 @@ class RunPage(_Lazy[Stored]):
         return found
 
 
-def gathered(entries: Sequence[Entry]) -> Gathered:
+def runs_of_entries(entries: Sequence[Entry]) -> EntryBatch:
     """Entries of any kind, by the run, as they are now."""
-    if type(entries) is Gathered:
+    if type(entries) is EntryBatch:
         return entries
-    runs: list[Run] = []
+    runs: list[FrameRun] = []
     frames: list[bytes] = []
     direction, moment, pending = "", 0.0, False
     for entry in entries:
         if entry.direction != direction or entry.time != moment or entry.pending != pending:
             frames = []
             direction, moment, pending = entry.direction, entry.time, entry.pending
-            runs.append(Run(entry.direction, frames, moment, pending))
+            runs.append(FrameRun(entry.direction, frames, moment, pending))
         frames.append(entry.frame if type(entry.frame) is bytes else bytes(entry.frame))
-    return Gathered(runs)
+    return EntryBatch(runs)
 
 
-def at_most(run: Run, count: int) -> Run:
-    return run if len(run.frames) <= count else Run(run.direction, run.frames[:count], run.time)
+def at_most(run: FrameRun, count: int) -> FrameRun:
+    return run if len(run.frames) <= count else FrameRun(run.direction, run.frames[:count], run.time)
 
 
-def pages_of(first: int, runs: Iterable[Run]) -> Iterator[RunPage]:
+def pages_of(first: int, runs: Iterable[FrameRun]) -> Iterator[RunPage]:
     """Cut into pages; each ends with the entry that reaches a bound."""
-    page: list[Run] = []
+    page: list[FrameRun] = []
     rows = size = 0
     for run in runs:
         left = run
@@ -168,7 +168,7 @@ def pages_of(first: int, runs: Iterable[Run]) -> Iterator[RunPage]:
             if rows >= PAGE_ROWS or size >= PAGE_BYTES:
                 yield RunPage(first, page)
                 first, page, rows, size = first + rows, [], 0, 0
-            left = Run(run.direction, () if part is left else left.frames[len(part.frames) :], run.time)
+            left = FrameRun(run.direction, () if part is left else left.frames[len(part.frames) :], run.time)
     if page:
         yield RunPage(first, page)
 

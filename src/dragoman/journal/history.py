@@ -24,7 +24,7 @@ import msgspec
 
 from dragoman.errors import JournalError
 from dragoman.journal.contract import Direction, Entry, Journal
-from dragoman.journal.stream_facts import Learner
+from dragoman.journal.stream_facts import StreamFacts
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class HistoryRecorder:
         self._waiting: dict[str, list[Entry | Gap]] = {}
         self._size = 0
         self._unstored: dict[str, int] = {}  # entries that the journal refused, by stream
-        self._learners: dict[str, Learner] = {}
+        self._learners: dict[str, StreamFacts] = {}
         self._wake = asyncio.Event()
         self._stored = asyncio.Event()
         self._stored.set()
@@ -191,10 +191,10 @@ class HistoryRecorder:
     async def _describe(self, stream: str, entries: list[Entry]) -> None:
         if not self._learn:
             return
-        learner = self._learners.setdefault(stream, Learner())
+        learner = self._learners.setdefault(stream, StreamFacts())
         learnt: dict[str, str] = {}
         for entry in entries:
-            learnt |= learner.see(entry)
+            learnt |= learner.read(entry)
         if learnt:
             await self._journal.describe(
                 stream,

@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.journal.contract import KeyEntries, Page
-from dragoman.journal.entry_runs import Run, RunPage, gathered
+from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries
 from dragoman.journal.redaction import is_redacted
 
 KeyKind: TypeAlias = Literal["prompt", "answer", "made"]
@@ -49,15 +49,15 @@ class KeyedEntry(NamedTuple):
     sequence: int
 
 
-class _Note(Struct, gc=False):
+class _HubNote(Struct, gc=False):
     hub: str
     key: str = ""
 
 
-_notes = msgspec.json.Decoder(_Note)
+_notes = msgspec.json.Decoder(_HubNote)
 
 
-def keyed_entries(runs: Iterable[Run], last: int) -> list[KeyedEntry]:
+def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:
     """The entries of `runs`, which come behind sequence `last`, that have a key."""
     found: list[KeyedEntry] = []
     for run in runs:
@@ -72,7 +72,9 @@ def keyed_entries(runs: Iterable[Run], last: int) -> list[KeyedEntry]:
 def keyed_in_page(page: Page) -> list[KeyedEntry]:
     """The same for entries that are stored."""
     if type(page) is not RunPage:
-        page = RunPage(page[0].sequence if page else 1, gathered([stored.entry for stored in page]).runs)
+        page = RunPage(
+            page[0].sequence if page else 1, runs_of_entries([stored.entry for stored in page]).runs
+        )
     return keyed_entries(page.runs, page.first - 1)
 
 

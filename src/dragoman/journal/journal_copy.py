@@ -31,7 +31,7 @@ class OtherContent(JournalError):
     """The target holds something that is not of the source; nothing more is written."""
 
 
-class Clock:
+class CopyClock:
     """The time of whatever is being copied; given to the target, so that its times are the original's."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Clock:
         return self.now
 
 
-class Copied(Struct, frozen=True, kw_only=True):
+class CopiedStream(Struct, frozen=True, kw_only=True):
     """One stream that is in both journals now, and the same."""
 
     stream: str
@@ -51,7 +51,7 @@ class Copied(Struct, frozen=True, kw_only=True):
     digest: str
 
 
-class Digest:
+class StreamDigest:
     """What a stream is, in one text: its entries with direction, time and frame, and its description."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Digest:
         return self._sum.hexdigest()
 
 
-async def copy_journal(source: Journal, target: Journal, clock: Clock) -> AsyncIterator[Copied]:
+async def copy_journal(source: Journal, target: Journal, clock: CopyClock) -> AsyncIterator[CopiedStream]:
     """Copy every stream, the oldest change first, so that the target lists them as the source does. `clock`
     is what the target asks for the time.
     """
@@ -107,14 +107,14 @@ async def digest_of(journal: Journal, stream: str, *, last: int) -> str:
 
 
 async def _copy_stream(
-    source: Journal, target: Journal, clock: Clock, info: StreamInfo, there: StreamInfo | None
-) -> Copied:
+    source: Journal, target: Journal, clock: CopyClock, info: StreamInfo, there: StreamInfo | None
+) -> CopiedStream:
     begun = (await target.info(info.stream)) if there is not None else None
     done = 0 if begun is None else begun.last
     if begun is not None:
         await _check_begun(source, target, info, begun)
     clock.now = info.created
-    digest, written = Digest(), 0
+    digest, written = StreamDigest(), 0
     async for batch in _batches(source, info, digest, done):
         written += len(batch)
         await target.append(info.stream, batch, after=done)
@@ -132,7 +132,7 @@ async def _copy_stream(
     expected = digest.finish(_described(info, info.last))
     if await digest_of(target, info.stream, last=info.last) != expected:
         raise JournalDamaged("the copy is not what the source holds", stream=info.stream)
-    return Copied(stream=info.stream, entries=info.last, written=written, digest=expected)
+    return CopiedStream(stream=info.stream, entries=info.last, written=written, digest=expected)
 
 
 async def _check_begun(source: Journal, target: Journal, info: StreamInfo, begun: StreamInfo) -> None:
@@ -146,8 +146,8 @@ async def _check_begun(source: Journal, target: Journal, info: StreamInfo, begun
         raise OtherContent(f"the target's stream {info.stream!r} is another one than the source's")
 
 
-async def _entries_digest(journal: Journal, stream: str, last: int) -> Digest:
-    digest = Digest()
+async def _entries_digest(journal: Journal, stream: str, last: int) -> StreamDigest:
+    digest = StreamDigest()
     async for page in journal.replay(stream, limit=last):
         for stored in page:
             digest.add(stored.entry)
@@ -155,7 +155,7 @@ async def _entries_digest(journal: Journal, stream: str, last: int) -> Digest:
 
 
 async def _batches(
-    source: Journal, info: StreamInfo, digest: Digest, done: int
+    source: Journal, info: StreamInfo, digest: StreamDigest, done: int
 ) -> AsyncIterator[Sequence[Entry]]:
     """What is behind `done`, in parts; all entries are added to the digest."""
     batch: list[Entry] = []

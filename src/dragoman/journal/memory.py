@@ -17,16 +17,16 @@ from dragoman.journal.contract import (
     PAGE_BYTES,
     PAGE_ROWS,
     Entry,
-    Found,
     KeyEntries,
-    Listing,
     Page,
+    SearchHit,
     Stored,
     StreamInfo,
+    StreamListing,
 )
 from dragoman.journal.conversation import moments
 from dragoman.journal.cursors import make_cursor, read_cursor
-from dragoman.journal.entry_runs import RunPage, gathered
+from dragoman.journal.entry_runs import RunPage, runs_of_entries
 from dragoman.journal.idempotency import keyed_entries, with_entry
 from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
@@ -59,7 +59,7 @@ class MemoryJournal:
         if after is not None and after != last:
             raise StreamMoved(stream, after, last)
         info = known or self._make(stream)
-        said = gathered(entries)
+        said = runs_of_entries(entries)
         runs = said.runs if self._redact is None else redact_runs(said, self._redact)
         for original in originals_of(said.runs, runs, last):
             self._originals.setdefault(stream, {})[original.sequence] = original
@@ -115,7 +115,7 @@ class MemoryJournal:
         cwd: str | None = None,
         state: str | None = None,
         session: str | None = None,
-    ) -> Listing:
+    ) -> StreamListing:
         self._check()
         wanted = {"agent": agent, "cwd": cwd, "state": state, "session": session}
         keyed = [
@@ -129,12 +129,12 @@ class MemoryJournal:
         keyed.sort(key=lambda pair: pair[0], reverse=True)
         shown = keyed[:limit]
         following = make_cursor(*shown[-1][0]) if shown and len(keyed) > limit else None
-        return Listing(streams=[info for _, info in shown], cursor=following)
+        return StreamListing(streams=[info for _, info in shown], cursor=following)
 
-    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         self._check()
         found = [
-            Found(
+            SearchHit(
                 stream=name,
                 sequence=moment.first,
                 kind=moment.kind,

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Sequence
 
 from dragoman.journal.contract import Stored
-from dragoman.journal.entry_runs import Run
+from dragoman.journal.entry_runs import FrameRun
 from dragoman.journal.redaction import is_redacted
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import DIRECTIONS, PACKED, StreamRow, entry_sum, find_stream, pack, passage_id
@@ -29,7 +29,7 @@ SELECT = "select place, direction, time, frame, sum from originals where place b
 NUMBER = "select number from streams where stream = ?"
 
 
-def originals_of(said: Sequence[Run], kept: Sequence[Run], last: int) -> list[Stored]:
+def originals_of(said: Sequence[FrameRun], kept: Sequence[FrameRun], last: int) -> list[Stored]:
     """The pending frames of `said`, which go behind `last`, that `kept` does not give back as they were.
 
     A frame that held the mark of redaction before is among them: so a pending entry with the mark and without

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.journal.entry_runs import Gathered, Run
+from dragoman.journal.entry_runs import EntryBatch, FrameRun
 
 REDACTED = "[redacted]"
 _MARK = REDACTED.encode()
@@ -152,14 +152,14 @@ def is_redacted(frame: bytes) -> bool:
     return _MARK in frame
 
 
-def redact_runs(entries: Gathered, how: Callable[[bytes], bytes]) -> Sequence[Run]:
+def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[FrameRun]:
     """All frames together, because that costs less."""
     frames = entries.frames
     kept = redact_all(frames, how)
     if kept == frames:
         return entries.runs
     rest = iter(kept)
-    return [Run(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
+    return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
 def _in_parts(frames: Sequence[bytes], head: bytes) -> Sequence[bytes]:

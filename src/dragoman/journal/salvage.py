@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalDamaged
 from dragoman.journal import sqlite_file, streams
 from dragoman.journal.blocks import entries_in, run_of
-from dragoman.journal.entry_runs import Gathered
+from dragoman.journal.entry_runs import EntryBatch
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import mark_of, set_mark
 from dragoman.journal.tables import (
@@ -236,7 +236,7 @@ def _save_rest(target: sqlite3.Connection, row: StreamRow, last: int, fields: tu
     if good is None:
         return last
     write_stream(target, row.number, replace(row.info, last=last))
-    entries = Gathered([good])
+    entries = EntryBatch([good])
     return streams.append(target, row.info.stream, entries, after=last, redact=None, now=row.info.updated)
 
 

@@ -47,7 +47,7 @@ class WrongKey(JournalError):
     """The journal is sealed with another key, or it is not sealed and a key was given, or the reverse."""
 
 
-class Opened(NamedTuple):
+class OpenedStream(NamedTuple):
     """What is known about a stream, and how many entries are missing at its end."""
 
     info: StreamInfo
@@ -102,7 +102,7 @@ class Seal:
         text = TITLE + base64.b64encode(sealed).decode()
         return replace(info, cwd=self.folder(info.cwd), title=text)
 
-    def open_info(self, stored: StreamInfo) -> Opened | None:
+    def open_info(self, stored: StreamInfo) -> OpenedStream | None:
         """What was sealed about this stream; None if that is not what is stored beside it."""
         cipher = self._cipher(stored.stream, stored.created)
         try:
@@ -114,7 +114,7 @@ class Seal:
         beside = (stored.agent, stored.cwd, stored.state, stored.session, stored.created, stored.updated)
         if beside != (agent, self.folder(cwd), state, session, created, updated) or last < stored.last:
             return None
-        return Opened(replace(stored, cwd=cwd, title=title), last - stored.last)
+        return OpenedStream(replace(stored, cwd=cwd, title=title), last - stored.last)
 
     def _folder(self, cwd: str) -> str:
         return hmac.digest(self._folders, cwd.encode(errors="replace"), "sha256").hex()

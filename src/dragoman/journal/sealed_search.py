@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dragoman.errors import NoSuchStream
 from dragoman.journal import streams
-from dragoman.journal.contract import Found, StreamInfo
-from dragoman.journal.conversation import Fold, Moment
+from dragoman.journal.contract import SearchHit, StreamInfo
+from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.sealed import Seal
 from dragoman.journal.search_text import SEARCHED, excerpt, has_all, words_of
 from dragoman.journal.tables import find_stream
@@ -30,24 +30,24 @@ SCANNED = 100_000
 LISTED = 100
 
 
-class Ask(Protocol):
+class RunInReader(Protocol):
     """Runs a question in a thread that reads."""
 
     def __call__(self, question: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
 
 
 class _Scanned(NamedTuple):
-    found: list[Found]
+    found: list[SearchHit]
     entries: int
 
 
 async def scan(
-    ask: Ask, seal: Seal, text: str, *, limit: int, stream: str | None, most: int = SCANNED
-) -> Sequence[Found]:
+    ask: RunInReader, seal: Seal, text: str, *, limit: int, stream: str | None, most: int = SCANNED
+) -> Sequence[SearchHit]:
     """Passages that have all words of `text`, at most `limit`, of at most `most` entries."""
     if not words_of(text):
         return []
-    found: list[Found] = []
+    found: list[SearchHit] = []
     cursor: str | None = None
     left = most
     while True:
@@ -67,7 +67,7 @@ async def scan(
 
 
 async def _names(
-    ask: Ask, seal: Seal, stream: str | None, cursor: str | None
+    ask: RunInReader, seal: Seal, stream: str | None, cursor: str | None
 ) -> tuple[list[str], str | None]:
     if stream is not None:
         return [stream], None
@@ -84,7 +84,7 @@ def _scan(
     row = find_stream(connection, streams.clean(stream), seal=seal)
     if row is None:
         raise NoSuchStream(stream)
-    fold, found, position = Fold(), list[Found](), 0
+    fold, found, position = MomentFold(), list[SearchHit](), 0
     while len(found) < limit and position < most:
         entries, damage = streams.page_of(connection, row, position, None, seal=seal)
         for entry in entries:
@@ -96,7 +96,7 @@ def _scan(
     return _Scanned(found[:limit], max(1, position))
 
 
-def _hits(moments: Any, info: StreamInfo, text: str) -> list[Found]:
+def _hits(moments: Any, info: StreamInfo, text: str) -> list[SearchHit]:
     return [
         _found(moment, info, text)
         for moment in moments
@@ -104,8 +104,8 @@ def _hits(moments: Any, info: StreamInfo, text: str) -> list[Found]:
     ]
 
 
-def _found(moment: Moment, info: StreamInfo, text: str) -> Found:
-    return Found(
+def _found(moment: Moment, info: StreamInfo, text: str) -> SearchHit:
+    return SearchHit(
         stream=info.stream,
         sequence=moment.first,
         kind=moment.kind,

@@ -17,21 +17,21 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 
-class Held(Struct, frozen=True):
+class RegisterValue(Struct, frozen=True):
     """A value of the register, and the revision under which it stands."""
 
     value: bytes
     revision: int
 
 
-Changed: TypeAlias = Callable[[str, Held | None], None]
+OnValueChange: TypeAlias = Callable[[str, RegisterValue | None], None]
 """Hears of a key and what it holds now; None if it holds nothing any more."""
 
-Heard: TypeAlias = Callable[[str, bytes, str], None]
+OnBusMessage: TypeAlias = Callable[[str, bytes, str], None]
 """Hears a subject, what was said, and where an answer goes; that is empty if none is wanted."""
 
 
-class Ends(Protocol):
+class Subscription(Protocol):
     """Something that goes on until it is ended."""
 
     async def aclose(self) -> None: ...
@@ -49,10 +49,10 @@ class Register(Protocol):
     async def delete(self, key: str, revision: int) -> None:
         """Forget it; `KeyTaken` if it no longer stands under `revision`."""
 
-    async def get(self, key: str) -> Held | None:
+    async def get(self, key: str) -> RegisterValue | None:
         """What it held a moment ago."""
 
-    async def watch(self, prefix: str, changed: Changed) -> Ends:
+    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
         """Hear of all keys that begin with the word `prefix`: first of those there are, then of every change.
         Returns when all there are were told.
         """
@@ -67,5 +67,5 @@ class Bus(Protocol):
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
         """What the first to answer says; `NobodyListens` at once if nobody is there, `TimeoutError`."""
 
-    async def listen(self, subject: str, heard: Heard) -> Ends:
+    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
         """From the return on, hear what is said there; `heard` must not wait."""

@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 from dragoman.errors import JournalError, KeyTaken, NobodyListens
-from dragoman.journal.shared_state import Changed, Ends, Heard, Held
+from dragoman.journal.shared_state import OnBusMessage, OnValueChange, RegisterValue, Subscription
 
 
 class SharedMemory:
     """What all nodes share."""
 
     def __init__(self) -> None:
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, RegisterValue] = {}
         self.nodes: list[MemoryNode] = []
         self._revision = 0
         self._asked = 0
@@ -32,7 +32,7 @@ class SharedMemory:
         if value is None:
             self.held.pop(key, None)
         else:
-            self.held[key] = Held(value, self._revision)
+            self.held[key] = RegisterValue(value, self._revision)
         for node in self.nodes:
             node.changed(key, self.held.get(key))
         return self._revision
@@ -51,8 +51,8 @@ class MemoryNode:
 
     def __init__(self, shared: SharedMemory) -> None:
         self._shared = shared
-        self._watching: list[tuple[str, Changed]] = []
-        self._listening: list[tuple[str, Heard]] = []
+        self._watching: list[tuple[str, OnValueChange]] = []
+        self._listening: list[tuple[str, OnBusMessage]] = []
         self._missed: set[str] = set()
         self._cut = False
 
@@ -86,11 +86,11 @@ class MemoryNode:
         self._check(key, revision)
         self._shared.put(key, None)
 
-    async def get(self, key: str) -> Held | None:
+    async def get(self, key: str) -> RegisterValue | None:
         await self._go_there()
         return self._shared.held.get(key)
 
-    async def watch(self, prefix: str, changed: Changed) -> Ends:
+    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
         await self._go_there()
         for key in sorted(self._shared.held):
             if key.split(".")[0] == prefix:
@@ -103,7 +103,7 @@ class MemoryNode:
         if held is None or held.revision != revision:
             raise KeyTaken(key)
 
-    def changed(self, key: str, held: Held | None) -> None:
+    def changed(self, key: str, held: RegisterValue | None) -> None:
         if self._cut:
             self._missed.add(key)
             return
@@ -135,7 +135,7 @@ class MemoryNode:
         finally:
             await ending.aclose()
 
-    async def listen(self, subject: str, heard: Heard) -> Ends:
+    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
         self._listening.append((subject, heard))
         return _Ending(lambda: self._listening.remove((subject, heard)))
 
@@ -145,7 +145,7 @@ class MemoryNode:
             heard(subject, data, answer)
         return len(found)
 
-    def _hearers(self, subject: str) -> Iterator[Heard]:
+    def _hearers(self, subject: str) -> Iterator[OnBusMessage]:
         words = subject.split(".")
         for pattern, heard in self._listening:
             wanted = pattern.split(".")

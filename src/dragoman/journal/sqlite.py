@@ -22,8 +22,16 @@ from types import TracebackType
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NotAJournal
 from dragoman.journal import key_index, key_index_build, originals, sqlite_file, streams, word_index
-from dragoman.journal.contract import Durability, Entry, Found, KeyEntries, Listing, Page, StreamInfo
-from dragoman.journal.entry_runs import Run, gathered, size_of
+from dragoman.journal.contract import (
+    Durability,
+    Entry,
+    KeyEntries,
+    Page,
+    SearchHit,
+    StreamInfo,
+    StreamListing,
+)
+from dragoman.journal.entry_runs import FrameRun, runs_of_entries, size_of
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.redaction import redact_runs
@@ -31,8 +39,8 @@ from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
-from dragoman.journal.tables import Known
-from dragoman.journal.writer import Writer
+from dragoman.journal.tables import KnownStream
+from dragoman.journal.writer import WriterThread
 
 LARGE_BYTES = 512 * 1024
 """An append above this is redacted before its turn to be written, in another thread: to look through a large
@@ -74,9 +82,9 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._clock = clock
         self._seal = seal
-        self._ends: dict[str, Known] = {}  # the writer's
+        self._ends: dict[str, KnownStream] = {}  # the writer's
         self._lock = sqlite_file.FolderLock(self.path)
-        self._writer: Writer | None = None
+        self._writer: WriterThread | None = None
         self._readers: Readers | None = None
 
     async def __aenter__(self) -> SqliteJournal:
@@ -84,7 +92,7 @@ class SqliteJournal:
             raise JournalClosed("a journal is opened once")
         name = f"journal {self.path.name}"
         self._readers = Readers(self._connect_reader, explain=self._explain, name=name)
-        self._writer = Writer(
+        self._writer = WriterThread(
             self._open,
             explain=self._explain,
             close=self._close,
@@ -109,10 +117,10 @@ class SqliteJournal:
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         redact, now, seal = self._redact, self._clock, self._seal
         ends = self._ends if seal is None else None
-        kept = gathered(entries)
+        kept = runs_of_entries(entries)
         text = sum(size_of(run.frames) for run in kept.runs)
         size = text + 64 * len(kept)
-        redacted: Sequence[Run] | None = None
+        redacted: Sequence[FrameRun] | None = None
         if redact is not None and text > LARGE_BYTES:
             redacted = await asyncio.to_thread(redact_runs, kept, redact)
 
@@ -175,14 +183,14 @@ class SqliteJournal:
         cwd: str | None = None,
         state: str | None = None,
         session: str | None = None,
-    ) -> Listing:
+    ) -> StreamListing:
         given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
         wanted = {name: value for name, value in given.items() if value is not None}
         return await self._read.ask(
             lambda base: streams.listing(base, wanted, cursor=cursor, limit=limit, seal=self._seal)
         )
 
-    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         """Brings the index up to date first; the entries that are new since the last search are read. A
         sealed journal has no index: its entries are read, the latest streams first.
         """
@@ -196,7 +204,7 @@ class SqliteJournal:
             await self._write.do(word_index.rebuild)  # the index is made from the entries: make it again
             return await self._search(text, limit, stream)
 
-    async def _search(self, text: str, limit: int, stream: str | None) -> Sequence[Found]:
+    async def _search(self, text: str, limit: int, stream: str | None) -> Sequence[SearchHit]:
         while await self._write.do(word_index.catch_up):
             pass  # in steps, so that whoever appends meanwhile does not wait for all of it
         return await self._read.ask(lambda base: word_index.search(base, text, limit=limit, stream=stream))
@@ -286,7 +294,7 @@ class SqliteJournal:
         return sqlite_file.explain(error, self.path)
 
     @property
-    def _write(self) -> Writer:
+    def _write(self) -> WriterThread:
         if self._writer is None:
             raise JournalClosed("the journal has not been opened")
         return self._writer

@@ -21,7 +21,7 @@ _TO_CLIENT = (b'"agentInfo"', b'"sessionId"', b'"session_info_update"', b'"stopR
 _UPDATE = b'"session/update"'
 
 
-class Learner:
+class StreamFacts:
     """Remembers which requests it waits to be answered, and what was learnt already."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Learner:
         self._known: dict[str, str] = {}
         self._titled = False  # the agent gave a title; a prompt's beginning is no better
 
-    def see(self, entry: Entry) -> dict[str, str]:
+    def read(self, entry: Entry) -> dict[str, str]:
         """What is new since the last entry."""
         if not self._teaches(entry):
             return {}

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal import key_index, originals
 from dragoman.journal.blocks import BLOCK, cut, read_run, run_of, write_block
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, StreamInfo
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, StreamInfo, StreamListing
 from dragoman.journal.cursors import make_cursor, read_cursor
-from dragoman.journal.entry_runs import Run, RunPage, at_most, gathered, size_of
+from dragoman.journal.entry_runs import FrameRun, RunPage, at_most, runs_of_entries, size_of
 from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.redaction import redact_runs
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,
-    Known,
+    KnownStream,
     StreamRow,
     entry_sum,
     find_stream,
@@ -65,17 +65,17 @@ def append(
     *,
     after: int | None,
     redact: Callable[[bytes], bytes] | None,
-    redacted: Sequence[Run] | None = None,
+    redacted: Sequence[FrameRun] | None = None,
     now: float,
     seal: Seal | None = None,
-    ends: dict[str, Known] | None = None,
+    ends: dict[str, KnownStream] | None = None,
 ) -> int:
     """`redacted` is what `redact` makes of the entries, if that is known already. `ends` is where streams
     ended when we wrote to them last; it may be wrong, and is kept up to date.
     """
     moved, first = _moved(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
     number, info = moved.number, moved.info
-    said = gathered(entries)
+    said = runs_of_entries(entries)
     runs = redacted or (said.runs if redact is None else redact_runs(said, redact))
     pending = originals.originals_of(said.runs, runs, first)
     keyed = keyed_entries(said.runs, first)  # redaction may change a key
@@ -96,13 +96,13 @@ def _moved(
     after: int | None,
     now: float,
     seal: Seal | None,
-    ends: dict[str, Known] | None,
-) -> tuple[Known, int]:
+    ends: dict[str, KnownStream] | None,
+) -> tuple[KnownStream, int]:
     """The stream with so many entries more, and where they begin. A stream that is in `ends` is moved without
     a look at it: that it is still as we left it is part of the statement, and if it is not, we look.
     """
     known = None if ends is None else ends.pop(stream, None)
-    moved: Known | None = None
+    moved: KnownStream | None = None
     if known is not None and after in (None, known.info.last):
         info = replace(known.info, last=known.info.last + count, updated=now)
         moved = move_stream(connection, known.number, info, known=known)
@@ -112,7 +112,7 @@ def _moved(
             raise StreamMoved(stream, after, found.last)
         info = replace(found, last=found.last + count, updated=now)
         if number is None or seal is not None:
-            moved = Known(write_stream(connection, number, info, seal=seal), info, 0)
+            moved = KnownStream(write_stream(connection, number, info, seal=seal), info, 0)
         else:
             moved = move_stream(connection, number, info)
     assert moved is not None
@@ -123,7 +123,7 @@ def _moved(
     return moved, moved.info.last - count
 
 
-def _rows(number: int, last: int, runs: Iterable[Run]) -> list[tuple[object, ...]]:
+def _rows(number: int, last: int, runs: Iterable[FrameRun]) -> list[tuple[object, ...]]:
     """The runs as they are stored behind `last`."""
     rows: list[tuple[object, ...]] = []
     for run in runs:
@@ -141,7 +141,7 @@ def _rows(number: int, last: int, runs: Iterable[Run]) -> list[tuple[object, ...
 
 
 def _sealed(
-    number: int, info: StreamInfo, last: int, runs: Iterable[Run], seal: Seal
+    number: int, info: StreamInfo, last: int, runs: Iterable[FrameRun], seal: Seal
 ) -> list[tuple[object, ...]]:
     """Each in a row of its own, because each is sealed for its place."""
     rows: list[tuple[object, ...]] = []
@@ -157,7 +157,7 @@ def _sealed(
     return rows
 
 
-def _moment(run: Run) -> float:
+def _moment(run: FrameRun) -> float:
     """SQLite has no NaN, and no zero below zero: what it would give back has another checksum."""
     moment = run.time + 0.0
     return moment if moment == moment else 0.0
@@ -187,7 +187,7 @@ def page_of(
     """The same, of a stream that has been found already."""
     after = max(after, 0)
     wanted = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
-    runs: list[Run] = []
+    runs: list[FrameRun] = []
     count = size = 0
     try:
         if seal is None:
@@ -214,18 +214,18 @@ def page_of(
     return found, JournalDamaged(why, stream=row.info.stream, sequence=good)
 
 
-def _measured(runs: Sequence[Run], count: int = 0, size: int = 0) -> tuple[int, int]:
+def _measured(runs: Sequence[FrameRun], count: int = 0, size: int = 0) -> tuple[int, int]:
     """How many entries these have, and how many bytes, with those before."""
     count += sum(len(run.frames) for run in runs)
     return count, size + sum(size_of(run.frames) for run in runs)
 
 
-def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal | None) -> Run | None:
+def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal | None) -> FrameRun | None:
     """The good entries of any row, from `sequence` on."""
     if seal is None and (run := run_of(row.number, sequence, fields)) is not None:
         return run
     stored = read_entry(row, sequence, fields, seal=seal)
-    return None if stored is None else Run(stored.direction, (stored.frame,), stored.time)
+    return None if stored is None else FrameRun(stored.direction, (stored.frame,), stored.time)
 
 
 def info(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamInfo | None:
@@ -254,7 +254,7 @@ def listing(
     cursor: str | None,
     limit: int,
     seal: Seal | None = None,
-) -> Listing:
+) -> StreamListing:
     # The names in `wanted` are ours, the values are bound.
     conditions = [f"{name} = ?" for name in wanted]
     given = {name: clean(value) for name, value in wanted.items()}
@@ -271,7 +271,7 @@ def listing(
     # The row that ends the page may itself be damaged, so that it cannot say where the next one begins.
     last = rows[limit - 1] if len(rows) > limit > 0 else None
     sound = last is not None and isinstance(last[8], float)
-    return Listing(streams=found, cursor=make_cursor(last[8], last[0]) if last and sound else None)
+    return StreamListing(streams=found, cursor=make_cursor(last[8], last[0]) if last and sound else None)
 
 
 def delete(connection: sqlite3.Connection, stream: str) -> bool:

@@ -176,7 +176,7 @@ def write_stream(
     return number
 
 
-class Known(NamedTuple):
+class KnownStream(NamedTuple):
     """A stream as it was when we wrote to it last, and the checksum of its row."""
 
     number: int
@@ -185,8 +185,8 @@ class Known(NamedTuple):
 
 
 def move_stream(
-    connection: sqlite3.Connection, number: int, info: StreamInfo, *, known: Known | None = None
-) -> Known | None:
+    connection: sqlite3.Connection, number: int, info: StreamInfo, *, known: KnownStream | None = None
+) -> KnownStream | None:
     """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
     the index of names alone. With `known`, only if the row is still that: else nothing is written, and None.
     """
@@ -198,7 +198,7 @@ def move_stream(
         before = (known.info.updated, known.info.last, known.sum)
         if not connection.execute(MOVE_KNOWN, (*values, *before)).rowcount:
             return None
-    return Known(number, info, row_sum)
+    return KnownStream(number, info, row_sum)
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:

@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
-from dragoman.journal.stream_facts import Learner
+from dragoman.journal.stream_facts import StreamFacts
 
 VERSION = 1
 
@@ -37,7 +37,7 @@ DIRECTIONS: dict[str, Direction] = {
 }
 
 
-class _Line(Struct):
+class _TranscriptLine(Struct):
     ts: float
     dir: str
     msg: Raw | UnsetType = UNSET
@@ -55,7 +55,7 @@ def header(info: StreamInfo) -> bytes:
 
 def line(entry: Entry) -> bytes:
     """One entry as a line, its newline included."""
-    shown = _Line(ts=entry.time, dir=entry.direction)
+    shown = _TranscriptLine(ts=entry.time, dir=entry.direction)
     if _is_json(entry.frame):
         shown.msg = Raw(entry.frame)
     else:
@@ -81,12 +81,12 @@ async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
     lines = iter(file)
     first = next(lines, b"")
     known = read_header(first)
-    learner = Learner()
+    learner = StreamFacts()
     learnt: dict[str, str] = {}
     last, batch = await journal.append(stream, []), []
     for entry in read_transcript(chain([first], lines)):
         batch.append(entry)
-        learnt |= learner.see(entry)
+        learnt |= learner.read(entry)
         if len(batch) == PAGE_ROWS:
             last, batch = await journal.append(stream, batch), []
     if batch:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dragoman.errors import JournalDamaged, NoSuchStream
-from dragoman.journal.contract import Found
-from dragoman.journal.conversation import Fold, Moment
+from dragoman.journal.contract import SearchHit
+from dragoman.journal.conversation import Moment, MomentFold
 from dragoman.journal.search_text import SEARCHED, excerpt, match_expression, plain, spaced
 from dragoman.journal.streams import clean, page_of
 from dragoman.journal.tables import (
@@ -79,7 +79,9 @@ def rebuild(connection: sqlite3.Connection) -> None:
     connection.execute("delete from indexed")
 
 
-def search(connection: sqlite3.Connection, text: str, *, limit: int, stream: str | None) -> Sequence[Found]:
+def search(
+    connection: sqlite3.Connection, text: str, *, limit: int, stream: str | None
+) -> Sequence[SearchHit]:
     query = match_expression(clean(text))
     if query is None:
         return []
@@ -98,7 +100,7 @@ def _index(connection: sqlite3.Connection, row: StreamRow, *, upto: int, most: i
     number, last = row.number, row.info.last
     _, end = rows_of(number)
     connection.execute("delete from words where rowid between ? and ?", (passage_id(number, upto + 1), end))
-    fold, position = Fold(), upto
+    fold, position = MomentFold(), upto
     while position < last and position - upto < most:
         entries, damage = page_of(connection, row, position, None)
         for entry in entries:
@@ -134,7 +136,7 @@ def store_passage(connection: sqlite3.Connection, number: int, moment: Moment) -
         )
 
 
-def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> Found | None:
+def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> SearchHit | None:
     """A hit, if it and its stream are as they were written."""
     rowid, text, kind, checksum = row
     if not isinstance(text, str) or passage_sum(rowid, kind, text) != checksum:
@@ -145,7 +147,7 @@ def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> F
     if owner is None:
         return None
     shown = excerpt(plain(text), query)
-    return Found(
+    return SearchHit(
         stream=owner.info.stream, sequence=sequence, kind=kind, excerpt=shown, title=owner.info.title
     )
 

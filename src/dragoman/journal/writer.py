@@ -32,7 +32,7 @@ BATCH_ROWS = 4096
 """Rows of one commit. Beyond a few thousand the commit itself no longer matters, and others wait."""
 
 
-class Job(Generic[T]):
+class WriteJob(Generic[T]):
     """Something to do in the writer's thread. `alone` means that it commits by itself."""
 
     __slots__ = ("alone", "error", "future", "result", "rows", "size", "work")
@@ -49,10 +49,10 @@ class Job(Generic[T]):
         self.error: BaseException | None = None
 
 
-Commit: TypeAlias = Callable[[sqlite3.Connection, list[Job[Any]]], None]
+Commit: TypeAlias = Callable[[sqlite3.Connection, list[WriteJob[Any]]], None]
 
 
-class Writer:
+class WriterThread:
     """Runs jobs in order. The thread begins with `open_`, which makes the connection, and ends with `close`.
 
     A job raises a `JournalError` before it writes anything, or not at all.
@@ -75,14 +75,14 @@ class Writer:
         self._explain = explain
         self._close = close
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._queue: SimpleQueue[WriteJob[Any] | None] = SimpleQueue()
         self._queued = 0
         self._room = asyncio.Event()
         self._room.set()
         self._opened: asyncio.Future[None] = self._loop.create_future()
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._closing = False
-        self._held: Job[Any] | None = None  # taken from the queue, and to be run by itself next
+        self._held: WriteJob[Any] | None = None  # taken from the queue, and to be run by itself next
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     async def start(self) -> None:
@@ -109,16 +109,16 @@ class Writer:
         if self._closing:
             raise JournalClosed("the journal is closed")
         if not (self._waits or self._under_way or alone) and size <= HERE_BYTES:
-            here = Job(work)
+            here = WriteJob(work)
             if self._done_here(here):
                 return await here.future
-        job = Job(work, size=size, rows=rows, alone=alone)
+        job = WriteJob(work, size=size, rows=rows, alone=alone)
         self._queued += size
         self._under_way += 1
         self._queue.put(job)
         return await job.future
 
-    def _done_here(self, job: Job[Any]) -> bool:
+    def _done_here(self, job: WriteJob[Any]) -> bool:
         """Whether it was done at once: the thread has nothing to do, and so does not touch its connection.
         Not if another process writes at this moment: that is for the thread to wait for.
         """
@@ -171,18 +171,18 @@ class Writer:
         connection.execute("pragma busy_timeout = 0")
         self._connection = connection
 
-        def commit(connection: sqlite3.Connection, batch: list[Job[Any]]) -> None:
+        def commit(connection: sqlite3.Connection, batch: list[WriteJob[Any]]) -> None:
             connection.execute(f"pragma busy_timeout = {patience}")
             self._commit(connection, batch)
             connection.execute("pragma busy_timeout = 0")
 
         return commit
 
-    def _next_batch(self) -> list[Job[Any]]:
+    def _next_batch(self) -> list[WriteJob[Any]]:
         """What has gathered, up to a job that commits by itself; nothing at the end."""
         job = self._held or self._queue.get()
         self._held = None
-        batch: list[Job[Any]] = []
+        batch: list[WriteJob[Any]] = []
         rows = 0
         while job is not None:
             batch.append(job)
@@ -200,7 +200,7 @@ class Writer:
             self._queue.put(None)  # the end comes after this batch
         return batch
 
-    def _commit(self, connection: sqlite3.Connection, batch: list[Job[Any]]) -> None:
+    def _commit(self, connection: sqlite3.Connection, batch: list[WriteJob[Any]]) -> None:
         try:
             if batch[0].alone:
                 batch[0].result = batch[0].work(connection)
@@ -226,14 +226,14 @@ class Writer:
 
     # In the loop.
 
-    def _finish(self, batch: list[Job[Any]]) -> None:
+    def _finish(self, batch: list[WriteJob[Any]]) -> None:
         self._under_way -= len(batch)
         self._queued -= sum(job.size for job in batch)
         self._settle_all(batch)
         if self._queued <= QUEUED_BYTES:
             self._room.set()
 
-    def _settle_all(self, batch: list[Job[Any]]) -> None:
+    def _settle_all(self, batch: list[WriteJob[Any]]) -> None:
         for job in batch:
             if job.error is not None:
                 _fail(job.future, job.error)
@@ -251,7 +251,7 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
         future.set_exception(error)
 
 
-def _together(connection: sqlite3.Connection, batch: list[Job[Any]]) -> None:
+def _together(connection: sqlite3.Connection, batch: list[WriteJob[Any]]) -> None:
     connection.execute("begin immediate")
     for job in batch:
         job.error = None

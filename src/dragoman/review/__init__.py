@@ -1,9 +1,9 @@
 """Reviews texts, offline: what is wrong, where, why it is bad and, where that is known, how to mend it.
 
-    async for finding in review([Source("app.py", text)], Settings()):
+    async for finding in review([ReviewSource("app.py", text)], ReviewSettings()):
         print(finding.place.line, finding.title)
 
-The engine knows texts and rules; where texts come from (`gathering`, `git`, an editor's buffers) and where
+The engine knows texts and rules; where texts come from (`source_files`, `git`, an editor's buffers) and where
 findings go (`formats`) is its caller's business. It knows nothing of agents and of the protocol.
 
 The names below are loaded when they are first used: a worker process needs the rules, but no event loop.
@@ -15,13 +15,22 @@ if _typing.TYPE_CHECKING:
     from dragoman.review.assessor import Assessor
     from dragoman.review.baseline import BadBaseline, Baseline
     from dragoman.review.engine import review
-    from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_severity
+    from dragoman.review.finding import (
+        Edit,
+        Finding,
+        FindingPlace,
+        Fix,
+        ReviewNote,
+        ReviewSource,
+        Severity,
+        by_severity,
+    )
     from dragoman.review.languages import LANGUAGES, language_of
     from dragoman.review.programs import ToolFailed
-    from dragoman.review.risks import Judged, Proposal, Risk
-    from dragoman.review.rules import BadRule, Rule, own_rules, parse_rules, read_rules
-    from dragoman.review.settings import Settings
-    from dragoman.review.text_edits import Fixed, diff, edited, fixed
+    from dragoman.review.risks import Proposal, Risk, RiskJudgement
+    from dragoman.review.rules import BadRule, ReviewRule, own_rules, parse_rules, read_rules
+    from dragoman.review.settings import ReviewSettings
+    from dragoman.review.text_edits import FixedText, apply_edits, apply_fixes, diff
 
 _HOMES = {
     "LANGUAGES": "dragoman.review.languages",
@@ -32,21 +41,21 @@ _HOMES = {
     "Edit": "dragoman.review.finding",
     "Finding": "dragoman.review.finding",
     "Fix": "dragoman.review.finding",
-    "Fixed": "dragoman.review.text_edits",
-    "Judged": "dragoman.review.risks",
-    "Note": "dragoman.review.finding",
-    "Place": "dragoman.review.finding",
+    "FixedText": "dragoman.review.text_edits",
+    "RiskJudgement": "dragoman.review.risks",
+    "ReviewNote": "dragoman.review.finding",
+    "FindingPlace": "dragoman.review.finding",
     "Proposal": "dragoman.review.risks",
     "Risk": "dragoman.review.risks",
-    "Rule": "dragoman.review.rules",
-    "Settings": "dragoman.review.settings",
+    "ReviewRule": "dragoman.review.rules",
+    "ReviewSettings": "dragoman.review.settings",
     "Severity": "dragoman.review.finding",
-    "Source": "dragoman.review.finding",
+    "ReviewSource": "dragoman.review.finding",
     "ToolFailed": "dragoman.review.programs",
     "by_severity": "dragoman.review.finding",
     "diff": "dragoman.review.text_edits",
-    "edited": "dragoman.review.text_edits",
-    "fixed": "dragoman.review.text_edits",
+    "apply_edits": "dragoman.review.text_edits",
+    "apply_fixes": "dragoman.review.text_edits",
     "language_of": "dragoman.review.languages",
     "own_rules": "dragoman.review.rules",
     "parse_rules": "dragoman.review.rules",
@@ -62,22 +71,22 @@ __all__ = [
     "Baseline",
     "Edit",
     "Finding",
+    "FindingPlace",
     "Fix",
-    "Fixed",
-    "Judged",
-    "Note",
-    "Place",
+    "FixedText",
     "Proposal",
+    "ReviewNote",
+    "ReviewRule",
+    "ReviewSettings",
+    "ReviewSource",
     "Risk",
-    "Rule",
-    "Settings",
+    "RiskJudgement",
     "Severity",
-    "Source",
     "ToolFailed",
+    "apply_edits",
+    "apply_fixes",
     "by_severity",
     "diff",
-    "edited",
-    "fixed",
     "language_of",
     "own_rules",
     "parse_rules",

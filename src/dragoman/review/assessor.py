@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from dragoman.review.programs import ToolFailed
 from dragoman.review.risks import (
     LARGEST,
-    Judged,
     Proposal,
+    RiskJudgement,
     at_once,
-    gathered,
-    looks,
+    join_risks,
+    looks_of,
     path_risks,
     risks_in,
     unjudged,
@@ -47,7 +47,7 @@ class Assessor:
         self._timer: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
 
-    async def judge(self, proposal: Proposal) -> Judged:
+    async def judge(self, proposal: Proposal) -> RiskJudgement:
         if proposal.size > LARGEST:
             return unjudged("it is too large")
         judged = at_once(proposal)
@@ -62,12 +62,12 @@ class Assessor:
         finally:
             self._waiting -= 1
 
-    async def _judge(self, proposal: Proposal) -> Judged:
+    async def _judge(self, proposal: Proposal) -> RiskJudgement:
         inspector = self._started()
         risks = [*path_risks(proposal)]
         missed: list[str] = []
         looked, why = 0, ""
-        for look in looks(proposal):
+        for look in looks_of(proposal):
             path, text, _ = look.source
             try:
                 answer = await inspector.inspect(path, text, has_ruff=False, longest=look.longest)
@@ -83,7 +83,7 @@ class Assessor:
         self._rest()
         if missed and not looked:
             return unjudged(f"the rules {why}")
-        return gathered(risks, [f"Not judged: {', '.join(missed)}."] if missed else [])
+        return join_risks(risks, [f"Not judged: {', '.join(missed)}."] if missed else [])
 
     def _started(self) -> Inspector:
         from dragoman.review.inspectors import Inspector

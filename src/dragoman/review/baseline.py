@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.review.finding import Finding
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 VERSION = 1
 
@@ -26,7 +26,7 @@ class BadBaseline(LocalMistake):
     """The file is no baseline."""
 
 
-class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _BaselineFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     version: int
     known: dict[str, int]
 
@@ -51,7 +51,7 @@ class Baseline:
     @classmethod
     def read(cls, path: Path) -> Baseline:
         try:
-            file = msgspec.json.decode(path.read_bytes(), type=_File)
+            file = msgspec.json.decode(path.read_bytes(), type=_BaselineFile)
         except OSError as error:
             raise BadBaseline(f"{path} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError as error:
@@ -61,11 +61,11 @@ class Baseline:
         return cls(file.known)
 
     def write(self, path: Path) -> None:
-        file = _File(version=VERSION, known=dict(sorted(self._known.items())))
+        file = _BaselineFile(version=VERSION, known=dict(sorted(self._known.items())))
         path.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
 
 
-def fingerprint(finding: Finding, lines: Lines) -> str:
+def fingerprint(finding: Finding, lines: TextLines) -> str:
     """The same for the same finding in a text that changed elsewhere."""
     place = finding.place
     line = lines.line(place.line)

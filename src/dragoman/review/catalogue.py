@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from dragoman.review.finding import Severity
 from dragoman.review.python_rules import PYTHON_RULES
-from dragoman.review.rules import Rule, all_rules
+from dragoman.review.rules import ReviewRule, all_rules
 from dragoman.review.whole_text import CHECKS
 
 
-class Entry(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """One rule, as a list shows it."""
 
     id: str
@@ -25,11 +25,14 @@ class Entry(NamedTuple):
     why: str
 
 
-def catalogue(more: Iterable[Rule] = ()) -> tuple[Entry, ...]:
+def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
     """Ours, and those of users."""
     entries = [
-        *(Entry(check.id, check.severity, (), check.title, check.why) for check in CHECKS),
-        *(Entry(rule.id, rule.severity, ("python",), rule.title, rule.why) for rule in PYTHON_RULES),
-        *(Entry(rule.id, rule.severity, rule.languages, rule.title, rule.why) for rule in all_rules(more)),
+        *(CatalogueEntry(check.id, check.severity, (), check.title, check.why) for check in CHECKS),
+        *(CatalogueEntry(rule.id, rule.severity, ("python",), rule.title, rule.why) for rule in PYTHON_RULES),
+        *(
+            CatalogueEntry(rule.id, rule.severity, rule.languages, rule.title, rule.why)
+            for rule in all_rules(more)
+        ),
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))

@@ -14,18 +14,18 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from dragoman.review.finding import Finding, Note, Source
-from dragoman.review.finding_filter import Sieve
+from dragoman.review.finding import Finding, ReviewNote, ReviewSource
+from dragoman.review.finding_filter import FindingFilter
 from dragoman.review.inspectors import Inspector
 from dragoman.review.languages import language_of
 from dragoman.review.oxlint import find_oxlint, oxlint_findings
 from dragoman.review.programs import ToolFailed
 from dragoman.review.ruff import find_ruff, ruff_findings
 from dragoman.review.rules import all_rules
-from dragoman.review.settings import Settings
+from dragoman.review.settings import ReviewSettings
 
-Sources: TypeAlias = Iterable[Source] | AsyncIterable[Source]
-Tell: TypeAlias = Callable[[Note], None]
+Sources: TypeAlias = Iterable[ReviewSource] | AsyncIterable[ReviewSource]
+Tell: TypeAlias = Callable[[ReviewNote], None]
 
 _WAITING = 64
 """Texts that may wait for a tool, and findings that may wait for the caller."""
@@ -35,14 +35,14 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 async def review(
-    sources: Sources, settings: Settings | None = None, *, note: Tell | None = None
+    sources: Sources, settings: ReviewSettings | None = None, *, note: Tell | None = None
 ) -> AsyncGenerator[Finding, None]:
     """Review some texts. `note` is told what a reader should know beside the findings.
 
     Whoever stops before the end does so within `contextlib.aclosing`, so that everything is gone at once.
     """
     out: asyncio.Queue[Finding | None] = asyncio.Queue(_WAITING)
-    work = asyncio.create_task(_Review(settings or Settings(), out, note or _ignore).run(sources))
+    work = asyncio.create_task(_Review(settings or ReviewSettings(), out, note or _ignore).run(sources))
     try:
         while (finding := await out.get()) is not None:
             yield finding
@@ -52,25 +52,25 @@ async def review(
         await asyncio.wait([work])
 
 
-def _ignore(note: Note) -> None:
+def _ignore(note: ReviewNote) -> None:
     """For callers that want findings only."""
 
 
-class _Job(NamedTuple):
+class _ReviewJob(NamedTuple):
     """One text on its way."""
 
-    source: Source
+    source: ReviewSource
     language: str | None
-    sieve: Sieve
+    sieve: FindingFilter
 
 
-_Lane: TypeAlias = asyncio.Queue["_Job | None"]
+_Lane: TypeAlias = asyncio.Queue["_ReviewJob | None"]
 
 
 class _Review:
     """One review, from the first text to the last finding."""
 
-    def __init__(self, settings: Settings, out: asyncio.Queue[Finding | None], note: Tell) -> None:
+    def __init__(self, settings: ReviewSettings, out: asyncio.Queue[Finding | None], note: Tell) -> None:
         self._settings = settings
         self._out = out
         self._note = note
@@ -107,17 +107,17 @@ class _Review:
         await texts.put(None)
         await scripts.put(None)
 
-    def _job(self, source: Source) -> _Job | None:
+    def _job(self, source: ReviewSource) -> _ReviewJob | None:
         if len(source.text) > self._settings.largest:
-            self._note(Note(source.path, f"not reviewed: {len(source.text)} characters are too many"))
+            self._note(ReviewNote(source.path, f"not reviewed: {len(source.text)} characters are too many"))
             return None
         if "\0" in source.text:
-            self._note(Note(source.path, "not reviewed: it is binary"))
+            self._note(ReviewNote(source.path, "not reviewed: it is binary"))
             return None
         # A lone surrogate stands for a byte that was no text. It has no place in JSON, nor in any rule.
         source = source._replace(text=_SURROGATES.sub("\ufffd", source.text))
         language = language_of(source.path, source.text)
-        return _Job(source, language, Sieve(source, language, self._settings, self._known))
+        return _ReviewJob(source, language, FindingFilter(source, language, self._settings, self._known))
 
     async def _look_through(self, lane: _Lane) -> None:
         inspector = Inspector(self._rules, deadline=self._settings.deadline)
@@ -130,7 +130,7 @@ class _Review:
         finally:
             await inspector.aclose()
 
-    async def _ask_ruff(self, job: _Job) -> bool:
+    async def _ask_ruff(self, job: _ReviewJob) -> bool:
         """Whether ruff has looked at this text. Where it fails, our own rules about Python step in."""
         if self._ruff is None or job.language != "python":
             return False
@@ -138,21 +138,21 @@ class _Review:
         try:
             found = await ruff_findings(self._ruff, path, text, deadline=self._settings.deadline)
         except ToolFailed as error:
-            self._note(Note(path, str(error), is_failure=True))
+            self._note(ReviewNote(path, str(error), is_failure=True))
             return False
-        await self._emit(job.sieve.sift(found))
+        await self._emit(job.sieve.filter(found))
         return True
 
-    async def _inspect(self, inspector: Inspector, job: _Job, *, has_ruff: bool) -> None:
+    async def _inspect(self, inspector: Inspector, job: _ReviewJob, *, has_ruff: bool) -> None:
         path, text, _ = job.source
         try:
             answer = await inspector.inspect(path, text, has_ruff=has_ruff)
         except ToolFailed as error:
-            self._note(Note(path, str(error), is_failure=True))
+            self._note(ReviewNote(path, str(error), is_failure=True))
             return
-        await self._emit(job.sieve.sift(answer.findings))
+        await self._emit(job.sieve.filter(answer.findings))
         for failure in answer.failures:
-            self._note(Note(path, failure, is_failure=True))
+            self._note(ReviewNote(path, failure, is_failure=True))
 
     async def _lint_scripts(self, lane: _Lane) -> None:
         """Give oxlint what is waiting, all at once: it is fast, but starting it takes time."""
@@ -164,18 +164,18 @@ class _Review:
             is_over = None in jobs
             await self._lint([job for job in jobs if job is not None])
 
-    async def _lint(self, jobs: list[_Job]) -> None:
+    async def _lint(self, jobs: list[_ReviewJob]) -> None:
         if not jobs or self._oxlint is None:
             return
         sources = [job.source for job in jobs]
         try:
             found = await oxlint_findings(self._oxlint, sources, deadline=self._settings.deadline)
         except ToolFailed as error:
-            self._note(Note(None, str(error), is_failure=True))
+            self._note(ReviewNote(None, str(error), is_failure=True))
             return
         sieves = {job.source.path: job.sieve for job in jobs}
         for path, sieve in sieves.items():
-            await self._emit(sieve.sift(finding for finding in found if finding.path == path))
+            await self._emit(sieve.filter(finding for finding in found if finding.path == path))
 
     async def _emit(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
@@ -186,10 +186,10 @@ def _lane() -> _Lane:
     return asyncio.Queue(_WAITING)
 
 
-async def _each(sources: Sources) -> AsyncIterator[Source]:
+async def _each(sources: Sources) -> AsyncIterator[ReviewSource]:
     if isinstance(sources, AsyncIterable):
         async for source in sources:
-            yield Source(*source)
+            yield ReviewSource(*source)
     else:
         for source in sources:
-            yield Source(*source)
+            yield ReviewSource(*source)

@@ -33,7 +33,7 @@ class Severity(enum.Enum):
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-class Source(NamedTuple):
+class ReviewSource(NamedTuple):
     """One text to review. It is taken as it is given: nothing is ever read from the path."""
 
     path: str
@@ -43,7 +43,7 @@ class Source(NamedTuple):
     """The lines to report on, or None for all of them."""
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class FindingPlace(Struct, frozen=True, kw_only=True):
     """Where something was found."""
 
     path: str
@@ -82,7 +82,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     rule: str
     """Its name, such as `python/bare-except`, whichever tool found it."""
     severity: Severity
-    place: Place
+    place: FindingPlace
     title: str
     why: str
     fix: Fix | None = None
@@ -102,7 +102,7 @@ class Finding(Struct, frozen=True, kw_only=True):
         return self.place.line
 
 
-class Note(NamedTuple):
+class ReviewNote(NamedTuple):
     """Something that a reader of the findings should know: what was not reviewed, and what did not work."""
 
     path: str | None

@@ -8,30 +8,32 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from dragoman.review.baseline import fingerprint
-from dragoman.review.finding import Finding, Note, Source
-from dragoman.review.settings import Settings
+from dragoman.review.finding import Finding, ReviewNote, ReviewSource
+from dragoman.review.settings import ReviewSettings
 from dragoman.review.suppression import Suppressions
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 
-class Sieve:
+class FindingFilter:
     """For one text; every tool's findings go through the same."""
 
-    def __init__(self, source: Source, language: str | None, settings: Settings, known: Counter[str]) -> None:
+    def __init__(
+        self, source: ReviewSource, language: str | None, settings: ReviewSettings, known: Counter[str]
+    ) -> None:
         """`known` is the baseline; what is met here is taken out of it."""
         self._source = source
         self._settings = settings
         self._known = known
-        self._lines: Lines | None = None
+        self._lines: TextLines | None = None
         self._suppressions = Suppressions(source.path, source.text, language)
         self._counts: Counter[str] = Counter()
         self._seen: set[tuple[str, int, int]] = set()
 
     def complaints(self) -> Iterator[Finding]:
         """About the text's own suppressions."""
-        return self.sift(self._suppressions.complaints)
+        return self.filter(self._suppressions.complaints)
 
-    def sift(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+    def filter(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         for finding in findings:
             if not self._is_wanted(finding):
                 continue
@@ -43,11 +45,11 @@ class Sieve:
             if self._counts[finding.rule] <= self._settings.most:
                 yield marked
 
-    def notes(self) -> Iterator[Note]:
+    def notes(self) -> Iterator[ReviewNote]:
         """About findings that were too many."""
         for rule, count in self._counts.items():
             if (more := count - self._settings.most) > 0:
-                yield Note(self._source.path, f"{more} more findings of {rule} are not shown")
+                yield ReviewNote(self._source.path, f"{more} more findings of {rule} are not shown")
 
     def _is_wanted(self, finding: Finding) -> bool:
         changed = self._source.changed
@@ -63,5 +65,5 @@ class Sieve:
 
     def _fingerprint(self, finding: Finding) -> str:
         if self._lines is None:
-            self._lines = Lines(self._source.text)
+            self._lines = TextLines(self._source.text)
         return fingerprint(finding, self._lines)

@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
-from dragoman.review.source_files import Text
+from dragoman.review.source_files import SourceText
 
 
 class StaleFile(LocalMistake):
     """The file is not any more what was reviewed; it is left as it is."""
 
 
-def write_fixed(path: Path, was: Text, text: str) -> None:
+def write_fixed(path: Path, was: SourceText, text: str) -> None:
     """Put a new text in the place of one that was reviewed. Raises `StaleFile` and `OSError`.
 
     A link stays a link: what it points to is written. Mode and encoding stay as they were.

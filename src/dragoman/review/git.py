@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
-from dragoman.review.programs import Done, ToolFailed, find_program, run_program
+from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
 from dragoman.system import git as foreign_git
 
 _DIFF = (
@@ -32,7 +32,7 @@ class GitRefused(LocalMistake):
     """There is no repository here, or it has no such revision."""
 
 
-class Changed(NamedTuple):
+class GitChangedFile(NamedTuple):
     """One file that is new or different."""
 
     path: str
@@ -41,14 +41,14 @@ class Changed(NamedTuple):
     """The lines that are new; None if all of them are."""
 
 
-class Changes(NamedTuple):
+class GitChanges(NamedTuple):
     """What is different from some revision."""
 
     top: Path
     """Where the repository's files begin."""
     base: str | None
     """The commit that was compared with; None if there is none yet."""
-    files: tuple[Changed, ...]
+    files: tuple[GitChangedFile, ...]
 
 
 async def find_top(folder: Path) -> Path | None:
@@ -62,7 +62,7 @@ async def find_top(folder: Path) -> Path | None:
 
 async def changes(
     folder: Path, *, against: str | None = None, staged: bool = False, paths: Sequence[str] = ()
-) -> Changes:
+) -> GitChanges:
     """What changed since the last commit, or since the history of `against` was left.
 
     With `staged` only what is in the index, otherwise the files as they are, those included that git does not
@@ -80,8 +80,8 @@ async def changes(
         if not staged:
             words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
             listed = _must(await _look(folder, isolation, *words))
-            found += [Changed(os.fsdecode(name), None) for name in listed.split(b"\0") if name]
-    return Changes(top, base, tuple(found))
+            found += [GitChangedFile(os.fsdecode(name), None) for name in listed.split(b"\0") if name]
+    return GitChanges(top, base, tuple(found))
 
 
 async def listed_files(folder: Path) -> list[Path] | None:
@@ -125,7 +125,7 @@ def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, in
     return difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG).get_opcodes()
 
 
-def read_diff(shown: bytes) -> Iterator[Changed]:
+def read_diff(shown: bytes) -> Iterator[GitChangedFile]:
     """The files and new lines of a diff without context."""
     path: str | None = None
     is_new = False
@@ -134,7 +134,7 @@ def read_diff(shown: bytes) -> Iterator[Changed]:
     for row in rows:
         if row.startswith(b"diff --git "):
             if path is not None:
-                yield Changed(path, None if is_new else frozenset(lines))
+                yield GitChangedFile(path, None if is_new else frozenset(lines))
             path, is_new, lines = None, False, set()
         elif row.startswith(b"new file mode"):
             is_new = True
@@ -145,7 +145,7 @@ def read_diff(shown: bytes) -> Iterator[Changed]:
             lines.update(range(first, first + added))
             _skip(rows, removed + added)
     if path is not None:
-        yield Changed(path, None if is_new else frozenset(lines))
+        yield GitChangedFile(path, None if is_new else frozenset(lines))
 
 
 def _skip(rows: Iterator[bytes], count: int) -> None:
@@ -181,7 +181,7 @@ async def _base(folder: Path, against: str | None) -> str | None:
     return (shared if shared.status == 0 else named).out.decode().strip().partition("\n")[0]
 
 
-def _must(done: Done) -> bytes:
+def _must(done: ProgramResult) -> bytes:
     if done.status != 0:
         said = done.err.decode("utf-8", "replace").strip().partition("\n")[0]
         raise ToolFailed("git", said or f"ended with {done.status}")
@@ -196,12 +196,12 @@ async def _isolated(folder: Path) -> foreign_git.Isolation:
     return foreign_git.Isolation(_program(), places, settings=foreign_git.read_settings(settings.out))
 
 
-async def _look(folder: Path, isolation: foreign_git.Isolation, *words: str) -> Done:
+async def _look(folder: Path, isolation: foreign_git.Isolation, *words: str) -> ProgramResult:
     command = isolation.command(*words)
     return await run_program(command.words, cwd=str(folder), env=command.env)
 
 
-async def _ask(folder: Path, *words: str) -> Done:
+async def _ask(folder: Path, *words: str) -> ProgramResult:
     command = foreign_git.ask_repository(_program(), words)
     return await run_program(command.words, cwd=str(folder), env=command.env)
 

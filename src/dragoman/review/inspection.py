@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
-from dragoman.review.lexer import Spans
+from dragoman.review.lexer import LexicalSpans
 from dragoman.review.python_ast import python_findings
 from dragoman.review.python_rules import PYTHON_RULES
-from dragoman.review.rules import Rule
+from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 from dragoman.review.text_rules import LONGEST_LINE, text_findings
 from dragoman.review.whole_text import whole_text_findings
 
 
-class Inspected(NamedTuple):
+class Inspection(NamedTuple):
     """What was found in one text, and what could not be looked for."""
 
     findings: list[Finding]
@@ -29,15 +29,15 @@ class Inspected(NamedTuple):
 
 
 def inspect(
-    path: str, text: str, rules: Iterable[Rule], *, has_ruff: bool, longest: int = LONGEST_LINE
-) -> Inspected:
+    path: str, text: str, rules: Iterable[ReviewRule], *, has_ruff: bool, longest: int = LONGEST_LINE
+) -> Inspection:
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
-    lines = Lines(text)
+    lines = TextLines(text)
     wanted = [rule for rule in rules if _concerns(rule, path)]
     found = [
         *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, Spans(text, language), language, wanted, longest=longest),
+        *text_findings(path, lines, LexicalSpans(text, language), language, wanted, longest=longest),
     ]
     failures: list[str] = []
     if language == "python":
@@ -49,7 +49,7 @@ def inspect(
         found += structural_findings(path, lines, language, wanted)
     except StructureFailed as error:
         failures.append(f"ast-grep: {error}")
-    return Inspected(list(_unique(found)), failures)
+    return Inspection(list(_unique(found)), failures)
 
 
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield found
 
 
-def _concerns(rule: Rule, path: str) -> bool:
+def _concerns(rule: ReviewRule, path: str) -> bool:
     if rule.paths and not _is_any(rule.paths, path):
         return False
     return not (rule.not_paths and _is_any(rule.not_paths, path))

@@ -14,27 +14,29 @@ from pathlib import Path
 import msgspec
 
 from dragoman.review.programs import ToolFailed, end
-from dragoman.review.rules import Rule
+from dragoman.review.rules import ReviewRule
 from dragoman.review.text_rules import LONGEST_LINE
-from dragoman.review.worker import Answer, Ask, Setup
+from dragoman.review.worker import WorkerAnswer, WorkerRequest, WorkerSetup
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
 _GRACE = 2.0
 """Seconds that the worker has to end by itself before it is ended."""
 
-_decode = msgspec.json.Decoder(Answer).decode
+_decode = msgspec.json.Decoder(WorkerAnswer).decode
 
 
 class Inspector:
     """One worker process. Not for two tasks at a time."""
 
-    def __init__(self, rules: tuple[Rule, ...], *, deadline: float) -> None:
-        self._setup = Setup(rules=rules, deadline=deadline)
+    def __init__(self, rules: tuple[ReviewRule, ...], *, deadline: float) -> None:
+        self._setup = WorkerSetup(rules=rules, deadline=deadline)
         self._process: asyncio.subprocess.Process | None = None
 
-    async def inspect(self, path: str, text: str, *, has_ruff: bool, longest: int = LONGEST_LINE) -> Answer:
+    async def inspect(
+        self, path: str, text: str, *, has_ruff: bool, longest: int = LONGEST_LINE
+    ) -> WorkerAnswer:
         """What is found in one text. Raises `ToolFailed`, and is good for the next text all the same."""
-        ask = msgspec.json.encode(Ask(path=path, text=text, has_ruff=has_ruff, longest=longest))
+        ask = msgspec.json.encode(WorkerRequest(path=path, text=text, has_ruff=has_ruff, longest=longest))
         try:
             async with asyncio.timeout(self._setup.deadline + _GRACE):
                 line = await self._asked(ask)

@@ -63,7 +63,7 @@ _TOKENS = {
 }
 
 
-class Span(NamedTuple):
+class LexicalSpan(NamedTuple):
     """A comment or a string, with its marks."""
 
     start: int
@@ -71,7 +71,7 @@ class Span(NamedTuple):
     kind: Kind
 
 
-class Spans:
+class LexicalSpans:
     """What is comment and what is string in one text."""
 
     def __init__(self, text: str, language: str | None) -> None:
@@ -84,13 +84,13 @@ class Spans:
         return self._spans[at].kind if at >= 0 and offset < self._spans[at].end else "code"
 
 
-def spans(text: str, language: str | None) -> list[Span]:
+def spans(text: str, language: str | None) -> list[LexicalSpan]:
     """Every comment and string, in order; none where the language is not known."""
     family = _FAMILIES.get(language or "")
     if family is None:
         return []
     return [
-        Span(found.start(), found.end(), "comment" if _is_comment(found[0]) else "string")
+        LexicalSpan(found.start(), found.end(), "comment" if _is_comment(found[0]) else "string")
         for found in _TOKENS[family].finditer(text)
         if found[0]
     ]

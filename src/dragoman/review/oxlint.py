@@ -16,10 +16,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.review.finding import Edit, Finding, Fix, Severity, Source
-from dragoman.review.programs import Done, ToolFailed, find_program, run_program
+from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
+from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
 from dragoman.review.structure import is_available
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 
@@ -62,7 +62,7 @@ def find_oxlint() -> str | None:
     return find_program("oxlint")
 
 
-async def oxlint_findings(program: str, sources: Sequence[Source], *, deadline: float) -> list[Finding]:
+async def oxlint_findings(program: str, sources: Sequence[ReviewSource], *, deadline: float) -> list[Finding]:
     """What oxlint finds in some texts. Raises `ToolFailed`."""
     with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
         names = _write(Path(folder), sources)
@@ -75,7 +75,7 @@ async def oxlint_findings(program: str, sources: Sequence[Source], *, deadline: 
     return findings
 
 
-def _read(done: Done, names: dict[str, Source]) -> list[Finding]:
+def _read(done: ProgramResult, names: dict[str, ReviewSource]) -> list[Finding]:
     try:
         report = _decode(done.out)
     except msgspec.DecodeError:
@@ -88,13 +88,15 @@ def _read(done: Done, names: dict[str, Source]) -> list[Finding]:
     ]
 
 
-def _with_fixes(findings: Iterable[Finding], folder: Path, names: dict[str, Source]) -> Iterator[Finding]:
+def _with_fixes(
+    findings: Iterable[Finding], folder: Path, names: dict[str, ReviewSource]
+) -> Iterator[Finding]:
     """Each finding with the change that the tool made to its lines, if it made one."""
     edits = {
         source.path: list(_edits(source.text, (folder / name).read_bytes().decode("utf-8", "replace")))
         for name, source in names.items()
     }
-    texts = {source.path: Lines(source.text) for source in names.values()}
+    texts = {source.path: TextLines(source.text) for source in names.values()}
     for finding in findings:
         place, lines = finding.place, texts[finding.path]
         begin, end = lines.offset(place.line, 1), lines.offset(place.end_line + 1, 1)
@@ -116,10 +118,10 @@ def _edits(before: str, after: str) -> Iterator[Edit]:
             yield Edit(starts[start], starts[stop], "".join(new[begin:end]))
 
 
-def _write(folder: Path, sources: Sequence[Source]) -> dict[str, Source]:
+def _write(folder: Path, sources: Sequence[ReviewSource]) -> dict[str, ReviewSource]:
     off = dict.fromkeys((*_UNWANTED, *(_TWINS if is_available() else ())), "off")
     (folder / "oxlintrc.json").write_bytes(msgspec.json.encode({"categories": _CATEGORIES, "rules": off}))
-    names: dict[str, Source] = {}
+    names: dict[str, ReviewSource] = {}
     for number, source in enumerate(sources):
         suffix = Path(source.path).suffix.lower()
         name = f"{number}{suffix if suffix in SUFFIXES else '.js'}"
@@ -128,8 +130,8 @@ def _write(folder: Path, sources: Sequence[Source]) -> dict[str, Source]:
     return names
 
 
-def _finding(diagnostic: _Diagnostic, source: Source) -> Finding:
-    lines = Lines(source.text)
+def _finding(diagnostic: _Diagnostic, source: ReviewSource) -> Finding:
+    lines = TextLines(source.text)
     start, end = _offsets(diagnostic, source.text)
     name = _rule_name(diagnostic.code)
     return Finding(

@@ -35,7 +35,7 @@ class ToolFailed(DragomanError):
         self.why = why
 
 
-class Done(NamedTuple):
+class ProgramResult(NamedTuple):
     """What a tool said."""
 
     status: int
@@ -62,7 +62,7 @@ async def run_program(
     cwd: str | None = None,
     env: dict[str, str] | None = None,
     deadline: float = DEADLINE,
-) -> Done:
+) -> ProgramResult:
     """Run a program to its end. Raises `ToolFailed` if it cannot start or takes too long."""
     name = Path(command[0]).stem
     try:
@@ -85,7 +85,7 @@ async def run_program(
     finally:
         await end(process)
     assert process.returncode is not None
-    return Done(process.returncode, out, err)
+    return ProgramResult(process.returncode, out, err)
 
 
 async def end(process: asyncio.subprocess.Process) -> None:

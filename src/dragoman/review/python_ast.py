@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from dragoman.review.finding import Finding, Fix, Severity
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 INVALID_SYNTAX = "python/invalid-syntax"
 
@@ -31,7 +31,7 @@ class Hit(NamedTuple):
 class Tree:
     """One parsed text. Positions of the tree are in bytes of UTF-8; here they become characters."""
 
-    def __init__(self, lines: Lines, module: ast.Module) -> None:
+    def __init__(self, lines: TextLines, module: ast.Module) -> None:
         self.lines = lines
         self.module = module
 
@@ -91,7 +91,7 @@ class PythonRule(NamedTuple):
     """The code under which ruff finds the same; None if only we do."""
 
 
-def parse(lines: Lines) -> Tree | tuple[int, str] | None:
+def parse(lines: TextLines) -> Tree | tuple[int, str] | None:
     """The tree of a text, or where it ends to be Python and why; None if it is too deep to tell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the reviewed text: rules say it better
@@ -106,7 +106,7 @@ def parse(lines: Lines) -> Tree | tuple[int, str] | None:
 
 
 def python_findings(
-    path: str, lines: Lines, rules: Sequence[PythonRule], *, has_ruff: bool
+    path: str, lines: TextLines, rules: Sequence[PythonRule], *, has_ruff: bool
 ) -> Iterator[Finding]:
     """What the rules find. With ruff at hand, only what ruff does not look for."""
     tree = parse(lines)
@@ -132,7 +132,7 @@ def _finding(rule: PythonRule, hit: Hit, path: str, tree: Tree) -> Finding:
     )
 
 
-def _syntax_error(path: str, lines: Lines, at: int, why: str) -> Finding:
+def _syntax_error(path: str, lines: TextLines, at: int, why: str) -> Finding:
     return Finding(
         rule=INVALID_SYNTAX,
         severity=Severity.HIGH,

@@ -117,7 +117,7 @@ def _self_comparisons(tree: Tree) -> Iterator[Hit]:
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = node.left, node.comparators[0]
             if isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id:
-                yield Hit(node, title=f"{left.id} is compared with itself")
+                yield Hit(node, title=f"{left.id} compared with itself")
 
 
 def _repeated_keys(tree: Tree) -> Iterator[Hit]:
@@ -130,7 +130,7 @@ def _repeated_keys(tree: Tree) -> Iterator[Hit]:
                 continue
             mark, shown = (type(key.value), key.value), ast.dump(value)
             if seen.setdefault(mark, shown) != shown:
-                yield Hit(key, title=f"The key {key.value!r} stands here twice")
+                yield Hit(key, title=f"Duplicate key {key.value!r} in a dict")
 
 
 def _raised_not_implemented(tree: Tree) -> Iterator[Hit]:
@@ -158,7 +158,7 @@ RULES = (
     PythonRule(
         "python/mutable-argument-default",
         Severity.HIGH,
-        "A default that is shared by all calls",
+        "Mutable default argument",
         "A default is made once, when the function is defined. What one call puts into it, the next call "
         "finds there. Take None and make a new one inside.",
         _mutable_defaults,
@@ -167,7 +167,7 @@ RULES = (
     PythonRule(
         "python/bare-except",
         Severity.MEDIUM,
-        "This catches everything, also what should end the program",
+        "Bare except catches SystemExit and KeyboardInterrupt",
         "Ctrl-C, sys.exit and the cancellation of tasks are exceptions too. Name what can be handled here.",
         _bare_excepts,
         "E722",
@@ -175,7 +175,7 @@ RULES = (
     PythonRule(
         "python/try-except-pass",
         Severity.LOW,
-        "An error is dropped in silence",
+        "try-except-pass: the error is ignored",
         "When this goes wrong nobody will ever know. Catch what is expected, and log the rest.",
         _silent_excepts,
         "S110",
@@ -183,7 +183,7 @@ RULES = (
     PythonRule(
         "python/assert-tuple",
         Severity.HIGH,
-        "This assert can never fail",
+        "Assertion on a tuple is always true",
         "A tuple that is not empty is true. The parentheses around condition and message are too many.",
         _tuple_asserts,
         "F631",
@@ -191,7 +191,7 @@ RULES = (
     PythonRule(
         "python/assert-false",
         Severity.LOW,
-        "assert False is gone with -O",
+        "assert False is removed by python -O",
         "Python drops asserts when it optimises, and the program goes on where it should not. Raise "
         "AssertionError instead.",
         _false_asserts,
@@ -200,7 +200,7 @@ RULES = (
     PythonRule(
         "python/is-literal",
         Severity.HIGH,
-        "Identity of a literal",
+        "Comparison of a literal with is: use ==",
         "Whether two equal values are one object is up to the interpreter, so this is true today and false "
         "tomorrow. Compare with ==.",
         _is_literals,
@@ -209,7 +209,7 @@ RULES = (
     PythonRule(
         "python/none-comparison",
         Severity.LOW,
-        "Compared with None by ==",
+        "Comparison with None by ==: use is",
         "A class may say that it equals None, as arrays do for each of their elements. There is only one "
         "None: use `is`.",
         _none_comparisons,
@@ -218,7 +218,7 @@ RULES = (
     PythonRule(
         "python/comparison-with-itself",
         Severity.MEDIUM,
-        "Something is compared with itself",
+        "Value compared with itself",
         "The answer is known before; one of the two names is probably the wrong one.",
         _self_comparisons,
         "PLR0124",
@@ -226,7 +226,7 @@ RULES = (
     PythonRule(
         "python/repeated-key",
         Severity.HIGH,
-        "A key stands twice in this dict",
+        "Duplicate key in a dict",
         "The last value wins and the others are lost without a word.",
         _repeated_keys,
         "F601",
@@ -234,7 +234,7 @@ RULES = (
     PythonRule(
         "python/raise-not-implemented",
         Severity.MEDIUM,
-        "NotImplemented is no exception",
+        "raise NotImplemented instead of NotImplementedError",
         "It is a value that operators return; raising it is a TypeError about something else. "
         "NotImplementedError is meant.",
         _raised_not_implemented,
@@ -243,7 +243,7 @@ RULES = (
     PythonRule(
         "python/empty-f-string",
         Severity.INFO,
-        "An f-string with nothing in it",
+        "f-string without placeholders",
         "Either the f is too much, or the braces are missing that were meant.",
         _empty_f_strings,
         "F541",

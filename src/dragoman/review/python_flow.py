@@ -99,7 +99,9 @@ def _complex(tree: Tree) -> Iterator[Hit]:
                     end_lineno=node.lineno,
                     end_col_offset=node.col_offset + len("def " + node.name),
                 )
-                yield Hit(spot, title=f"{node.name} has {ways} ways through it; {COMPLEX} are many")
+                yield Hit(
+                    spot, title=f"{node.name} is too complex: cyclomatic complexity {ways}, limit {COMPLEX}"
+                )
 
 
 def _ways(node: ast.AST) -> int:
@@ -112,7 +114,7 @@ RULES = (
     PythonRule(
         "python/unreachable",
         Severity.MEDIUM,
-        "This is never reached",
+        "Unreachable code",
         "The line before it always leaves. Either it is dead and can go, or the line before it is in the "
         "wrong place.",
         _unreachable,
@@ -120,7 +122,7 @@ RULES = (
     PythonRule(
         "python/jump-in-finally",
         Severity.HIGH,
-        "Leaving a finally block swallows the error",
+        "return, break or continue in finally swallows the exception",
         "return, break and continue in finally drop the exception that is on its way, also cancellation and "
         "Ctrl-C.",
         _jumps_in_finally,
@@ -129,7 +131,7 @@ RULES = (
     PythonRule(
         "python/return-in-init",
         Severity.HIGH,
-        "__init__ returns something",
+        "__init__ returns a value",
         "Python raises a TypeError as soon as an object is made.",
         _returns_in_init,
         "PLE0101",
@@ -137,7 +139,7 @@ RULES = (
     PythonRule(
         "python/blocking-sleep",
         Severity.HIGH,
-        "time.sleep stops the whole event loop",
+        "time.sleep in an async function blocks the event loop",
         "While it sleeps no other task runs. Await asyncio.sleep instead.",
         _blocking_sleeps,
         "ASYNC251",
@@ -145,7 +147,7 @@ RULES = (
     PythonRule(
         "python/complex-function",
         Severity.LOW,
-        "A function with very many ways through it",
+        "Function is too complex (cyclomatic complexity)",
         "Every way wants a test and a place in the reader's mind. Functions with fewer ways can be named by "
         "what they do.",
         _complex,

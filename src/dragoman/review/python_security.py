@@ -116,7 +116,7 @@ RULES = (
     PythonRule(
         "python/eval",
         Severity.HIGH,
-        "eval runs whatever it is given",
+        "eval runs code from a string",
         "If any part of the text comes from outside, so does the program that is run. ast.literal_eval reads "
         "values and runs nothing.",
         _calls("eval", "builtins.eval"),
@@ -125,7 +125,7 @@ RULES = (
     PythonRule(
         "python/exec",
         Severity.HIGH,
-        "exec runs whatever it is given",
+        "exec runs code from a string",
         "If any part of the text comes from outside, so does the program that is run.",
         _calls("exec", "builtins.exec"),
         "S102",
@@ -133,7 +133,7 @@ RULES = (
     PythonRule(
         "python/shell-true",
         Severity.HIGH,
-        "A command goes through a shell",
+        "subprocess with shell=True: possible command injection",
         "Blanks, quotes, semicolons and dollars in the arguments become part of the command. Give a list of "
         "arguments, without shell=True.",
         _calls_with(_SUBPROCESS, _uses_shell),
@@ -142,7 +142,7 @@ RULES = (
     PythonRule(
         "python/shell-call",
         Severity.HIGH,
-        "A command goes through a shell",
+        "os.system or os.popen: possible command injection",
         "Blanks, quotes, semicolons and dollars in the text become part of the command. subprocess.run with "
         "a list of arguments has no shell in between.",
         _calls_with(_SHELLS, _has_argument),
@@ -151,7 +151,7 @@ RULES = (
     PythonRule(
         "python/unpickled",
         Severity.MEDIUM,
-        "Unpickling runs what the data says",
+        "pickle of untrusted data runs code: unsafe deserialization",
         "Whoever can write the data can run code here. Use JSON or another format that holds values only.",
         _calls_with(_PICKLES, _has_argument),
         "S301",
@@ -159,7 +159,7 @@ RULES = (
     PythonRule(
         "python/unsafe-yaml",
         Severity.HIGH,
-        "This YAML loader makes any object",
+        "yaml.load without SafeLoader: unsafe deserialization",
         "Whoever can write the document can run code here. yaml.safe_load makes plain values.",
         _calls_with(frozenset({"yaml.load"}), _loads_any_object),
         "S506",
@@ -167,7 +167,7 @@ RULES = (
     PythonRule(
         "python/weak-hash",
         Severity.MEDIUM,
-        "A hash that can be forged",
+        "Weak hash: MD5 or SHA-1",
         "For MD5 and SHA-1 two texts with the same hash can be made. Take sha256, or say "
         "usedforsecurity=False if nothing depends on it.",
         _calls_with(_WEAK, _is_for_security),
@@ -176,7 +176,7 @@ RULES = (
     PythonRule(
         "python/mktemp",
         Severity.MEDIUM,
-        "A temporary name that somebody else can take",
+        "tempfile.mktemp: race condition",
         "Between the name and the file somebody can put a link there. mkstemp and NamedTemporaryFile make "
         "the file at once.",
         _calls("tempfile.mktemp"),
@@ -185,7 +185,7 @@ RULES = (
     PythonRule(
         "python/unverified-tls",
         Severity.HIGH,
-        "The certificate is not checked",
+        "TLS certificate verification is disabled",
         "Anybody on the way can read and change what is sent. Add the missing authority instead of trusting "
         "everyone.",
         _calls_with(_HTTP, _skips_certificates),
@@ -194,7 +194,7 @@ RULES = (
     PythonRule(
         "python/built-sql",
         Severity.HIGH,
-        "SQL put together from pieces",
+        "SQL built by string concatenation: possible SQL injection",
         "A value with a quote in it becomes part of the statement. Pass values as parameters; the driver "
         "knows how to quote.",
         _built_sql,
@@ -203,7 +203,7 @@ RULES = (
     PythonRule(
         "python/debugger",
         Severity.MEDIUM,
-        "A debugger was left here",
+        "breakpoint or pdb left in code",
         "The program stops and waits for somebody who is not there.",
         _calls("breakpoint", "pdb.set_trace", "ipdb.set_trace", "pudb.set_trace"),
         "T100",

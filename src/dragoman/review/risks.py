@@ -3,8 +3,8 @@
 A `Proposal` is what would be done: commands, texts that files would get, and paths. The rules look at the
 commands as shell scripts, with the severities of commands that are about to be run, and at each text as at a
 file, in the lines that are new. A comment that silences rules silences nothing here: it would be written by
-the very program that asks. What was not found may still be dangerous; a `Judged` helps a reader and protects
-from nothing.
+the very program that asks. What was not found may still be dangerous; a `RiskJudgement` helps a reader and
+protects from nothing.
 
 What is small is judged at once; see `assessing` for what is not. Knows nothing of agents and of the protocol.
 """
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from dragoman.review.finding import Finding, Severity, Source
+from dragoman.review.finding import Finding, ReviewSource, Severity
 from dragoman.review.languages import language_of
 
 if TYPE_CHECKING:
-    from dragoman.review.rules import Rule
+    from dragoman.review.rules import ReviewRule
 
 LONGEST_LINE = 2_000
 """Characters of a line that counts in a file, as for a review."""
@@ -63,7 +63,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """What would be done."""
 
     commands: tuple[str, ...] = ()
-    texts: tuple[Source, ...] = ()
+    texts: tuple[ReviewSource, ...] = ()
     """What files would hold; `changed` are the lines that are new."""
     paths: tuple[str, ...] = ()
     """Files that would be written or removed."""
@@ -84,7 +84,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return sum(map(len, self.commands)) + sum(len(one.text) for one in self.texts)
 
 
-class Judged(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RiskJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the rules say: the worst first."""
 
     risks: tuple[Risk, ...] | None = ()
@@ -93,7 +93,7 @@ class Judged(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a reader should know besides, such as what was not judged."""
 
 
-def at_once(proposal: Proposal) -> Judged | None:
+def at_once(proposal: Proposal) -> RiskJudgement | None:
     """What the rules say of a small proposal; None if it is for a worker.
 
     Nothing is parsed here, so texts in a language with a grammar are for a worker as well.
@@ -101,15 +101,15 @@ def at_once(proposal: Proposal) -> Judged | None:
     if proposal.size > AT_ONCE or any(language_of(one.path, one.text) for one in proposal.texts):
         return None
     risks = [*path_risks(proposal)]
-    for look in looks(proposal):
+    for look in looks_of(proposal):
         risks += risks_in(look, _plainly(look))
-    return gathered(risks)
+    return join_risks(risks)
 
 
-class Look(NamedTuple):
+class RiskLook(NamedTuple):
     """One text that the rules are to look through."""
 
-    source: Source
+    source: ReviewSource
     is_command: bool = False
 
     @property
@@ -120,17 +120,17 @@ class Look(NamedTuple):
         return len(self.source.text) if self.is_command else LONGEST_LINE
 
 
-def looks(proposal: Proposal) -> Iterator[Look]:
+def looks_of(proposal: Proposal) -> Iterator[RiskLook]:
     for command in proposal.commands:
-        yield Look(Source("command.sh", command), is_command=True)
+        yield RiskLook(ReviewSource("command.sh", command), is_command=True)
         # A shell joins lines that end so, but for comments: both readings count.
         if "\\\n" in command or "\\\r\n" in command:
-            yield Look(Source("command.sh", _CONTINUED.sub(" ", command)), is_command=True)
+            yield RiskLook(ReviewSource("command.sh", _CONTINUED.sub(" ", command)), is_command=True)
     for source in proposal.texts:
-        yield Look(source)
+        yield RiskLook(source)
 
 
-def risks_in(look: Look, findings: Iterable[Finding]) -> Iterator[Risk]:
+def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
     """The findings of one text, as far as they are risks."""
     path, _, changed = look.source
     for found in findings:
@@ -155,7 +155,7 @@ def path_risks(proposal: Proposal) -> Iterator[Risk]:
             yield Risk(rule="path/hidden-character", severity=Severity.HIGH, text=text, path=path)
 
 
-def gathered(risks: Iterable[Risk], notes: Iterable[str] = ()) -> Judged:
+def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgement:
     """The worst first, each rule once for each file, and no more than somebody reads."""
     first: dict[tuple[str, str], Risk] = {}
     for risk in risks:
@@ -164,12 +164,12 @@ def gathered(risks: Iterable[Risk], notes: Iterable[str] = ()) -> Judged:
     words = list(notes)
     if len(found) > MOST:
         words.append(f"{len(found) - MOST} more were found.")
-    return Judged(risks=tuple(found[:MOST]), note=" ".join(words))
+    return RiskJudgement(risks=tuple(found[:MOST]), note=" ".join(words))
 
 
-def unjudged(why: str) -> Judged:
+def unjudged(why: str) -> RiskJudgement:
     """Nothing was judged, and a reader must know that."""
-    return Judged(risks=None, note=f"Nothing was judged: {why}.")
+    return RiskJudgement(risks=None, note=f"Nothing was judged: {why}.")
 
 
 def new_lines(before: str | None, after: str) -> frozenset[int] | None:
@@ -191,19 +191,19 @@ def is_warm() -> bool:
     return _patterns.cache_info().currsize > 0
 
 
-def _plainly(look: Look) -> Iterator[Finding]:
-    from dragoman.review.lexer import Spans  # loaded late: whoever only names risks needs no rules
-    from dragoman.review.text_edits import Lines
+def _plainly(look: RiskLook) -> Iterator[Finding]:
+    from dragoman.review.lexer import LexicalSpans  # loaded late: whoever only names risks needs no rules
+    from dragoman.review.text_edits import TextLines
     from dragoman.review.text_rules import text_findings
 
     path, text, _ = look.source
     language = language_of(path, text)
-    spans = Spans(text, language)
-    yield from text_findings(path, Lines(text), spans, language, _patterns(), longest=look.longest)
+    spans = LexicalSpans(text, language)
+    yield from text_findings(path, TextLines(text), spans, language, _patterns(), longest=look.longest)
 
 
 @functools.cache
-def _patterns() -> tuple[Rule, ...]:
+def _patterns() -> tuple[ReviewRule, ...]:
     from dragoman.review.rules import own_rules
 
     return tuple(rule for rule in own_rules() if rule.pattern is not None)

@@ -19,7 +19,7 @@ from dragoman.review.programs import ToolFailed, find_program, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.python_flow import COMPLEX
 from dragoman.review.python_rules import BY_RUFF_CODE
-from dragoman.review.text_edits import Lines, edited
+from dragoman.review.text_edits import TextLines, apply_edits
 
 _CONFIG = Path(__file__).parent / "data" / "asked-of-ruff.toml"
 
@@ -45,28 +45,28 @@ class _Location(Struct, frozen=True):
     column: int
 
 
-class _Edit(Struct, frozen=True):
+class _RuffEdit(Struct, frozen=True):
     content: str
     location: _Location
     end_location: _Location
 
 
-class _Fix(Struct, frozen=True):
-    edits: tuple[_Edit, ...]
+class _RuffFix(Struct, frozen=True):
+    edits: tuple[_RuffEdit, ...]
     applicability: str = "unsafe"
     message: str | None = None
 
 
-class _Message(Struct, frozen=True):
+class _RuffMessage(Struct, frozen=True):
     message: str
     location: _Location
     end_location: _Location
     code: str | None = None
     name: str | None = None
-    fix: _Fix | None = None
+    fix: _RuffFix | None = None
 
 
-_decode = msgspec.json.Decoder(tuple[_Message, ...]).decode
+_decode = msgspec.json.Decoder(tuple[_RuffMessage, ...]).decode
 
 
 @functools.cache
@@ -101,14 +101,14 @@ async def ruff_findings(program: str, path: str, text: str, *, deadline: float) 
     except msgspec.DecodeError:
         said = done.err.decode("utf-8", "replace").strip().splitlines()
         raise ToolFailed("ruff", f"ended with {done.status}: {said[0] if said else 'no answer'}") from None
-    return read_messages(messages, path, Lines(text))
+    return read_messages(messages, path, TextLines(text))
 
 
-def read_messages(messages: tuple[_Message, ...], path: str, lines: Lines) -> list[Finding]:
+def read_messages(messages: tuple[_RuffMessage, ...], path: str, lines: TextLines) -> list[Finding]:
     return [_finding(message, path, lines) for message in messages]
 
 
-def _finding(message: _Message, path: str, lines: Lines) -> Finding:
+def _finding(message: _RuffMessage, path: str, lines: TextLines) -> Finding:
     start, end = _offset(message.location, lines), _offset(message.end_location, lines)
     code = message.code or ""
     ours = BY_RUFF_CODE.get(code)
@@ -133,7 +133,7 @@ def _about(code: str) -> _About:
     return max(fitting, key=lambda about: len(about.code), default=syntax)
 
 
-def _fix(fix: _Fix, lines: Lines) -> Fix | None:
+def _fix(fix: _RuffFix, lines: TextLines) -> Fix | None:
     edits = sorted(
         (
             Edit(_offset(edit.location, lines), _offset(edit.end_location, lines), edit.content)
@@ -142,11 +142,11 @@ def _fix(fix: _Fix, lines: Lines) -> Fix | None:
         key=lambda edit: (edit.start, edit.end),
     )
     try:
-        edited(lines.text, edits)
+        apply_edits(lines.text, edits)
     except ValueError:  # not a fix that we understand; the finding stands without it
         return None
     return Fix(title=fix.message or "Fix", edits=tuple(edits), safe=fix.applicability == "safe")
 
 
-def _offset(location: _Location, lines: Lines) -> int:
+def _offset(location: _Location, lines: TextLines) -> int:
     return lines.offset(location.row, location.column)

@@ -39,7 +39,7 @@ class BadRule(LocalMistake):
         self.why = why
 
 
-class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule. What the fields mean to whoever writes one is in docs/review.md."""
 
     id: str
@@ -82,17 +82,17 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return not self.languages or language in self.languages
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class _RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
     rule: tuple[dict[str, Any], ...] = ()
 
 
 @functools.cache
-def own_rules() -> tuple[Rule, ...]:
+def own_rules() -> tuple[ReviewRule, ...]:
     """The rules that come with the package."""
     return tuple(rule for path in sorted(_DATA.glob("rules-*.toml")) for rule in read_rules(path))
 
 
-def read_rules(path: Path) -> tuple[Rule, ...]:
+def read_rules(path: Path) -> tuple[ReviewRule, ...]:
     """The rules of a file, or of every `.toml` file of a folder."""
     if path.is_dir():
         rules = tuple(rule for file in sorted(path.glob("*.toml")) for rule in read_rules(file))
@@ -106,10 +106,10 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     return rules
 
 
-def parse_rules(text: str, where: str) -> tuple[Rule, ...]:
+def parse_rules(text: str, where: str) -> tuple[ReviewRule, ...]:
     """The rules of a TOML text; `where` is what mistakes are reported of."""
     try:
-        file = msgspec.convert(tomllib.loads(text), _File)
+        file = msgspec.convert(tomllib.loads(text), _RuleFile)
     except tomllib.TOMLDecodeError as error:
         raise BadRule(where, f"is no TOML: {error}") from None
     except msgspec.ValidationError as error:
@@ -117,7 +117,7 @@ def parse_rules(text: str, where: str) -> tuple[Rule, ...]:
     return tuple(_read_rule(table, f"{where}, rule {number}") for number, table in enumerate(file.rule, 1))
 
 
-def _read_rule(table: dict[str, Any], where: str) -> Rule:
+def _read_rule(table: dict[str, Any], where: str) -> ReviewRule:
     if isinstance(table.get("id"), str):
         where = f"{where} ({table['id']})"
     # One language, path or example needs no brackets.
@@ -125,7 +125,7 @@ def _read_rule(table: dict[str, Any], where: str) -> Rule:
         if isinstance(table.get(field), str):
             table = {**table, field: [table[field]]}
     try:
-        rule = msgspec.convert(table, Rule)
+        rule = msgspec.convert(table, ReviewRule)
     except msgspec.ValidationError as error:
         raise BadRule(where, str(error)) from None
     for why in _objections(rule):
@@ -133,7 +133,7 @@ def _read_rule(table: dict[str, Any], where: str) -> Rule:
     return rule
 
 
-def _objections(rule: Rule) -> Iterator[str]:
+def _objections(rule: ReviewRule) -> Iterator[str]:
     if not _ID.fullmatch(rule.id):
         yield "an id is made of small letters, digits and - . / _, such as team/no-print"
     if not rule.title or not rule.why:
@@ -145,7 +145,7 @@ def _objections(rule: Rule) -> Iterator[str]:
     yield from _text_objections(rule) if rule.pattern is not None else _match_objections(rule)
 
 
-def _text_objections(rule: Rule) -> Iterator[str]:
+def _text_objections(rule: ReviewRule) -> Iterator[str]:
     if rule.constraints:
         yield "constraints belong to match, not to pattern"
     for field, text in (("pattern", rule.pattern), ("unless", rule.unless)):
@@ -162,7 +162,7 @@ def _text_objections(rule: Rule) -> Iterator[str]:
             yield from _fix_objections(rule, compiled)
 
 
-def _fix_objections(rule: Rule, compiled: re.Pattern[str]) -> Iterator[str]:
+def _fix_objections(rule: ReviewRule, compiled: re.Pattern[str]) -> Iterator[str]:
     for found in _GROUP.finditer(rule.fix or ""):
         name, number = found[1], found[2]
         if (name and name not in compiled.groupindex and not name.isdigit()) or (
@@ -171,7 +171,7 @@ def _fix_objections(rule: Rule, compiled: re.Pattern[str]) -> Iterator[str]:
             yield f"the fix names the group {found[0]}, which the pattern has not"
 
 
-def _match_objections(rule: Rule) -> Iterator[str]:
+def _match_objections(rule: ReviewRule) -> Iterator[str]:
     if not rule.languages:
         yield "a match needs languages: a shape means nothing without a grammar"
     if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy or rule.keywords:
@@ -180,7 +180,7 @@ def _match_objections(rule: Rule) -> Iterator[str]:
         yield "beyond_ascii belongs to pattern, not to match"
 
 
-def _refuse_twins(rules: Sequence[Rule], where: str) -> None:
+def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
     seen: set[str] = set()
     for rule in rules:
         if rule.id in seen:
@@ -188,6 +188,6 @@ def _refuse_twins(rules: Sequence[Rule], where: str) -> None:
         seen.add(rule.id)
 
 
-def all_rules(more: Iterable[Rule]) -> tuple[Rule, ...]:
+def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
     """Ours and others'; a rule of the same id takes the place of ours."""
     return tuple({rule.id: rule for rule in (*own_rules(), *more)}.values())

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dragoman.review.baseline import Baseline
 from dragoman.review.finding import Finding, Severity
-from dragoman.review.rules import Rule
+from dragoman.review.rules import ReviewRule
 
 
 def _workers() -> int:
@@ -17,10 +17,10 @@ def _workers() -> int:
     return max(1, min(4, os.cpu_count() or 1))
 
 
-class Settings(Struct, frozen=True, kw_only=True):
-    """Every field has a default; `Settings()` is a good review."""
+class ReviewSettings(Struct, frozen=True, kw_only=True):
+    """Every field has a default; `ReviewSettings()` is a good review."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ReviewRule, ...] = ()
     """Beside our own; one of the same id takes the place of ours."""
     only: tuple[str, ...] = ()
     """Rules to report, as `python/*`; empty for all."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.review.finding import Note
+from dragoman.review.finding import ReviewNote
 
 LARGEST = 4_000_000
 """Bytes of a file; what is larger is data."""
@@ -58,7 +58,7 @@ _MARKS = (
 )
 
 
-class Text(NamedTuple):
+class SourceText(NamedTuple):
     """A file that was read."""
 
     text: str
@@ -90,25 +90,25 @@ def files_below(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def read_text(path: Path, *, largest: int = LARGEST) -> Text | Note:
+def read_text(path: Path, *, largest: int = LARGEST) -> SourceText | ReviewNote:
     """The text of a file, or why there is none."""
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
-            return Note(str(path), "not reviewed: it is no regular file")
+            return ReviewNote(str(path), "not reviewed: it is no regular file")
         if about.st_size > largest:
-            return Note(str(path), f"not reviewed: {about.st_size} bytes are too many")
+            return ReviewNote(str(path), f"not reviewed: {about.st_size} bytes are too many")
         data = path.read_bytes()
     except OSError as error:
-        return Note(str(path), f"not reviewed: {error.strerror or error}", is_failure=True)
-    return decode(data) or Note(str(path), "not reviewed: it is no text")
+        return ReviewNote(str(path), f"not reviewed: {error.strerror or error}", is_failure=True)
+    return decode(data) or ReviewNote(str(path), "not reviewed: it is no text")
 
 
-def decode(data: bytes) -> Text | None:
+def decode(data: bytes) -> SourceText | None:
     """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed."""
     mark, codec = next(((mark, codec) for mark, codec in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     try:
         text = data[len(mark) :].decode(codec)
     except UnicodeDecodeError:
         return None
-    return None if "\0" in text else Text(text, data, codec, mark)
+    return None if "\0" in text else SourceText(text, data, codec, mark)

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from dragoman.review.finding import Edit, Finding, Fix
-from dragoman.review.rules import Rule
-from dragoman.review.text_edits import Lines
+from dragoman.review.rules import ReviewRule
+from dragoman.review.text_edits import TextLines
 
 # Our name of a language → the library's. What is missing here has no structural rules.
 GRAMMARS: dict[str, str] = {
@@ -45,7 +45,7 @@ def is_available() -> bool:
 
 
 def structural_findings(
-    path: str, lines: Lines, language: str | None, rules: Iterable[Rule]
+    path: str, lines: TextLines, language: str | None, rules: Iterable[ReviewRule]
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule."""
     grammar = GRAMMARS.get(language or "")
@@ -58,7 +58,7 @@ def structural_findings(
             yield _finding(rule, node, path, lines)
 
 
-def refusal(rule: Rule) -> str | None:
+def refusal(rule: ReviewRule) -> str | None:
     """Why a rule cannot be used, or None; nothing is known without the library."""
     if rule.match is None or not is_available():
         return None
@@ -72,7 +72,7 @@ def refusal(rule: Rule) -> str | None:
     return None
 
 
-def config_of(rule: Rule) -> dict[str, Any]:
+def config_of(rule: ReviewRule) -> dict[str, Any]:
     """A rule in the library's words."""
     match = rule.match
     if isinstance(match, str):
@@ -90,7 +90,7 @@ def _parse(text: str, grammar: str) -> Any:
         return ast_grep_py.SgRoot(text, grammar).root()
 
 
-def _matches(root: Any, rule: Rule) -> list[Any]:
+def _matches(root: Any, rule: ReviewRule) -> list[Any]:
     with _panics_caught():
         return cast("list[Any]", root.find_all(config_of(rule)))
 
@@ -111,7 +111,7 @@ def _first_lines(error: BaseException) -> str:
     return " ".join(text.split()) or type(error).__name__
 
 
-def _finding(rule: Rule, node: Any, path: str, lines: Lines) -> Finding:
+def _finding(rule: ReviewRule, node: Any, path: str, lines: TextLines) -> Finding:
     span = node.range()
     start, end = span.start.index, span.end.index
     return Finding(
@@ -125,7 +125,7 @@ def _finding(rule: Rule, node: Any, path: str, lines: Lines) -> Finding:
     )
 
 
-def _fix(rule: Rule, node: Any, text: str, start: int, end: int) -> Fix | None:
+def _fix(rule: ReviewRule, node: Any, text: str, start: int, end: int) -> Fix | None:
     if rule.fix is None:
         return None
     new = filled(rule.fix, node, text)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from dragoman.review.finding import Finding, Severity
-from dragoman.review.lexer import Spans
-from dragoman.review.text_edits import Lines
+from dragoman.review.lexer import LexicalSpans
+from dragoman.review.text_edits import TextLines
 
 _MARK = re.compile(
     r"\bdragoman:[ \t]*ignore(?P<file>-file)?(?![\w-])[ \t]*(?:\[(?P<rules>[^\]\n]*)\])?(?P<reason>[^\n]*)"
@@ -32,13 +32,15 @@ class Suppressions:
         self._everywhere: set[str] = set()
         self.complaints: tuple[Finding, ...] = ()
         if "dragoman:" in text:
-            self.complaints = tuple(self._read(path, Lines(text), Spans(text, language), language))
+            self.complaints = tuple(self._read(path, TextLines(text), LexicalSpans(text, language), language))
 
     def silence(self, finding: Finding) -> bool:
         here = self._by_line.get(finding.line, ())
         return any(_names(name, finding.rule) for name in (*self._everywhere, *here))
 
-    def _read(self, path: str, lines: Lines, spans: Spans, language: str | None) -> Iterator[Finding]:
+    def _read(
+        self, path: str, lines: TextLines, spans: LexicalSpans, language: str | None
+    ) -> Iterator[Finding]:
         for found in _MARK.finditer(lines.text):
             kind = spans.kind_at(found.start())
             if kind == "string":
@@ -49,7 +51,7 @@ class Suppressions:
             if kind == "comment" and (complaint := _complaint(found, names)):
                 yield _finding(*complaint, path, lines, found)
 
-    def _add(self, found: re.Match[str], names: set[str], lines: Lines) -> None:
+    def _add(self, found: re.Match[str], names: set[str], lines: TextLines) -> None:
         line, column = lines.position(found.start())
         if found["file"]:
             self._everywhere |= names
@@ -70,21 +72,21 @@ def _complaint(found: re.Match[str], names: set[str]) -> tuple[str, Severity, st
         return (
             NAMELESS,
             Severity.LOW,
-            "A suppression that names no rule",
+            "Suppression comment without a rule",
             "It silences nothing. Write dragoman: ignore[rule] and why.",
         )
     if not _WORDS.search(_CLOSINGS.sub("", found["reason"])):
         return (
             WITHOUT_REASON,
             Severity.INFO,
-            "A suppression without a reason",
+            "Suppression comment without a reason",
             "The next reader cannot tell whether it still has to be there. Say why after the bracket.",
         )
     return None
 
 
 def _finding(
-    rule: str, severity: Severity, title: str, why: str, path: str, lines: Lines, found: re.Match[str]
+    rule: str, severity: Severity, title: str, why: str, path: str, lines: TextLines, found: re.Match[str]
 ) -> Finding:
     place = lines.place(path, found.start(), found.end())
     return Finding(rule=rule, severity=severity, place=place, title=title, why=why)

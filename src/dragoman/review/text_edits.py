@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dragoman.review.finding import Edit, Finding, Place
+from dragoman.review.finding import Edit, Finding, FindingPlace
 
 
-class Lines:
+class TextLines:
     """The lines of one text: from offsets to lines and columns, and back."""
 
     def __init__(self, text: str) -> None:
@@ -48,16 +48,16 @@ class Lines:
             return ""
         return self.text[self._starts[number - 1] : self._end(number)].rstrip("\r\n")
 
-    def place(self, path: str, start: int, end: int) -> Place:
+    def place(self, path: str, start: int, end: int) -> FindingPlace:
         line, column = self.position(start)
         end_line, end_column = self.position(max(start, end))
-        return Place(path=path, line=line, column=column, end_line=end_line, end_column=end_column)
+        return FindingPlace(path=path, line=line, column=column, end_line=end_line, end_column=end_column)
 
     def _end(self, line: int) -> int:
         return self._starts[line] if line < len(self._starts) else len(self.text)
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text after some edits, which must be in order and must not overlap."""
     parts: list[str] = []
     at = 0
@@ -69,7 +69,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join((*parts, text[at:]))
 
 
-class Fixed(NamedTuple):
+class FixedText(NamedTuple):
     """A text after fixes."""
 
     text: str
@@ -78,7 +78,7 @@ class Fixed(NamedTuple):
     """Whose fixes touch what another one has changed. A new review finds them again, in their new place."""
 
 
-def fixed(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> Fixed:
+def apply_fixes(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> FixedText:
     """The text with the fixes of all findings, as far as they go together."""
     wanted = [found for found in findings if found.fix is not None and (unsafe or found.fix.safe)]
     wanted.sort(key=_first_edit)
@@ -93,7 +93,7 @@ def fixed(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> Fi
         else:
             edits = merged
             applied.append(found)
-    return Fixed(edited(text, edits), tuple(applied), tuple(left))
+    return FixedText(apply_edits(text, edits), tuple(applied), tuple(left))
 
 
 def diff(path: str, before: str, after: str) -> str:

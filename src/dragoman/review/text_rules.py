@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dragoman.review.finding import Edit, Finding, Fix
-from dragoman.review.lexer import Spans
-from dragoman.review.rules import Rule
-from dragoman.review.text_edits import Lines
+from dragoman.review.lexer import LexicalSpans
+from dragoman.review.rules import ReviewRule
+from dragoman.review.text_edits import TextLines
 
 LONGEST_LINE = 2_000
 """Characters of a line that a person may have written; beyond that it is minified or data."""
@@ -34,10 +34,10 @@ _PLACEHOLDER = re.compile(
 
 def text_findings(
     path: str,
-    lines: Lines,
-    spans: Spans,
+    lines: TextLines,
+    spans: LexicalSpans,
     language: str | None,
-    rules: Iterable[Rule],
+    rules: Iterable[ReviewRule],
     *,
     longest: int = LONGEST_LINE,
 ) -> Iterator[Finding]:
@@ -90,7 +90,7 @@ def _after_lines(text: str, at: int) -> int:
 
 
 def _found(
-    rule: Rule, path: str, lines: Lines, spans: Spans, begin: int, end: int, longest: int
+    rule: ReviewRule, path: str, lines: TextLines, spans: LexicalSpans, begin: int, end: int, longest: int
 ) -> Iterator[Finding]:
     pattern, unless = compiled(rule)
     for found in pattern.finditer(lines.text, begin, end):
@@ -109,14 +109,14 @@ def _compile(pattern: str, flags: int) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
-def compiled(rule: Rule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+def compiled(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """The pattern of a rule, and the pattern of what it leaves alone."""
     flags = re.MULTILINE | (re.IGNORECASE if rule.ignore_case else 0)
     unless = _compile(rule.unless, flags) if rule.unless is not None else None
     return _compile(rule.pattern or "", flags), unless
 
 
-def _finding(rule: Rule, found: re.Match[str], path: str, lines: Lines) -> Finding:
+def _finding(rule: ReviewRule, found: re.Match[str], path: str, lines: TextLines) -> Finding:
     start, end = found.span("secret") if rule.entropy else found.span()
     return Finding(
         rule=rule.id,
@@ -129,7 +129,7 @@ def _finding(rule: Rule, found: re.Match[str], path: str, lines: Lines) -> Findi
     )
 
 
-def _fix(rule: Rule, found: re.Match[str]) -> Fix | None:
+def _fix(rule: ReviewRule, found: re.Match[str]) -> Fix | None:
     if rule.fix is None:
         return None
     text = found.expand(rule.fix)

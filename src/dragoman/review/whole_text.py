@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dragoman.review.finding import Edit, Finding, Fix, Severity
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 LARGE = 512 * 1024
 """Characters of a file that no reviewer reads."""
@@ -25,18 +25,18 @@ _NO_PROGRAM = frozenset(
 _BARE_RETURN = re.compile(r"\r(?!\n)")
 
 
-class Check(NamedTuple):
+class TextCheck(NamedTuple):
     """A rule that is a function."""
 
     id: str
     severity: Severity
     title: str
     why: str
-    find: Callable[[Lines, str | None], Iterator[tuple[int, int, Fix | None]]]
+    find: Callable[[TextLines, str | None], Iterator[tuple[int, int, Fix | None]]]
     """Yields where, as offsets, and how to mend it."""
 
 
-def _mixed_ends(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+def _mixed_ends(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
     text = lines.text
     windows = text.count("\r\n")
     unix = text.count("\n") - windows
@@ -50,52 +50,52 @@ def _mixed_ends(lines: Lines, language: str | None) -> Iterator[tuple[int, int, 
     yield at, at, Fix(title="Give every line the same end", edits=edits, safe=False)
 
 
-def _bare_returns(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+def _bare_returns(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
     found = _BARE_RETURN.search(lines.text)
     # A text of nothing but carriage returns is an old format, not an attempt to hide something.
     if found and "\n" in lines.text:
         yield found.start(), found.end(), None
 
 
-def _large(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+def _large(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
     if len(lines.text) > LARGE:
         yield 0, 0, None
 
 
-def _long(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+def _long(lines: TextLines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
     if len(lines) > MANY_LINES and language not in _NO_PROGRAM:
         yield 0, 0, None
 
 
 CHECKS = (
-    Check(
+    TextCheck(
         "text/mixed-line-ends",
         Severity.LOW,
-        "Lines end in two ways",
+        "Mixed line endings (CRLF and LF)",
         "Some lines end as on Windows and some as on Unix: diffs show changes that nobody made, and scripts "
         "fail on a carriage return that cannot be seen.",
         _mixed_ends,
     ),
-    Check(
+    TextCheck(
         "text/bare-carriage-return",
         Severity.MEDIUM,
-        "A carriage return within a line",
+        "Bare carriage return within a line",
         "What follows it overwrites the line when it is shown in a terminal, so that a reader sees other "
         "text than the machine does.",
         _bare_returns,
     ),
-    Check(
+    TextCheck(
         "text/large-file",
         Severity.LOW,
-        "A very large file",
+        "Very large file",
         "Nobody reviews a file of this size, and every clone of the repository carries it for ever. "
         "Generated text and data belong elsewhere.",
         _large,
     ),
-    Check(
+    TextCheck(
         "text/long-file",
         Severity.INFO,
-        "A file of very many lines",
+        "Very long file",
         "A file this long holds more than one idea; it is hard to find one's way in it and to change it in "
         "parallel.",
         _long,
@@ -103,7 +103,7 @@ CHECKS = (
 )
 
 
-def whole_text_findings(path: str, lines: Lines, language: str | None) -> Iterator[Finding]:
+def whole_text_findings(path: str, lines: TextLines, language: str | None) -> Iterator[Finding]:
     for check in CHECKS:
         for start, end, fix in check.find(lines, language):
             yield Finding(

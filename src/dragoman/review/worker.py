@@ -16,18 +16,18 @@ from msgspec import Struct
 
 from dragoman.review.finding import Finding
 from dragoman.review.inspection import inspect
-from dragoman.review.rules import Rule
+from dragoman.review.rules import ReviewRule
 from dragoman.review.text_rules import LONGEST_LINE
 
 
-class Setup(Struct, frozen=True, kw_only=True):
+class WorkerSetup(Struct, frozen=True, kw_only=True):
     """Said once."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[ReviewRule, ...]
     deadline: float
 
 
-class Ask(Struct, frozen=True, kw_only=True):
+class WorkerRequest(Struct, frozen=True, kw_only=True):
     """One text to look through."""
 
     path: str
@@ -36,7 +36,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     longest: int = LONGEST_LINE
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class WorkerAnswer(Struct, frozen=True, kw_only=True):
     """What was found."""
 
     findings: list[Finding]
@@ -45,15 +45,15 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 def main() -> int:
     asked, answered = sys.stdin.buffer, sys.stdout.buffer
-    setup = msgspec.json.decode(asked.readline(), type=Setup)
-    decode = msgspec.json.Decoder(Ask).decode
+    setup = msgspec.json.decode(asked.readline(), type=WorkerSetup)
+    decode = msgspec.json.Decoder(WorkerRequest).decode
     # A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
     silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
     while line := asked.readline():
         faulthandler.dump_traceback_later(setup.deadline, exit=True, file=silent)
         ask = decode(line)
         found = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff, longest=ask.longest)
-        answer = Answer(findings=found.findings, failures=found.failures)
+        answer = WorkerAnswer(findings=found.findings, failures=found.failures)
         faulthandler.cancel_dump_traceback_later()
         answered.write(msgspec.json.encode(answer) + b"\n")
         answered.flush()

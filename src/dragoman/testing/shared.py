@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Protocol
 
 from dragoman.errors import KeyTaken, NobodyListens
-from dragoman.journal.shared_state import Bus, Held, Register
+from dragoman.journal.shared_state import Bus, Register, RegisterValue
 from dragoman.testing.pace import deadline
 
 BOUND = 20.0
@@ -63,7 +63,7 @@ class Told:
         self.words: list[tuple[str, bytes, str]] = []
         self._more = asyncio.Event()
 
-    def changed(self, key: str, held: Held | None) -> None:
+    def changed(self, key: str, held: RegisterValue | None) -> None:
         self.keys[key] = None if held is None else held.value
         self._more.set()
 
@@ -117,7 +117,7 @@ async def _fences(one: SharedNode, other: SharedNode) -> None:
     assert await _taken(one.register.delete("lease.a", first)), "an old revision could delete"
     assert await _taken(one.register.update("lease.b", b"x", second)), "a key that is not there was updated"
     assert await _taken(one.register.update("lease.b", b"x", 0)), "revision 0 made a key"
-    assert await one.register.get("lease.a") == Held(b"2", second), "a refused write was written"
+    assert await one.register.get("lease.a") == RegisterValue(b"2", second), "a refused write was written"
 
 
 async def _forgets(one: SharedNode, other: SharedNode) -> None:
@@ -128,7 +128,7 @@ async def _forgets(one: SharedNode, other: SharedNode) -> None:
     assert await _taken(one.register.update("lease.a", b"2", first)), "what is gone was updated"
     again = await other.register.create("lease.a", b"3")
     assert await _taken(one.register.update("lease.a", b"4", first)), "a revision of a former life was taken"
-    assert await one.register.get("lease.a") == Held(b"3", again), "not what was made again"
+    assert await one.register.get("lease.a") == RegisterValue(b"3", again), "not what was made again"
 
 
 async def _watches(one: SharedNode, other: SharedNode) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman import AgentHandle, Client, Session
 from dragoman.agents.code.agent import code_agent
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.config import CoderConfig
 from dragoman.schema.v1 import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -27,13 +27,13 @@ from dragoman.testing import talking_to
 from dragoman.testing.models import ScriptedModel, Turn, scripted_model
 
 
-def config(server: ScriptedModel, folder: Path, **more: Any) -> Config:
+def config(server: ScriptedModel, folder: Path, **more: Any) -> CoderConfig:
     """What reaches the scripted model, and fails fast."""
     api = more.setdefault("api", "openai")
     more.setdefault("base_url", server.anthropic_url if api == "anthropic" else server.openai_url)
     more.setdefault("model", "small")
     more.setdefault("sessions", str(folder.parent / f"{folder.name}.db"))
-    return Config(retry_seconds=0.01, **more)
+    return CoderConfig(retry_seconds=0.01, **more)
 
 
 @dataclass

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.agents.code.config import BadConfig, Config, config_path, endpoint, load_config, split_model
+from dragoman.agents.code.config import (
+    BadConfig,
+    CoderConfig,
+    config_path,
+    endpoint,
+    load_config,
+    split_model,
+)
 from dragoman.agents.code.login import log_in, reach
 from dragoman.errors import ErrorAnswer
 
@@ -67,12 +74,12 @@ def test_a_name_says_whose_model_it_is(name: str, api: str | None, expected: tup
 
 def test_a_vendors_key_is_not_sent_to_a_server_that_somebody_named() -> None:
     environ = {"OPENAI_API_KEY": "sk-vendor"}
-    config = Config(model="m", base_url="http://elsewhere/v1")
+    config = CoderConfig(model="m", base_url="http://elsewhere/v1")
     assert endpoint(config, "m", environ).key is None
     assert endpoint(config, "m", {**environ, "DRAGOMAN_API_KEY": "mine"}).key == "mine"
-    assert endpoint(Config(model="m"), "m", environ).key == "sk-vendor"
+    assert endpoint(CoderConfig(model="m"), "m", environ).key == "sk-vendor"
     # The vendor's own variable for the address goes with the vendor's key.
-    proxied = endpoint(Config(model="m"), "m", {**environ, "OPENAI_BASE_URL": "http://proxy/v1"})
+    proxied = endpoint(CoderConfig(model="m"), "m", {**environ, "OPENAI_BASE_URL": "http://proxy/v1"})
     assert (proxied.base_url, proxied.key) == ("http://proxy/v1", "sk-vendor")
 
 
@@ -83,24 +90,24 @@ def test_a_key_is_read_from_a_file_beside_the_configuration(tmp_path: Path) -> N
 
 
 def test_a_key_is_not_shown() -> None:
-    assert "sk-1" not in repr(endpoint(Config(model="m"), "m", {"OPENAI_API_KEY": "sk-1"}))
+    assert "sk-1" not in repr(endpoint(CoderConfig(model="m"), "m", {"OPENAI_API_KEY": "sk-1"}))
 
 
 def test_what_is_missing_is_said_exactly(tmp_path: Path) -> None:
     with pytest.raises(ErrorAnswer, match="Set DRAGOMAN_MODEL") as caught:
-        reach(Config(), None, {})
+        reach(CoderConfig(), None, {})
     assert caught.value.code == -32000
     assert [way["id"] for way in caught.value.data["authMethods"]] == ["openai", "anthropic", "server"]
     with pytest.raises(ErrorAnswer, match="Set ANTHROPIC_API_KEY or DRAGOMAN_API_KEY"):
-        reach(Config(), "anthropic:claude-x", {})
+        reach(CoderConfig(), "anthropic:claude-x", {})
     with pytest.raises(ErrorAnswer, match=r"the key cannot be read from .*no-key: No such file"):
-        reach(Config(key_file=str(tmp_path / "no-key")), "gpt", {})
-    assert reach(Config(base_url="http://localhost:1/v1"), "qwen", {}).key is None
+        reach(CoderConfig(key_file=str(tmp_path / "no-key")), "gpt", {})
+    assert reach(CoderConfig(base_url="http://localhost:1/v1"), "qwen", {}).key is None
 
 
 def test_a_login_says_whether_all_is_set() -> None:
     with pytest.raises(ErrorAnswer, match="no such login method"):
-        log_in(Config(), "magic", {})
+        log_in(CoderConfig(), "magic", {})
     with pytest.raises(ErrorAnswer, match="no model is configured"):
-        log_in(Config(), "openai", {"OPENAI_API_KEY": "k"})
-    log_in(Config(model="gpt"), "openai", {"OPENAI_API_KEY": "k"})
+        log_in(CoderConfig(), "openai", {"OPENAI_API_KEY": "k"})
+    log_in(CoderConfig(model="gpt"), "openai", {"OPENAI_API_KEY": "k"})

@@ -24,8 +24,8 @@ def test_the_files_of_editors_are_ones_that_we_import(parse: object, at: int) ->
 
 
 def test_every_setting_is_described() -> None:
-    from dragoman.agents.code.config import ENVIRONMENT, Config
+    from dragoman.agents.code.config import ENVIRONMENT, CoderConfig
 
     page = (DOCS / "coder.md").read_text()
-    settings = set(Config.__struct_fields__) - {"config_dir"}
+    settings = set(CoderConfig.__struct_fields__) - {"config_dir"}
     assert [name for name in sorted(settings | ENVIRONMENT.keys()) if f"`{name}`" not in page] == []

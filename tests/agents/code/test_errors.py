@@ -16,7 +16,7 @@ import pytest
 
 from dragoman import Session
 from dragoman.agents.code.agent import code_agent
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.config import CoderConfig
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
 from dragoman.testing import talking_to
@@ -93,7 +93,7 @@ async def coder(
             "retry_seconds": 0.01,
             **config,
         }
-        async with talking_to(code_agent(Config(**settings))) as handle:
+        async with talking_to(code_agent(CoderConfig(**settings))) as handle:
             yield Spoken(await handle.new_session(cwd=str(folder)), model)
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dragoman.agents.code.faults import Fault, seconds_until
+from dragoman.agents.code.faults import ModelFault, seconds_until
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -36,12 +36,12 @@ def test_a_reset_is_read_in_every_form(text: str, seconds: float | None) -> None
 
 
 def test_an_error_says_when_to_come_back() -> None:
-    answer = Fault("quota", "The quota is used up.", 90.0).answer(now=NOW)
+    answer = ModelFault("quota", "The quota is used up.", 90.0).answer(now=NOW)
     assert answer.message == "The quota is used up. It can be asked again at 2026-01-01 00:01:30 UTC."
     assert answer.data == {"kind": "quota", "retryAfter": 90.0, "resetsAt": "2026-01-01T00:01:30+00:00"}
 
 
 def test_a_refused_key_is_the_protocols_login_error() -> None:
-    answer = Fault("auth", "the server refuses the key.").answer()
+    answer = ModelFault("auth", "the server refuses the key.").answer()
     assert answer.code == -32000
     assert answer.data["authMethods"]

@@ -6,19 +6,19 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dragoman.agents.review.conversation import LastReview, Reviewed, moved
+from dragoman.agents.review.conversation import LastReview, ReviewedText, moved
 from dragoman.review.finding import Edit, Finding, Fix, Severity
-from dragoman.review.text_edits import Lines, edited
+from dragoman.review.text_edits import TextLines, apply_edits
 
 
 def finding(text: str, edit: Edit) -> Finding:
     fix = Fix(title="F", edits=(edit,), safe=True)
-    place = Lines(text).place("a", edit.start, edit.end)
+    place = TextLines(text).place("a", edit.start, edit.end)
     return Finding(rule="x/y", severity=Severity.LOW, place=place, title="T", why="W", fix=fix)
 
 
 def review(*findings: Finding) -> LastReview:
-    return LastReview(what="a", files={"a": Reviewed(path="/a", digest="d")}, findings=list(findings))
+    return LastReview(what="a", files={"a": ReviewedText(path="/a", digest="d")}, findings=list(findings))
 
 
 @given(st.text(alphabet="ab\n", min_size=4, max_size=60), st.data())
@@ -28,12 +28,12 @@ def test_a_fix_means_the_same_after_another_one_was_applied(text: str, data: st.
     edits = [Edit(a, b, data.draw(st.sampled_from(["", "X", "X\nY"]))), Edit(c, d, "Z")]
     first = data.draw(st.integers(0, 1))
     last = review(*(finding(text, edit) for edit in edits))
-    after = edited(text, [edits[first]])
+    after = apply_edits(text, [edits[first]])
     moved(last, "a", text, after, [first + 1])
     other = last.findings[1 - first]
     assume(other.fix is not None)
     assert other.fix is not None
-    assert edited(after, other.fix.edits) == edited(text, edits)
+    assert apply_edits(after, other.fix.edits) == apply_edits(text, edits)
     assert last.applied == [first + 1]
     assert [number for number, _ in last.numbered()] == [2 - first]
 
@@ -52,7 +52,7 @@ def test_a_finding_moves_with_its_line_and_loses_a_fix_that_touches_another() ->
 def test_findings_of_other_files_stay_where_they_are() -> None:
     last = review(
         finding("ab\n", Edit(0, 1, "")),
-        msgspec.structs.replace(finding("ab\n", Edit(1, 2, "")), place=Lines("ab\n").place("b", 1, 2)),
+        msgspec.structs.replace(finding("ab\n", Edit(1, 2, "")), place=TextLines("ab\n").place("b", 1, 2)),
     )
     before = last.findings[1]
     moved(last, "a", "ab\n", "b\n", [1])

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.agents.review.excerpts import AROUND, MOST, excerpts, masked
-from dragoman.review.finding import Finding, Place, Severity
+from dragoman.review.finding import Finding, FindingPlace, Severity
 
 
 def finding(
     line: int, *, severity: Severity = Severity.LOW, column: int = 1, end: int = 2, secret: bool = False
 ) -> Finding:
-    place = Place(path="a.txt", line=line, column=column, end_line=line, end_column=end)
+    place = FindingPlace(path="a.txt", line=line, column=column, end_line=line, end_column=end)
     return Finding(rule="x/y", severity=severity, place=place, title="T", why="W", is_secret=secret)
 
 

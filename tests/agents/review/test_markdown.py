@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.agents.review.markdown import link, summary, told
-from dragoman.review.finding import Edit, Finding, Fix, Place, Severity
+from dragoman.agents.review.markdown import finding_paragraph, link, summary
+from dragoman.review.finding import Edit, Finding, FindingPlace, Fix, Severity
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 21))
 
@@ -16,13 +16,13 @@ def finding(
     safe: bool = True,
     secret: bool = False,
 ) -> Finding:
-    place = Place(path=path, line=line, end_line=line)
+    place = FindingPlace(path=path, line=line, end_line=line)
     fix = Fix(title="Mend it", edits=edits, safe=safe) if edits else None
     return Finding(rule="x/y", severity=severity, place=place, title="T", why="W", fix=fix, is_secret=secret)
 
 
 def test_a_finding_has_number_severity_title_place_rule_and_reason() -> None:
-    text = told(3, finding(), "/home/me/src/a.py", TEXT)
+    text = finding_paragraph(3, finding(), "/home/me/src/a.py", TEXT)
     assert text == "**3. low: T** ([src/a.py:10](file:///home/me/src/a.py#L10), `x/y`)\n\nW\n\n"
 
 
@@ -34,7 +34,7 @@ def test_odd_names_do_not_break_the_link() -> None:
 
 def test_a_fix_is_shown_as_a_diff_with_the_lines_of_the_file() -> None:
     start = TEXT.index("line 10")
-    text = told(1, finding(Edit(start, start + 7, "LINE 10")), None, TEXT)
+    text = finding_paragraph(1, finding(Edit(start, start + 7, "LINE 10")), None, TEXT)
     assert "Fix: Mend it\n\n```diff\n@@ -7,7 +7,7 @@\n line 7\n" in text
     assert "-line 10\n+LINE 10\n" in text
     assert "line 6\n" not in text
@@ -42,18 +42,20 @@ def test_a_fix_is_shown_as_a_diff_with_the_lines_of_the_file() -> None:
 
 
 def test_a_fence_in_the_text_does_not_end_the_diff() -> None:
-    text = told(1, finding(Edit(0, 3, "~~~"), line=1), None, "```\nx\n```\n")
+    text = finding_paragraph(1, finding(Edit(0, 3, "~~~"), line=1), None, "```\nx\n```\n")
     assert "````diff\n" in text
     assert text.rstrip().endswith("\n````")
 
 
 def test_the_lines_of_a_secret_are_shown_nowhere() -> None:
     secret = finding(Edit(0, 4, ""), secret=True)
-    assert "line" not in told(1, secret, None, TEXT)
+    assert "line" not in finding_paragraph(1, secret, None, TEXT)
 
 
 def test_a_fix_that_is_not_safe_says_so() -> None:
-    assert "it may change what the program does" in told(1, finding(Edit(0, 1, ""), safe=False), None, TEXT)
+    assert "it may change what the program does" in finding_paragraph(
+        1, finding(Edit(0, 1, ""), safe=False), None, TEXT
+    )
 
 
 def test_the_summary_counts_by_severity_and_says_how_to_have_the_fixes() -> None:

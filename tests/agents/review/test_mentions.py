@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dragoman.agents.review.mentions import (
     Mention,
     Snippet,
+    find_mentions,
     guesses,
-    mentioned,
     path_of,
     snippets,
     split_lines,
@@ -29,7 +29,7 @@ from dragoman.agents.review.mentions import (
     ],
 )
 def test_paths_are_seen_in_a_sentence(text: str, paths: tuple[str, ...]) -> None:
-    assert mentioned(text) == paths
+    assert find_mentions(text) == paths
 
 
 def test_a_bare_or_quoted_word_is_only_a_guess() -> None:
@@ -76,10 +76,10 @@ def test_fenced_code_is_taken_out_of_the_words() -> None:
 
 @given(st.text(max_size=300))
 def test_no_text_is_too_odd(text: str) -> None:
-    mentioned(text)
+    find_mentions(text)
     guesses(text)
     snippets(text)
     split_lines(text)
     path_of(text)
     path_of(f"file://{text}")
-    mentioned(f"file://{text}")
+    find_mentions(f"file://{text}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import Session, connect
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.review.agent import review_agent
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing.models import ScriptedModel, Turn, fail, hold, scripted_model, think, turn
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def explained(folder: Path, model: ScriptedModel) -> AsyncIterator[Session]:
-    config = Config(model="openai:clever", base_url=model.openai_url, retries=0)
+    config = CoderConfig(model="openai:clever", base_url=model.openai_url, retries=0)
     agent = review_agent(sessions=folder.with_name("sessions.db"), model=config)
     async with connect(agent, client=Editor().client) as handle:
         yield await handle.new_session(cwd=str(folder))

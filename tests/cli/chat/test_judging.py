@@ -37,9 +37,7 @@ async def found(command: str, **ours: Any) -> list[tuple[str, str]]:
 
 
 async def test_a_command_is_judged_here() -> None:
-    assert await found("sudo ls") == [
-        ("medium", "It runs with the rights of an administrator (shell/privilege)")
-    ]
+    assert await found("sudo ls") == [("medium", "Runs as root (sudo) (shell/privilege)")]
     assert await found("ls") == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -20,8 +20,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observing.digest import Tool
 from dragoman.hub.api.observing.observer import Observer
-from dragoman.hub.api.observing.otel import MOST_SPANS, MOST_TURNS
-from dragoman.hub.api.observing.otlp import PlainSpan, encode_spans, post, traces_url
+from dragoman.hub.api.observing.otel import MOST_SPANS, MOST_TURNS, provider_for, traces_url
 from dragoman.hub.api.observing.spans import NoSpans, Spans, open_spans, update
 from dragoman.hub.api.observing.trace_context import read_meta
 from dragoman.hub.api.observing.usage import Tokens
@@ -241,71 +240,79 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")  # the collector is here
 
 
-@contextmanager
-def collector(status: int = 200) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    posted: list[tuple[str, Any]] = []
+class Collector:
+    """A collector that takes spans over HTTP, or refuses them with `status`."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            posted.append((self.path, json.loads(body)))
-            self.send_response(status)
-            self.end_headers()
+    def __init__(self) -> None:
+        self.status = 200
+        self.posted: list[tuple[str, str, ExportTraceServiceRequest]] = []
+        self.address = ""
 
-        def log_message(self, *args: object) -> None:
-            pass
+    @contextmanager
+    def running(self) -> Iterator[Collector]:
+        collector = self
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", posted
-        finally:
-            server.shutdown()
-            thread.join()
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                request = ExportTraceServiceRequest.FromString(body)
+                collector.posted.append((self.path, self.headers.get("authorization", ""), request))
+                self.send_response(collector.status)
+                self.end_headers()
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        with HTTPServer(("127.0.0.1", 0), Handler) as server:
+            self.address = f"http://127.0.0.1:{server.server_port}"
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+            thread.start()
+            try:
+                yield self
+            finally:
+                server.shutdown()
+                thread.join()
 
 
 @pytest.mark.bound(30)
-async def test_a_collector_is_told_at_the_latest_when_we_go() -> None:
-    with collector() as (address, posted):
-        spans = open_spans(address)
+async def test_a_collector_has_all_spans_when_the_hub_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20key")
+    with Collector().running() as collector:
+        spans = open_spans(collector.address)
         spans.turn_started("s", "k", {"traceparent": f"00-{TRACE}-{SPAN}-01", "tracestate": "r=1"}, agent="a")
-        spans.turn_ended("s", "k", "error")
+        spans.turn_ended("s", "k", "error", tokens=Tokens(total=3, input=1, output=2))
         await spans.aclose()
-    ((path, body),) = posted
-    assert path == "/v1/traces"
-    (resource,) = body["resourceSpans"]
-    assert {"key": "service.name", "value": {"stringValue": "dragoman-hub"}} in resource["resource"][
-        "attributes"
-    ]
-    (scope,) = resource["scopeSpans"]
-    (span,) = scope["spans"]
-    assert scope["scope"] == {"name": "dragoman.hub"}
-    assert (span["traceId"], span["parentSpanId"], span["kind"]) == (TRACE, SPAN, 3)
-    assert (span["status"], span["traceState"]) == ({"code": 2}, "r=1")
-    assert int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"]) > 0
-    assert {"key": "dragoman.turn", "value": {"stringValue": "k"}} in span["attributes"]
+    ((path, authorization, body),) = collector.posted
+    assert (path, authorization) == ("/v1/traces", "Bearer key")
+    (resource,) = body.resource_spans
+    assert {one.key: one.value.string_value for one in resource.resource.attributes}["service.name"] == (
+        "dragoman-hub"
+    )
+    (scope,) = resource.scope_spans
+    (span,) = scope.spans
+    assert scope.scope.name == "dragoman.hub"
+    assert (span.trace_id.hex(), span.parent_span_id.hex(), span.kind) == (TRACE, SPAN, 3)
+    assert (span.status.code, span.trace_state) == (2, "r=1")
+    assert span.end_time_unix_nano >= span.start_time_unix_nano > 0
+    values = {one.key: one.value for one in span.attributes}
+    assert values["dragoman.turn"].string_value == "k"
+    assert values["gen_ai.usage.output_tokens"].int_value == 2
 
 
-def test_what_goes_wrong_with_a_collector_is_said() -> None:
-    with collector(status=503) as (address, _):
-        assert post(traces_url(address), b"{}") == "status 503"
-    assert "refused" in post(traces_url(address), b"{}")
-
-
-def test_values_keep_their_kinds() -> None:
-    values = {"s": "x", "b": True, "i": 2**60, "f": 0.5, "l": ("x", "y"), "o": None}
-    span = PlainSpan(trace=1, span=2, parent=None, name="n", kind=1, begun=1, ended=2, attributes=values)
-    told = json.loads(encode_spans({}, [span]))["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
-    assert "parentSpanId" not in told
-    assert [one["value"] for one in told["attributes"]] == [
-        {"stringValue": "x"},
-        {"boolValue": True},
-        {"intValue": str(2**60)},
-        {"doubleValue": 0.5},
-        {"arrayValue": {"values": [{"stringValue": "x"}, {"stringValue": "y"}]}},
-        {"stringValue": "None"},
-    ]
+def test_a_failing_collector_is_logged_once_until_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
+    with Collector().running() as collector, caplog.at_level("INFO"):
+        provider = provider_for(collector.address)
+        collector.status = 400  # one that is not tried again
+        for number in range(6):
+            if number == 3:
+                collector.status = 200
+            provider.get_tracer("t").start_span("s").end()
+            provider.force_flush()
+        provider.shutdown()
+    assert len(collector.posted) == 6
+    lines = [record.getMessage() for record in caplog.records]
+    assert len([line for line in lines if "400" in line]) == 1
+    assert lines[-2:] == ["spans cannot be sent: the collector does not take them", "spans are sent again"]
 
 
 def test_where_spans_are_posted() -> None:

@@ -25,7 +25,7 @@ from dragoman.hub.session.checkpoint import write_checkpoint
 from dragoman.hub.session.state import restore
 from dragoman.hub.settings import AgentSettings
 from dragoman.journal import Journal, MemoryJournal, SqliteJournal, open_journal, open_sealed
-from dragoman.journal.journal_copy import Clock, copy_journal
+from dragoman.journal.journal_copy import CopyClock, copy_journal
 from dragoman.journal.redaction import is_redacted, redact
 from dragoman.journal.transcript import export
 from dragoman.testing.pace import deadline
@@ -354,7 +354,7 @@ async def test_a_copy_of_the_journal_and_a_checkpoint_have_no_secret_that_is_pen
         await gate.waiting.wait()
         client.prompt(session, f"use {SECRET}", key="k2")
         await until(lambda: _has_original(stage.journal, session))
-        clock = Clock()
+        clock = CopyClock()
         copy = SqliteJournal(tmp_path / "copy.db", redact=None, clock=clock, durability="off")
         async with copy:
             assert [copied.stream async for copied in copy_journal(stage.journal, copy, clock)]

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from typing import Any, TypeVar
 
 from dragoman.errors import JournalBusy, JournalError, JournalFull, JournalUncertain
-from dragoman.journal import Entry, Found, Listing, StreamInfo
+from dragoman.journal import Entry, SearchHit, StreamInfo, StreamListing
 from dragoman.journal.contract import KeyEntries, Page
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.simulate.story import Story
@@ -165,10 +165,10 @@ class SimulatedDisk:
     async def describe(self, stream: str, **fields: Any) -> StreamInfo:
         return await self._read("describe", lambda: self._shared.describe(stream, **fields))
 
-    async def list(self, **wanted: Any) -> Listing:
+    async def list(self, **wanted: Any) -> StreamListing:
         return await self._read("list", lambda: self._shared.list(**wanted))
 
-    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         return await self._read("search", lambda: self._shared.search(text, limit=limit, stream=stream))
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:

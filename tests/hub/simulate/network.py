@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 
 from dragoman.errors import JournalUncertain, KeyTaken, LinkClosed, NobodyListens
-from dragoman.journal.shared_state import Changed, Ends, Heard, Held
+from dragoman.journal.shared_state import OnBusMessage, OnValueChange, RegisterValue, Subscription
 from dragoman.transport.contract import Limits, Sink
 from dragoman.transport.waiting import Waiters
 from tests.hub.simulate.disk import Weather
@@ -140,7 +140,7 @@ class SharedRegister:
     """The values that all nodes share, and the nodes that hear of them."""
 
     def __init__(self) -> None:
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, RegisterValue] = {}
         self.nodes: dict[str, NetworkNode] = {}
         self._revision = 0
         self._inboxes = 0
@@ -150,7 +150,7 @@ class SharedRegister:
         if value is None:
             self.held.pop(key, None)
         else:
-            self.held[key] = Held(value, self._revision)
+            self.held[key] = RegisterValue(value, self._revision)
         for node in self.nodes.values():
             node.notice(key, self.held.get(key))
         return self._revision
@@ -181,8 +181,8 @@ class NetworkNode:
         self._weather = weather
         self._chance = chance
         self._story = story
-        self._watching: list[tuple[str, Changed]] = []
-        self._listening: list[tuple[str, Heard]] = []
+        self._watching: list[tuple[str, OnValueChange]] = []
+        self._listening: list[tuple[str, OnBusMessage]] = []
         self._missed: dict[str, None] = {}
         self._is_cut = False
         self._notices = Lane(world)
@@ -222,8 +222,8 @@ class NetworkNode:
     async def delete(self, key: str, revision: int) -> None:
         await self._ask_register(lambda: self._checked(key, revision, None))
 
-    async def get(self, key: str) -> Held | None:
-        found: list[Held | None] = []
+    async def get(self, key: str) -> RegisterValue | None:
+        found: list[RegisterValue | None] = []
 
         def act() -> int:
             found.append(self._shared.held.get(key))
@@ -232,7 +232,7 @@ class NetworkNode:
         await self._ask_register(act)
         return found[0]
 
-    async def watch(self, prefix: str, changed: Changed) -> Ends:
+    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
         await self._ask_register(lambda: 0)
         for key in sorted(self._shared.held):
             if key.split(".")[0] == prefix:
@@ -272,17 +272,17 @@ class NetworkNode:
             raise JournalUncertain("the other nodes cannot be reached") from None
         return result
 
-    def notice(self, key: str, held: Held | None) -> None:
+    def notice(self, key: str, held: RegisterValue | None) -> None:
         """The register has changed; heard in order, a little later."""
         self._notices.send(self._latency(), self._pass_on, key, held)
 
-    def _pass_on(self, key: str, held: Held | None) -> None:
+    def _pass_on(self, key: str, held: RegisterValue | None) -> None:
         if self._is_cut:
             self._missed[key] = None
         else:
             self._process.call_soon(self._tell, key, held)
 
-    def _tell(self, key: str, held: Held | None) -> None:
+    def _tell(self, key: str, held: RegisterValue | None) -> None:
         for prefix, changed in list(self._watching):
             if key.split(".")[0] == prefix:
                 changed(key, held)
@@ -301,7 +301,7 @@ class NetworkNode:
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
         raise NobodyListens(subject)
 
-    async def listen(self, subject: str, heard: Heard) -> Ends:
+    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
         self._listening.append((subject, heard))
         return _Ending(lambda: self._listening.remove((subject, heard)))
 
@@ -312,7 +312,7 @@ class NetworkNode:
         for heard in hearers:
             self._words.send(self._latency(), self._hear, heard, subject, data, answer)
 
-    def _hear(self, heard: Heard, subject: str, data: bytes, answer: str) -> None:
+    def _hear(self, heard: OnBusMessage, subject: str, data: bytes, answer: str) -> None:
         if not self._is_cut and any(one is heard for _, one in self._listening):
             self._process.call_soon(heard, subject, data, answer)
 

@@ -9,27 +9,27 @@ from typing import TypeAlias
 
 import pytest
 
-from dragoman.journal.nats import NatsPlace, store
-from dragoman.journal.nats.connection import ANSWER_SECONDS, Wire
-from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.replies import NoAnswer, Reply
+from dragoman.journal.nats import NatsStore, store
+from dragoman.journal.nats.connection import ANSWER_SECONDS, NatsConnection
+from dragoman.journal.nats.options import NatsOptions
+from dragoman.journal.nats.replies import NoReply, ServerReply
 from tests.journal.nats.places import opened
 from tests.nats_servers import Servers
 
 Then: TypeAlias = Callable[[], Awaitable[object]]
 
 
-class Lossy(Wire):
+class Lossy(NatsConnection):
     """`lose_answer` and `lose_question` lose as many of what is asked on subjects that begin so."""
 
     latest: Lossy
 
-    def __init__(self, options: Options, *, inbox: str) -> None:
+    def __init__(self, options: NatsOptions, *, inbox: str) -> None:
         super().__init__(options, inbox=inbox)
         Lossy.latest = self
         self._answers: list[tuple[str, Then | None]] = []
         self._questions: list[tuple[str, Then | None]] = []
-        self.replies: list[Callable[[list[Reply]], list[Reply]]] = []
+        self.replies: list[Callable[[list[ServerReply]], list[ServerReply]]] = []
         """Each changes the answers to one batch of records."""
         self.read = 0
         """Records that came in batches."""
@@ -50,7 +50,7 @@ class Lossy(Wire):
         *,
         headers: Mapping[str, str] | None = None,
         within: float = ANSWER_SECONDS,
-    ) -> Reply:
+    ) -> ServerReply:
         if self._questions and subject.startswith(self._questions[0][0]):
             await self._drop(self._questions)
         reply = await super().ask(subject, data, headers=headers, within=within)
@@ -58,11 +58,13 @@ class Lossy(Wire):
             await self._drop(self._answers)
         return reply
 
-    async def ask_many(self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS) -> list[Reply]:
+    async def ask_many(
+        self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS
+    ) -> list[ServerReply]:
         if subject.endswith("_register") and self.silences:
             self.silences -= 1
             await asyncio.sleep(within)
-            raise NoAnswer("nothing was said")
+            raise NoReply("nothing was said")
         replies = await super().ask_many(subject, data, within=within)
         if ".DIRECT.GET.KV_" in subject:
             return replies  # buckets are read at any time
@@ -76,16 +78,16 @@ class Lossy(Wire):
         self.lost += 1
         if then is not None:
             await then()
-        raise NoAnswer("lost")
+        raise NoReply("lost")
 
 
 @asynccontextmanager
 async def lossy(
     servers: Servers, prefix: str, monkeypatch: pytest.MonkeyPatch, *, query: str = "shards=1"
-) -> AsyncIterator[tuple[NatsPlace, Lossy]]:
+) -> AsyncIterator[tuple[NatsStore, Lossy]]:
     """A place over such a connection."""
     with monkeypatch.context() as patched:
-        patched.setattr(store, "Wire", Lossy)
+        patched.setattr(store, "NatsConnection", Lossy)
         opening = opened(servers, prefix, query=query)
         made = await opening.__aenter__()
     wire = Lossy.latest

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 
 from dragoman.journal import Journal
-from dragoman.journal.nats import NatsPlace, open_nats
+from dragoman.journal.nats import NatsStore, open_nats
 from tests.nats_servers import Servers
 
 _numbers = count()
@@ -20,7 +20,7 @@ def fresh(word: str = "t") -> str:
 
 def opened(
     servers: Servers, prefix: str, *, query: str = "shards=2"
-) -> AbstractAsyncContextManager[NatsPlace]:
+) -> AbstractAsyncContextManager[NatsStore]:
     return open_nats(f"{servers.url}/{prefix}?{query}")
 
 

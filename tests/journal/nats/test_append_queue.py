@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import JournalError, JournalFull, StreamMoved
 from dragoman.journal import Journal
-from dragoman.journal.nats import NatsPlace, append_queue
+from dragoman.journal.nats import NatsStore, append_queue
 from dragoman.journal.nats.layout import Layout, token_of
 from tests.journal.nats.lossy import Lossy, lossy
 from tests.journal.nats.places import fresh, opened
@@ -21,7 +21,7 @@ from tests.nats_servers import Servers
 pytestmark = pytest.mark.bound(40)
 
 
-async def records(place: NatsPlace, prefix: str, stream: str) -> int:
+async def records(place: NatsStore, prefix: str, stream: str) -> int:
     """How many messages hold a stream."""
     layout = Layout(prefix, shards=1)
     found = await place.journal._jetstream.counts(layout.shard(0), f"{prefix}.j.0.>")
@@ -31,7 +31,7 @@ async def records(place: NatsPlace, prefix: str, stream: str) -> int:
 @asynccontextmanager
 async def beside(
     server: Servers, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[NatsPlace, Lossy, NatsPlace, str]]:
+) -> AsyncIterator[tuple[NatsStore, Lossy, NatsStore, str]]:
     """A node that loses words, another one, and how subjects of records begin; stream `a` has one entry."""
     async with (
         lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
@@ -200,7 +200,7 @@ async def test_a_large_append_lies_in_the_object_store_and_goes_with_its_stream(
         assert await chunks(place, prefix) == 0
 
 
-async def chunks(place: NatsPlace, prefix: str) -> int:
+async def chunks(place: NatsStore, prefix: str) -> int:
     found = await place.journal._jetstream.counts(f"OBJ_{prefix}", f"$O.{prefix}.>")
     return sum(found.values())
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from dragoman.journal import Listing, StreamInfo
-from dragoman.journal.nats import NatsPlace, catalog
+from dragoman.journal import StreamInfo, StreamListing
+from dragoman.journal.nats import NatsStore, catalog
 from tests.journal.nats.lossy import lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import note, notes
@@ -16,7 +16,7 @@ from tests.nats_servers import Servers
 pytestmark = pytest.mark.bound(40)
 
 
-async def listed(place: NatsPlace, wanted: dict[str, str | int | None]) -> Listing:
+async def listed(place: NatsStore, wanted: dict[str, str | int | None]) -> StreamListing:
     """The listing, once it has these streams with these values: the title, or how far they go."""
     while True:
         listing = await place.journal.list()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import JournalError
 from dragoman.journal import StreamInfo
-from dragoman.journal.nats.catalog_cache import Picture
+from dragoman.journal.nats.catalog_cache import CatalogCache
 from dragoman.journal.nats.layout import number_of, token_of
 
 names = st.sampled_from([f"s{n}" for n in range(40)])
@@ -22,7 +22,7 @@ steps = st.one_of(
 
 @given(st.lists(steps, max_size=120))
 def test_the_order_is_that_of_the_latest_changes(taken: list[tuple[str, str, int]]) -> None:
-    picture, model = Picture(), dict[str, StreamInfo]()
+    picture, model = CatalogCache(), dict[str, StreamInfo]()
     for what, name, number in [*taken, ("list", "", 0)]:
         if what == "put":
             model[name] = StreamInfo(stream=name, agent=f"a{number % 3}", updated=float(number))
@@ -40,7 +40,7 @@ def test_the_order_is_that_of_the_latest_changes(taken: list[tuple[str, str, int
             assert listed(picture, {"agent": "a1"}) == expected(model, {"agent": "a1"})
 
 
-def listed(picture: Picture, wanted: dict[str, str]) -> list[StreamInfo]:
+def listed(picture: CatalogCache, wanted: dict[str, str]) -> list[StreamInfo]:
     found: list[StreamInfo] = []
     cursor = None
     while True:
@@ -59,4 +59,4 @@ def expected(model: dict[str, StreamInfo], wanted: dict[str, str]) -> list[Strea
 
 def test_what_is_no_cursor_is_refused() -> None:
     with pytest.raises(JournalError):
-        Picture().listing({}, cursor="nonsense", limit=1)
+        CatalogCache().listing({}, cursor="nonsense", limit=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman.journal.nats.replies import NoAnswer
+from dragoman.journal.nats.replies import NoReply
 from dragoman.testing.shared import Told
 from tests.journal.nats.places import opened
 from tests.journal.streams import frames, note
@@ -53,7 +53,7 @@ async def test_leaving_ends_although_no_server_is_there(tmp_path: Path) -> None:
         async with opened(servers, "t", query="shards=1") as place:
             await place.journal.append("a", [note("1")])
             servers.kill(0)
-            with pytest.raises(NoAnswer):
+            with pytest.raises(NoReply):
                 await place.journal._jetstream.last("t_j0", "t.j.0.x", patience=0.1)
         for attempt in (place.register.create("a.b", b""), place.bus.ask("a", b"", within=1)):
             with pytest.raises(JournalError):

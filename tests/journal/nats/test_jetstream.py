@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.journal.nats.connection import Wire
+from dragoman.journal.nats.connection import NatsConnection
 from dragoman.journal.nats.jetstream import JetStream
-from dragoman.journal.nats.replies import Reply
+from dragoman.journal.nats.replies import ServerReply
 
 
 class ScriptedWire:
@@ -20,10 +20,10 @@ class ScriptedWire:
         self._answers = list(answers)
         self.count = 0
 
-    async def ask(self, subject: str, data: bytes, *, within: float) -> Reply:
+    async def ask(self, subject: str, data: bytes, *, within: float) -> ServerReply:
         self.count += 1
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        return Reply(subject, 0, {}, json.dumps(answer).encode())
+        return ServerReply(subject, 0, {}, json.dumps(answer).encode())
 
 
 def error(err_code: int) -> dict[str, Any]:
@@ -32,11 +32,11 @@ def error(err_code: int) -> dict[str, Any]:
 
 async def test_a_stream_that_a_server_does_not_know_yet_is_asked_for_again() -> None:
     wire = ScriptedWire(error(10059), error(10059), {"purged": 3})
-    assert await JetStream(cast(Wire, wire)).purge("OBJ_x", "a.>") == 3
+    assert await JetStream(cast(NatsConnection, wire)).purge("OBJ_x", "a.>") == 3
     assert wire.count == 3
 
 
 async def test_a_stream_that_is_really_gone_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.journal.nats.jetstream.PEER_SECONDS", 0.05)
     with pytest.raises(JournalError, match="stream not found"):
-        await JetStream(cast(Wire, ScriptedWire(error(10059)))).purge("OBJ_x", "a.>")
+        await JetStream(cast(NatsConnection, ScriptedWire(error(10059)))).purge("OBJ_x", "a.>")

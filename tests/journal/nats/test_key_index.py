@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import JournalError
 from dragoman.journal import Entry, KeyEntries
 from dragoman.journal.idempotency import KeyedEntry
-from dragoman.journal.nats import NatsPlace
+from dragoman.journal.nats import NatsStore
 from dragoman.journal.nats import key_index as module
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.key_index import NatsKeyIndex
@@ -29,11 +29,11 @@ def turns(first: int, last: int) -> list[Entry]:
     return [entry for number in range(first, last) for entry in keyed_turn(f"k{number}")]
 
 
-def keys_of(place: NatsPlace) -> NatsKeyIndex:
+def keys_of(place: NatsStore) -> NatsKeyIndex:
     return place.journal._keys
 
 
-async def kept(place: NatsPlace) -> dict[str, int]:
+async def kept(place: NatsStore) -> dict[str, int]:
     """All that the bucket of keys holds."""
     jetstream: JetStream = place.journal._jetstream
     bucket = keys_of(place)._bucket
@@ -41,14 +41,14 @@ async def kept(place: NatsPlace) -> dict[str, int]:
 
 
 @asynccontextmanager
-async def lost_before_indexing(server: Servers, prefix: str) -> AsyncIterator[NatsPlace]:
+async def lost_before_indexing(server: Servers, prefix: str) -> AsyncIterator[NatsStore]:
     """A node that is lost after each record, before the record's keys are in the index."""
     async with opened(server, prefix) as place:
         keys_of(place).on_stored = lambda *_: None  # type: ignore[method-assign]
         yield place
 
 
-async def find(place: NatsPlace, number: int) -> KeyEntries | None:
+async def find(place: NatsStore, number: int) -> KeyEntries | None:
     return await place.journal.find_key("s", f"k{number}")
 
 

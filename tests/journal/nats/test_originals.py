@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman.journal import Entry
-from dragoman.journal.nats.record_store import Storing
+from dragoman.journal.nats.record_store import RecordStore
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import started
 
@@ -54,13 +54,13 @@ async def test_an_original_is_there_before_its_entry(tmp_path: Path, monkeypatch
         async with opened(servers, prefix) as place:
             await place.journal.append("a", [Entry("note", b"first", 5.0)])
             seen: list[bool] = []
-            send = Storing._send
+            send = RecordStore._send
 
-            async def look_and_send(storing: Storing, *args: Any) -> Any:
+            async def look_and_send(storing: RecordStore, *args: Any) -> Any:
                 seen.append(SECRET in on_disk(tmp_path))
                 return await send(storing, *args)
 
-            monkeypatch.setattr(Storing, "_send", look_and_send)
+            monkeypatch.setattr(RecordStore, "_send", look_and_send)
             await place.journal.append("a", [Entry("note", b"x " + SECRET, 5.0, True)])
     assert seen == [True]
 
@@ -76,7 +76,7 @@ async def test_an_original_counts_for_no_entry_but_its_own(
         async with opened(servers, prefix) as place:
             await place.journal.append("a", [Entry("note", b"first", 5.0)])
             with monkeypatch.context() as patch:
-                patch.setattr(Storing, "_send", lost)
+                patch.setattr(RecordStore, "_send", lost)
                 with pytest.raises(JournalError):
                     await place.journal.append("a", [Entry("note", b"mine " + SECRET, 5.0, True)])
             assert await place.journal.originals("a") == {}

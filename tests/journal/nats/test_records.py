@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal import Entry
-from dragoman.journal.entry_runs import Gathered, gathered
+from dragoman.journal.entry_runs import EntryBatch, runs_of_entries
 from dragoman.journal.nats.records import (
     HEAD_BYTES,
     Head,
@@ -31,11 +31,11 @@ entries = st.builds(
 
 
 def packed(given_entries: list[Entry], *, first: int = 1, name: str = "") -> tuple[Head, bytes]:
-    return pack(TOKEN, gathered(given_entries).runs, first=first, life=7, time=5.0, name=name)
+    return pack(TOKEN, runs_of_entries(given_entries).runs, first=first, life=7, time=5.0, name=name)
 
 
 def entries_of(head: Head, rest: bytes, *, after: int = 0, token: str = TOKEN) -> list[Entry]:
-    return list(Gathered(read_rest(token, head, rest, after=after)))
+    return list(EntryBatch(read_rest(token, head, rest, after=after)))
 
 
 @given(st.lists(entries, min_size=1, max_size=20), st.integers(1, 1 << 40), st.text(max_size=20))

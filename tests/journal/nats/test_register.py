@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.nats import bucket_follower, register
-from dragoman.journal.shared_state import Held
+from dragoman.journal.shared_state import RegisterValue
 from dragoman.testing.shared import Told
 from tests.journal.nats.lossy import lossy
 from tests.journal.nats.places import fresh, opened
@@ -26,12 +26,12 @@ async def test_a_write_whose_acknowledgement_is_lost_is_no_failure(
         first = await place.register.create("lease.a", b"1")
         wire.lose_answer("$KV.", times=2)
         second = await place.register.update("lease.a", b"2", first)
-        assert await place.register.get("lease.a") == Held(b"2", second)
+        assert await place.register.get("lease.a") == RegisterValue(b"2", second)
         wire.lose_answer("$KV.", times=2)
         await place.register.delete("lease.a", second)
         wire.lose_answer("$KV.", times=2)
         again = await place.register.create("lease.a", b"3")
-        assert await place.register.get("lease.a") == Held(b"3", again)
+        assert await place.register.get("lease.a") == RegisterValue(b"3", again)
         assert wire.lost == 8
 
 
@@ -103,7 +103,7 @@ async def test_a_watch_begins_though_a_server_that_hangs_is_asked_first(
         await other.register.create("nodes.a", b"one")
         async with lossy(server, prefix, monkeypatch) as (place, wire):
             wire.silences = 3  # as many as fit into five seconds, if each is waited for
-            told: dict[str, Held | None] = {}
+            told: dict[str, RegisterValue | None] = {}
             watch = await place.register.watch("nodes", told.__setitem__)
             assert wire.silences == 0
             assert [held.value for held in told.values() if held is not None] == [b"one"]

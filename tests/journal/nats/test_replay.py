@@ -6,10 +6,10 @@ import pytest
 
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman.journal import Stored
-from dragoman.journal.nats import NatsPlace
+from dragoman.journal.nats import NatsStore
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.nats.replay import LOOKS, NEAR
-from dragoman.journal.nats.replies import Reply
+from dragoman.journal.nats.replies import ServerReply
 from tests.journal.nats.lossy import Lossy, lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import frames, note, notes
@@ -18,13 +18,13 @@ from tests.nats_servers import Servers
 pytestmark = pytest.mark.bound(40)
 
 
-def nothing(replies: list[Reply]) -> list[Reply]:
+def nothing(replies: list[ServerReply]) -> list[ServerReply]:
     """As a replica answers that has not heard of it yet."""
     end = replies[-1]
-    return [Reply(end.subject, 404, {}, b"")]
+    return [ServerReply(end.subject, 404, {}, b"")]
 
 
-def half(replies: list[Reply]) -> list[Reply]:
+def half(replies: list[ServerReply]) -> list[ServerReply]:
     return [*replies[: len(replies) // 2], replies[-1]]
 
 
@@ -68,7 +68,7 @@ async def test_the_end_of_a_stream_of_small_records_is_read_alone(
             assert len(wire.replies) == 100
 
 
-async def last(place: NatsPlace, stream: str, *, after: int) -> Stored:
+async def last(place: NatsStore, stream: str, *, after: int) -> Stored:
     pages = [page async for page in place.journal.replay(stream, after=after, limit=10)]
     return pages[-1][-1]
 
@@ -101,11 +101,11 @@ async def test_what_a_lagging_replica_holds_of_a_former_life_is_not_served(
         assert await frames(place.journal, "a") == [b"new 1"]
 
 
-async def captured(place: NatsPlace, wire: Lossy) -> list[Reply]:
+async def captured(place: NatsStore, wire: Lossy) -> list[ServerReply]:
     """The messages of a stream, as they come now."""
-    seen: list[Reply] = []
+    seen: list[ServerReply] = []
 
-    def see(replies: list[Reply]) -> list[Reply]:
+    def see(replies: list[ServerReply]) -> list[ServerReply]:
         seen.extend(replies[:-1])
         return replies
 
@@ -132,7 +132,7 @@ async def test_a_record_that_is_gone_or_changed_ends_the_replay_behind_the_last_
             assert (len(got), damage.value.sequence, damage.value.stream) == (good, end, stream)
 
 
-async def collect(place: NatsPlace, stream: str, got: list[Stored]) -> None:
+async def collect(place: NatsStore, stream: str, got: list[Stored]) -> None:
     async for page in place.journal.replay(stream):
         got.extend(page)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dragoman.journal.nats import NatsPlace, Options, open_nats, read_address, search
+from dragoman.journal.nats import NatsOptions, NatsStore, open_nats, read_address, search
 from dragoman.testing.journals import prompted, said
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import Servers
@@ -15,11 +15,11 @@ from tests.nats_servers import Servers
 pytestmark = pytest.mark.bound(40)
 
 
-async def found(place: NatsPlace, text: str) -> list[tuple[str, int]]:
+async def found(place: NatsStore, text: str) -> list[tuple[str, int]]:
     return [(one.stream, one.sequence) for one in await place.journal.search(text)]
 
 
-async def finds(place: NatsPlace, text: str, wanted: list[tuple[str, int]]) -> bool:
+async def finds(place: NatsStore, text: str, wanted: list[tuple[str, int]]) -> bool:
     """Whether a search finds just this. On a busy machine one may answer before the index is ready."""
     for _ in range(5):
         if sorted(await found(place, text)) == wanted:
@@ -27,7 +27,7 @@ async def finds(place: NatsPlace, text: str, wanted: list[tuple[str, int]]) -> b
     return False
 
 
-def options(server: Servers, prefix: str, index: Path) -> Options:
+def options(server: Servers, prefix: str, index: Path) -> NatsOptions:
     return replace(read_address(f"{server.url}/{prefix}?shards=2"), index=index)
 
 

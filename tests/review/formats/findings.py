@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.review import Edit, Finding, Fix, Place, Severity
+from dragoman.review import Edit, Finding, FindingPlace, Fix, Severity
 
 
 def finding(
@@ -18,7 +18,7 @@ def finding(
     is_secret: bool = False,
     rule: str = "python/eval",
 ) -> Finding:
-    place = Place(path=path, line=line, column=column, end_line=end_line, end_column=end_column)
+    place = FindingPlace(path=path, line=line, column=column, end_line=end_line, end_column=end_column)
     return Finding(
         rule=rule,
         severity=severity,

@@ -2,14 +2,14 @@
 
 import msgspec
 
-from dragoman.review import Finding, Note
+from dragoman.review import Finding, ReviewNote
 from dragoman.review.formats import as_json
 from tests.review.formats.findings import MENDED, finding
 
 
 def test_findings_can_be_read_back() -> None:
     found = [finding(fix=MENDED), finding(line=3)]
-    document = msgspec.json.decode(as_json(found, [Note("x", "skipped")], files=4))
+    document = msgspec.json.decode(as_json(found, [ReviewNote("x", "skipped")], files=4))
     assert msgspec.convert(document["findings"], list[Finding]) == found
     assert document["version"] == 1
     assert document["files"] == 4

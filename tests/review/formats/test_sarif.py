@@ -4,14 +4,14 @@ import json
 import re
 from typing import Any
 
-from dragoman.review import Finding, Note, Severity
+from dragoman.review import Finding, ReviewNote, Severity
 from dragoman.review.formats import as_sarif
 from tests.review.formats.findings import MENDED, finding
 
 URI = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-F]{2})+")
 
 
-def document(*found: Finding, notes: tuple[Note, ...] = ()) -> dict[str, Any]:
+def document(*found: Finding, notes: tuple[ReviewNote, ...] = ()) -> dict[str, Any]:
     made: dict[str, Any] = json.loads(as_sarif(found, notes, version="1.2"))
     check_log(made)
     return made
@@ -92,7 +92,7 @@ def test_the_shape_is_that_of_the_standard() -> None:
             finding(severity=Severity.INFO, rule="text/todo"),
             finding(path="ä\\ü/ö %.py"),
         ),
-        notes=(Note("x", "skipped"), Note(None, "ruff: no", is_failure=True)),
+        notes=(ReviewNote("x", "skipped"), ReviewNote(None, "ruff: no", is_failure=True)),
     )
     (run,) = made["runs"]
     assert [result["level"] for result in run["results"]] == ["error", "note", "error"]

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from dragoman.review import Severity
 from dragoman.review.formats import as_text, summary
 from dragoman.review.formats.text import WIDEST, plain
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 from tests.review.formats.findings import MENDED, finding
 
-LINES = Lines("import x\ny = eval(x)\n")
+LINES = TextLines("import x\ny = eval(x)\n")
 
 
 def test_place_severity_title_rule_line_reason_and_fix_are_shown() -> None:
@@ -35,13 +35,13 @@ def test_colours_only_when_asked_for() -> None:
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_nothing_in_a_text_can_speak_to_the_terminal(title: str, line: str) -> None:
-    shown = as_text(finding(title=title, path=line, line=1, end_line=1), Lines(line))
+    shown = as_text(finding(title=title, path=line, line=1, end_line=1), TextLines(line))
     assert all(character.isprintable() or character == "\n" for character in shown)
     assert shown.count("\n") <= 4
 
 
 def test_a_long_line_is_cut() -> None:
-    shown = as_text(finding(line=1, end_line=1, column=900, end_column=950), Lines("x" * 1000))
+    shown = as_text(finding(line=1, end_line=1, column=900, end_column=950), TextLines("x" * 1000))
     assert max(map(len, shown.split("\n"))) < WIDEST + 20
 
 

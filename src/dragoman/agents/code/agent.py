@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from dragoman import Agent, Choice, Kit, KitSession, KitTurn, Option
-from dragoman.agents.code.config import Config
-from dragoman.agents.code.conversation import Conversation
+from dragoman.agents.code.config import CoderConfig
+from dragoman.agents.code.conversation import CoderConversation
 from dragoman.agents.code.login import auth_methods, log_in, reach
 from dragoman.agents.code.permission import modes
 from dragoman.errors import ErrorAnswer
@@ -27,7 +27,7 @@ THINKING = "thinking"
 MODEL = "model"
 
 
-def code_agent(config: Config) -> Agent:
+def code_agent(config: CoderConfig) -> Agent:
     """A new coding agent."""
     agent = Agent(
         "dragoman-code",
@@ -39,9 +39,9 @@ def code_agent(config: Config) -> Agent:
         auth_methods=auth_methods(),
     )
 
-    def opened(session: KitSession[Conversation]) -> Conversation:
+    def opened(session: KitSession[CoderConversation]) -> CoderConversation:
         session.start(_warm_up(session, config))
-        return Conversation(session)
+        return CoderConversation(session)
 
     kit = Kit(
         agent,
@@ -57,19 +57,19 @@ def code_agent(config: Config) -> Agent:
         log_in(config, request.method_id)
 
     @kit.prompt
-    async def answer(turn: KitTurn[Conversation]) -> None:
+    async def answer(turn: KitTurn[CoderConversation]) -> None:
         model = await _model(turn.session, config)
         await (await _loaded()).run_prompt(turn, config, model)
 
     @kit.command("compact", "Summarise the conversation, to make room in the model's context")
-    async def compact(turn: KitTurn[Conversation], argument: str) -> None:
+    async def compact(turn: KitTurn[CoderConversation], argument: str) -> None:
         model = await _model(turn.session, config)
         await (await _loaded()).run_compaction(turn, config, model)
 
     return agent
 
 
-async def _warm_up(session: KitSession[Conversation], config: Config) -> None:
+async def _warm_up(session: KitSession[CoderConversation], config: CoderConfig) -> None:
     try:
         turns = await _loaded()
     except ErrorAnswer:
@@ -88,7 +88,7 @@ async def _loaded() -> Any:
         ) from None
 
 
-async def _model(session: KitSession[Conversation], config: Config) -> str | None:
+async def _model(session: KitSession[CoderConversation], config: CoderConfig) -> str | None:
     """The model that the session is set to. What is missing is told before the wait for the model layer."""
     if MODEL not in session.settings.values and config.base_url is not None:
         await (await _loaded()).offer_models(session, config)
@@ -98,7 +98,7 @@ async def _model(session: KitSession[Conversation], config: Config) -> str | Non
     return model
 
 
-def _options(config: Config) -> list[Option]:
+def _options(config: CoderConfig) -> list[Option]:
     thinking = Option(
         THINKING,
         [

@@ -14,17 +14,17 @@ from uuid import uuid4
 from msgspec import UNSET
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, UserPromptPart
 
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.cost import spend
 from dragoman.agents.code.history import as_text
-from dragoman.agents.code.model_request import Asking, Failed
-from dragoman.agents.code.models import Answering, Offer
+from dragoman.agents.code.model_request import ModelFailed, ModelRequests
+from dragoman.agents.code.models import ModelClient, RequestOffer
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import CompactionUpdate, ContentBlock, TextContent
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
-    from dragoman.agents.code.conversation import Conversation
+    from dragoman.agents.code.conversation import CoderConversation
 
 SYSTEM = (
     "You summarise a conversation between a user and a coding agent, so that the agent can go on with the "
@@ -39,14 +39,14 @@ CHARACTERS_OF_TOKEN = 3
 """A token has about four characters; fewer to be sure that the summary's request fits."""
 
 
-class Compacting:
+class Compaction:
     """Watches one turn."""
 
-    def __init__(self, turn: KitTurn[Conversation], model: Answering, config: Config) -> None:
+    def __init__(self, turn: KitTurn[CoderConversation], model: ModelClient, config: CoderConfig) -> None:
         self._turn = turn
         self._model = model
         self._config = config
-        self._asking = Asking(model, config, hear=self._hear, tell=self._tell)
+        self._asking = ModelRequests(model, config, hear=self._hear, tell=self._tell)
 
     @property
     def is_due(self) -> bool:
@@ -58,7 +58,7 @@ class Compacting:
     async def run(self, prompt: UserPromptPart | None) -> None:
         """Summarise all but this prompt. Raises the model's error if it cannot."""
         history = self._turn.session.conversation.history
-        announced = Announcement(self._turn)
+        announced = CompactionReport(self._turn)
         await announced.begin()
         try:
             summary = await self._summary(_without(history.messages, prompt))
@@ -79,8 +79,8 @@ class Compacting:
         text = as_text(messages)[-self._model.context_size * CHARACTERS_OF_TOKEN // 2 :]
         asked = ModelRequest(parts=[UserPromptPart(content=f"{text}\n\nSummarise this conversation.")])
         try:
-            response = await self._asking([asked], Offer(fixed=SYSTEM))
-        except Failed as failed:
+            response = await self._asking([asked], RequestOffer(fixed=SYSTEM))
+        except ModelFailed as failed:
             raise failed.fault.answer() from None
         await spend(self._turn, response, self._model, self._config)
         return "".join(part.content for part in response.parts if isinstance(part, TextPart))
@@ -92,10 +92,10 @@ class Compacting:
         await self._turn.notice(words, severity="warning")
 
 
-class Announcement:
+class CompactionReport:
     """Tells the client of one compaction: in the protocol's way if it knows it, else in words."""
 
-    def __init__(self, turn: KitTurn[Conversation]) -> None:
+    def __init__(self, turn: KitTurn[CoderConversation]) -> None:
         self._turn = turn
         self._id = str(uuid4())
         self._is_known = CAPABILITY in turn.client.capabilities

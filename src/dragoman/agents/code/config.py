@@ -53,7 +53,7 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     currency: str = "USD"
 
 
-class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CoderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that can be set. The names are those of the file."""
 
     model: str | None = None
@@ -100,7 +100,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return path if path.is_absolute() or self.config_dir is None else Path(self.config_dir) / path
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
+class ModelEndpoint(Struct, frozen=True, kw_only=True):
     """One model, and how it is reached."""
 
     api: Api
@@ -110,7 +110,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     key: str | None
 
     def __repr__(self) -> str:  # the key must not slip into a log
-        return f"Endpoint(api={self.api!r}, model={self.model!r}, base_url={self.base_url!r})"
+        return f"ModelEndpoint(api={self.api!r}, model={self.model!r}, base_url={self.base_url!r})"
 
 
 def config_path(environ: Mapping[str, str]) -> Path:
@@ -128,7 +128,7 @@ def load_config(
     *,
     file: str | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> Config:
+) -> CoderConfig:
     """The configuration; `given` is what the command line says. Raises `BadConfig`."""
     path = config_path(environ) if file is None else Path(file)
     fields: dict[str, Any] = _read(path, must_exist=file is not None)
@@ -145,7 +145,7 @@ def load_config(
         if value is not None
     }
     try:
-        return msgspec.convert({**fields, **here, **said}, Config)
+        return msgspec.convert({**fields, **here, **said}, CoderConfig)
     except msgspec.ValidationError as error:
         raise BadConfig(f"{path if fields else 'the environment'}: {error}") from None
 
@@ -177,14 +177,14 @@ def split_model(name: str, api: Api | None) -> tuple[Api, str]:
     return api or ("anthropic" if name.startswith("claude") else "openai"), name
 
 
-def endpoint(config: Config, model: str, environ: Mapping[str, str] = os.environ) -> Endpoint:
+def endpoint(config: CoderConfig, model: str, environ: Mapping[str, str] = os.environ) -> ModelEndpoint:
     """How this model is reached. Raises `BadConfig` if the key's file cannot be read."""
     api, name = split_model(model, config.api)
     base_url = config.base_url or environ.get(ADDRESSES[api]) or None
-    return Endpoint(api=api, model=name, base_url=base_url, key=_key(config, api, environ))
+    return ModelEndpoint(api=api, model=name, base_url=base_url, key=_key(config, api, environ))
 
 
-def _key(config: Config, api: Api, environ: Mapping[str, str]) -> str | None:
+def _key(config: CoderConfig, api: Api, environ: Mapping[str, str]) -> str | None:
     if config.key_file is not None:
         path = config.path(config.key_file)
         try:

@@ -6,33 +6,33 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.agents.code.permission import Grants
+from dragoman.agents.code.permission import SessionGrants
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
     from dragoman import KitSession
-    from dragoman.agents.code.history import History
+    from dragoman.agents.code.history import ModelHistory
 
 
-class Conversation:
+class CoderConversation:
     """Made when a session is opened, which reads nothing yet."""
 
-    def __init__(self, session: KitSession[Conversation]) -> None:
+    def __init__(self, session: KitSession[CoderConversation]) -> None:
         self._session = session
-        self._history: History | None = None
-        self.grants = Grants()
+        self._history: ModelHistory | None = None
+        self.grants = SessionGrants()
         self.changing = asyncio.Lock()
         """Held by whatever changes something: such calls run one after another, also when made at once."""
         self.attachments: dict[str, str] = {}
         """The texts that came with prompts, by address."""
 
     @property
-    def history(self) -> History:
+    def history(self) -> ModelHistory:
         """The model's messages. Needs the model layer; see `models`."""
         if self._history is None:
-            from dragoman.agents.code.history import History
+            from dragoman.agents.code.history import ModelHistory
 
-            self._history = History(self._session)
+            self._history = ModelHistory(self._session)
         return self._history
 
     def attach(self, blocks: Sequence[v1.ContentBlock]) -> None:

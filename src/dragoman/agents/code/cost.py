@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelResponse
 
-from dragoman.agents.code.config import Config
-from dragoman.agents.code.models import Answering
+from dragoman.agents.code.config import CoderConfig
+from dragoman.agents.code.models import ModelClient
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MILLION = 1_000_000
 
 
-async def spend(turn: KitTurn[Any], response: ModelResponse, model: Answering, config: Config) -> None:
+async def spend(turn: KitTurn[Any], response: ModelResponse, model: ModelClient, config: CoderConfig) -> None:
     used = response.usage
     price = config.price
     await turn.spend(
@@ -31,7 +31,7 @@ async def spend(turn: KitTurn[Any], response: ModelResponse, model: Answering, c
     )
 
 
-def _cost(response: ModelResponse, model: Answering, config: Config) -> float | None:
+def _cost(response: ModelResponse, model: ModelClient, config: CoderConfig) -> float | None:
     used, price = response.usage, config.price
     if price is not None:
         return (used.input_tokens * price.input + used.output_tokens * price.output) / MILLION

@@ -1,7 +1,7 @@
 """What went wrong between us and a model, in words for a person: whose fault it is, and what helps.
 
-Every error of pydantic-ai becomes one `Fault`, which says whether trying again may help. The text of a vendor
-is passed on, because it is often the only hint, but cut short and with the key taken out.
+Every error of pydantic-ai becomes one `ModelFault`, which says whether trying again may help. The text of a
+vendor is passed on, because it is often the only hint, but cut short and with the key taken out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic_ai import exceptions as model_errors
 
-from dragoman.agents.code.config import KEYS, Endpoint
+from dragoman.agents.code.config import KEYS, ModelEndpoint
 from dragoman.agents.code.login import auth_required
 from dragoman.errors import ErrorAnswer
 
@@ -36,7 +36,7 @@ PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken"})
 """What may be over in a moment."""
 
 
-class Fault(NamedTuple):
+class ModelFault(NamedTuple):
     """One failed request."""
 
     kind: Kind
@@ -61,7 +61,7 @@ class Fault(NamedTuple):
         return ErrorAnswer(INTERNAL_ERROR, words, data)
 
 
-def fault_of(error: Exception, endpoint: Endpoint) -> Fault:
+def fault_of(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
     """What an error of the model layer means."""
     where = endpoint.base_url or f"the {_VENDORS[endpoint.api]} API"
     said = _said(error, endpoint)
@@ -70,45 +70,47 @@ def fault_of(error: Exception, endpoint: Endpoint) -> Fault:
         case model_errors.ModelRequestRejectedError() | model_errors.ContentFilterError():
             return _rejected(error, endpoint, where, said)
         case model_errors.ModelQuotaExceededError():
-            return Fault("quota", f"The quota of the account at {where} is used up{said}", wait)
+            return ModelFault("quota", f"The quota of the account at {where} is used up{said}", wait)
         case model_errors.ModelRateLimitError():
-            return Fault("busy", f"Too many requests, or tokens, for {where}{said}", wait)
+            return ModelFault("busy", f"Too many requests, or tokens, for {where}{said}", wait)
         case model_errors.ModelUnavailableError():
-            return Fault("busy", f"The model is overloaded or away at {where}{said}", wait)
+            return ModelFault("busy", f"The model is overloaded or away at {where}{said}", wait)
         case model_errors.ModelConnectionError(phase="read") | model_errors.ModelRequestTimeout():
-            return Fault("broken", f"The answer of {where} broke off.")
+            return ModelFault("broken", f"The answer of {where} broke off.")
         case model_errors.ModelConnectionError():
-            return Fault("network", f"{where} cannot be reached{said}")
+            return ModelFault("network", f"{where} cannot be reached{said}")
         case model_errors.ModelHTTPError(status_code=status) if 400 <= status < 500 and status not in AGAIN:
             return _rejected(error, endpoint, where, said)
         case model_errors.ModelServerError() | model_errors.ModelHTTPError():
-            return Fault("server", f"{where} failed{said}", wait)
+            return ModelFault("server", f"{where} failed{said}", wait)
         case _:
-            return Fault("broken", f"The answer of {where} makes no sense{said}")
+            return ModelFault("broken", f"The answer of {where} makes no sense{said}")
 
 
-def _rejected(error: Exception, endpoint: Endpoint, where: str, said: str) -> Fault:
+def _rejected(error: Exception, endpoint: ModelEndpoint, where: str, said: str) -> ModelFault:
     """What the server does not want, however often it is asked."""
     match error:
         case model_errors.ModelAuthenticationError():
             wanted = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
-            return Fault("auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}")
+            return ModelFault(
+                "auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}"
+            )
         case model_errors.ModelContextWindowExceededError() | model_errors.ModelHTTPError(status_code=413):
-            return Fault("too_long", f"The conversation is too long for {endpoint.model}{said}")
+            return ModelFault("too_long", f"The conversation is too long for {endpoint.model}{said}")
         case model_errors.ModelNotFoundError():
-            return Fault("not_found", f"There is no model {endpoint.model} at {where}{said}")
+            return ModelFault("not_found", f"There is no model {endpoint.model} at {where}{said}")
         case model_errors.ContentFilterError():
-            return Fault("refused", f"The content was refused by {where}{said}")
+            return ModelFault("refused", f"The content was refused by {where}{said}")
         case model_errors.ModelRequestRejectedError(provider_error_code=code) if code in REFUSALS:
-            return Fault("refused", f"The content was refused by {where}{said}")
+            return ModelFault("refused", f"The content was refused by {where}{said}")
         case _:
-            return Fault("rejected", f"The request was rejected by {where}{said}")
+            return ModelFault("rejected", f"The request was rejected by {where}{said}")
 
 
 _VENDORS = {"openai": "OpenAI", "responses": "OpenAI", "anthropic": "Anthropic"}
 
 
-def _said(error: Exception, endpoint: Endpoint) -> str:
+def _said(error: Exception, endpoint: ModelEndpoint) -> str:
     """`: what the server said.`, or a full stop."""
     body = getattr(error, "body", None)
     found = _message(body) or (str(error.__cause__) if error.__cause__ is not None and body is None else "")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CUT_SHORT = "This call was cut short before it had a result. Part of what it does may have happened."
 
 
-class History:
+class ModelHistory:
     """The messages of one session."""
 
     def __init__(self, session: KitSession[Any]) -> None:

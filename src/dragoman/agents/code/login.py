@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from dragoman.agents.code.config import KEY, KEYS, BadConfig, Config, Endpoint, endpoint
+from dragoman.agents.code.config import KEY, KEYS, BadConfig, CoderConfig, ModelEndpoint, endpoint
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import AuthMethod, AuthMethodAgent
 
@@ -59,7 +59,7 @@ def auth_required(why: str) -> ErrorAnswer:
     return ErrorAnswer(AUTH_REQUIRED, f"Authentication required: {why}", {"authMethods": ways})
 
 
-def reach(config: Config, model: str | None, environ: Mapping[str, str] = os.environ) -> Endpoint:
+def reach(config: CoderConfig, model: str | None, environ: Mapping[str, str] = os.environ) -> ModelEndpoint:
     """How the model is reached; raises the protocol's login error, saying exactly what is missing."""
     if model is None:
         raise auth_required(
@@ -78,7 +78,7 @@ def reach(config: Config, model: str | None, environ: Mapping[str, str] = os.env
     return found
 
 
-def log_in(config: Config, method: str, environ: Mapping[str, str] = os.environ) -> None:
+def log_in(config: CoderConfig, method: str, environ: Mapping[str, str] = os.environ) -> None:
     """`authenticate`: nothing can be set from here, so this only says whether all is set."""
     if method not in _METHODS:
         raise ErrorAnswer(INVALID_PARAMS, "Invalid params: there is no such login method")

@@ -22,49 +22,49 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 
 from dragoman import StopTurn
-from dragoman.agents.code.compaction import Compacting
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.compaction import Compaction
+from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.cost import spend
-from dragoman.agents.code.model_request import Asking, Failed
-from dragoman.agents.code.models import Answering, Offer
+from dragoman.agents.code.model_request import ModelFailed, ModelRequests
+from dragoman.agents.code.models import ModelClient, RequestOffer
 from dragoman.agents.code.permission import PLAN
 from dragoman.agents.code.prompt_content import content_of
-from dragoman.agents.code.tool_calls import Call, Calling, Result
-from dragoman.agents.code.tools.tool import Tool
+from dragoman.agents.code.tool_calls import CallResult, ModelCall, ToolCallRunner
+from dragoman.agents.code.tools.tool import CoderTool
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from dragoman import KitTurn
-    from dragoman.agents.code.conversation import Conversation
-    from dragoman.agents.code.history import History
+    from dragoman.agents.code.conversation import CoderConversation
+    from dragoman.agents.code.history import ModelHistory
 
 DONE = frozenset({"stop", "tool_call", None})
 
 
-class Loop:
+class TurnLoop:
     """One turn."""
 
     def __init__(
         self,
-        turn: KitTurn[Conversation],
-        model: Answering,
-        config: Config,
+        turn: KitTurn[CoderConversation],
+        model: ModelClient,
+        config: CoderConfig,
         *,
         system: str,
-        tools: Sequence[Tool[Any]],
+        tools: Sequence[CoderTool[Any]],
     ) -> None:
         self._turn = turn
         self._model = model
         self._config = config
         self._system = system
-        self._calling = Calling(turn, tools)
+        self._calling = ToolCallRunner(turn, tools)
         self._message_id = ""
-        self._asking = Asking(model, config, hear=self._hear, tell=self._tell)
-        self._compacting = Compacting(turn, model, config)
+        self._asking = ModelRequests(model, config, hear=self._hear, tell=self._tell)
+        self._compacting = Compaction(turn, model, config)
 
     @property
-    def _history(self) -> History:
+    def _history(self) -> ModelHistory:
         return self._turn.session.conversation.history
 
     async def run(self) -> None:
@@ -91,7 +91,7 @@ class Loop:
             calls = self._taken(response)
             if not calls:
                 return
-            results: dict[str, Result] = {}
+            results: dict[str, CallResult] = {}
             try:
                 results = await self._calling([_call(part) for part in calls])
             finally:
@@ -116,7 +116,7 @@ class Loop:
                 response = await self._asking(
                     self._history.messages, self._offer(), thinking=str(self._turn.session["thinking"])
                 )
-            except Failed as failed:
+            except ModelFailed as failed:
                 if failed.fault.kind == "refused":
                     await self._hear("text", failed.fault.words)
                     raise StopTurn("refusal") from None
@@ -144,7 +144,7 @@ class Loop:
             raise StopTurn("max_tokens")
         return calls
 
-    def _offer(self) -> Offer:
+    def _offer(self) -> RequestOffer:
         is_planning = self._turn.session.mode_id == PLAN
         tools = [tool for tool in self._calling.tools.values() if not (is_planning and tool.changes)]
         mode = (
@@ -152,7 +152,7 @@ class Loop:
             if is_planning
             else ""
         )
-        return Offer(fixed=self._system, changing=mode, tools=[_definition(tool) for tool in tools])
+        return RequestOffer(fixed=self._system, changing=mode, tools=[_definition(tool) for tool in tools])
 
     async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
         if kind == "text":
@@ -165,21 +165,21 @@ class Loop:
         self._message_id = str(uuid4())  # what is said after it is another message
 
 
-def _definition(tool: Tool[Any]) -> ToolDefinition:
+def _definition(tool: CoderTool[Any]) -> ToolDefinition:
     return ToolDefinition(
         name=tool.name, description=tool.description, parameters_json_schema=tool.schema, strict=False
     )
 
 
-def _call(part: ToolCallPart) -> Call:
+def _call(part: ToolCallPart) -> ModelCall:
     try:
         arguments: dict[str, Any] | None = part.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         arguments = None
-    return Call(id=part.tool_call_id, name=part.tool_name, arguments=arguments)
+    return ModelCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments)
 
 
-def _returned(part: ToolCallPart, result: Result) -> ToolReturnPart:
+def _returned(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
     pictures = [BinaryContent(data=found.data, media_type=found.media_type) for found in result.pictures]
     return ToolReturnPart(
         tool_name=part.tool_name,

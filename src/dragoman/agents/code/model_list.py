@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman import Choice, KitSession, Option
-from dragoman.agents.code.config import BadConfig, Config, endpoint
+from dragoman.agents.code.config import BadConfig, CoderConfig, endpoint
 from dragoman.agents.code.models import list_models, warm_up
 
 MODEL = "model"
 SECONDS = 5.0
 
 
-async def offer_models(session: KitSession[Any], config: Config) -> None:
+async def offer_models(session: KitSession[Any], config: CoderConfig) -> None:
     """Offer what the server has, unless somebody has said what to offer. The model of the configuration
     stays the first.
     """

@@ -16,9 +16,9 @@ from typing import Literal
 from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
-from dragoman.agents.code.config import Config
-from dragoman.agents.code.faults import Fault, fault_of
-from dragoman.agents.code.models import Answering, Hear, Offer
+from dragoman.agents.code.config import CoderConfig
+from dragoman.agents.code.faults import ModelFault, fault_of
+from dragoman.agents.code.models import Hear, ModelClient, RequestOffer
 
 log = logging.getLogger(__name__)
 
@@ -28,18 +28,18 @@ LONGEST = 30.0
 Tell = Callable[[str], Awaitable[None]]
 
 
-class Failed(Exception):
+class ModelFailed(Exception):
     """The model has not answered, and asking again would not help."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: ModelFault) -> None:
         super().__init__(fault.words)
         self.fault = fault
 
 
-class Asking:
+class ModelRequests:
     """How one turn asks its model."""
 
-    def __init__(self, model: Answering, config: Config, *, hear: Hear, tell: Tell) -> None:
+    def __init__(self, model: ModelClient, config: CoderConfig, *, hear: Hear, tell: Tell) -> None:
         self._model = model
         self._config = config
         self._hear = hear
@@ -48,9 +48,9 @@ class Asking:
         """The text of the answer that is coming, or that broke off."""
 
     async def __call__(
-        self, messages: list[ModelMessage], offer: Offer, *, thinking: str | None = None
+        self, messages: list[ModelMessage], offer: RequestOffer, *, thinking: str | None = None
     ) -> ModelResponse:
-        """The answer, or `Failed`."""
+        """The answer, or `ModelFailed`."""
         attempt = 0
         while True:
             self.heard = ""
@@ -62,7 +62,7 @@ class Asking:
                 log.debug("in detail", exc_info=error)
             wait = self._wait(fault, attempt)
             if wait is None:
-                raise Failed(fault)
+                raise ModelFailed(fault)
             attempt += 1
             await self._tell(_words(fault, wait, broke_off=bool(self.heard)))
             await asyncio.sleep(wait)
@@ -72,7 +72,7 @@ class Asking:
             self.heard += text
         await self._hear(kind, text)
 
-    def _wait(self, fault: Fault, attempt: int) -> float | None:
+    def _wait(self, fault: ModelFault, attempt: int) -> float | None:
         """Seconds until the next attempt; None if there is none."""
         if not fault.may_pass or attempt >= self._config.retries:
             return None
@@ -82,7 +82,7 @@ class Asking:
         return wait * random.uniform(0.8, 1.2)  # many agents that failed at once shall not return at once
 
 
-def _words(fault: Fault, wait: float, *, broke_off: bool) -> str:
+def _words(fault: ModelFault, wait: float, *, broke_off: bool) -> str:
     again = f"Trying again in {wait:.0f} s." if wait >= 1 else "Trying again."
     repeated = " The answer begins anew." if broke_off else ""
     return f"{fault.words} {again}{repeated}"

@@ -30,7 +30,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from dragoman.agents.code.config import Config, Endpoint
+from dragoman.agents.code.config import CoderConfig, ModelEndpoint
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ CONTEXT = 128_000
 Hear = Callable[[Literal["text", "thought"], str], Awaitable[None]]
 
 
-class Offer:
+class RequestOffer:
     """What a request carries besides the conversation."""
 
     def __init__(self, *, fixed: str, changing: str = "", tools: Sequence[ToolDefinition] = ()) -> None:
@@ -59,17 +59,17 @@ class Offer:
         return ModelRequestParameters(function_tools=self.tools, instruction_parts=parts)
 
 
-class Answering:
+class ModelClient:
     """One model at one endpoint. Used within `async with`, which closes its connections."""
 
-    def __init__(self, endpoint: Endpoint, config: Config) -> None:
+    def __init__(self, endpoint: ModelEndpoint, config: CoderConfig) -> None:
         self.endpoint = endpoint
         self._config = config
         self._model: Model[Any]
         self.context_size = CONTEXT
         self.takes_images = True
 
-    async def __aenter__(self) -> Answering:
+    async def __aenter__(self) -> ModelClient:
         self._model = await asyncio.to_thread(make_model, self.endpoint)
         self.context_size = self._config.context_size or self._model.context_window or CONTEXT
         self.takes_images = bool(self._model.profile.get("supports_image_input", True))
@@ -80,7 +80,7 @@ class Answering:
         await self._model.__aexit__(None, None, None)
 
     async def request(
-        self, messages: list[ModelMessage], offer: Offer, hear: Hear, *, thinking: str | None = None
+        self, messages: list[ModelMessage], offer: RequestOffer, hear: Hear, *, thinking: str | None = None
     ) -> ModelResponse:
         """One request; what comes is heard as it comes. Cancelled, it closes the connection."""
         parameters = offer.parameters()
@@ -108,7 +108,7 @@ class Answering:
         return settings
 
 
-async def list_models(endpoint: Endpoint, *, seconds: float) -> list[str]:
+async def list_models(endpoint: ModelEndpoint, *, seconds: float) -> list[str]:
     """The names of the models that a server has; none if it does not say so in time."""
     async with await asyncio.to_thread(make_model, endpoint) as model:
         assert model.provider is not None
@@ -131,18 +131,18 @@ async def _hear_part(part: object, hear: Hear) -> None:
             pass  # calls are taken from the whole response: half of one can do nothing
 
 
-async def warm_up(endpoint: Endpoint) -> None:
+async def warm_up(endpoint: ModelEndpoint) -> None:
     """Import the vendor's client now, so that the first prompt need not wait for it."""
     vendor = "anthropic" if endpoint.api == "anthropic" else "openai"
     await asyncio.to_thread(import_module, f"pydantic_ai.models.{vendor}")
 
 
-def make_model(endpoint: Endpoint) -> Model[Any]:
+def make_model(endpoint: ModelEndpoint) -> Model[Any]:
     """In a thread, for its imports."""
     return _anthropic(endpoint) if endpoint.api == "anthropic" else _openai(endpoint)
 
 
-def _anthropic(endpoint: Endpoint) -> Model[Any]:
+def _anthropic(endpoint: ModelEndpoint) -> Model[Any]:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -151,7 +151,7 @@ def _anthropic(endpoint: Endpoint) -> Model[Any]:
     return AnthropicModel(endpoint.model, provider=provider)
 
 
-def _openai(endpoint: Endpoint) -> Model[Any]:
+def _openai(endpoint: ModelEndpoint) -> Model[Any]:
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import UNSET
 
 from dragoman import Choice, Modes
-from dragoman.agents.code.tools.tool import Denied
+from dragoman.agents.code.tools.tool import ToolDenied
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def modes() -> Modes:
     )
 
 
-class Report(Protocol):
+class ToolReport(Protocol):
     """A tool call that was announced to the client."""
 
     id: str
@@ -54,7 +54,7 @@ class Report(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class PermissionWish:
     """Something that needs a yes."""
 
     kind: Literal["read", "edit", "run", "mcp"]
@@ -68,13 +68,13 @@ class Wish:
     """Whether it can do more than it seems."""
 
 
-class Grants:
+class SessionGrants:
     """What was allowed for always in one session."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
 
-    def decide(self, mode: str, wish: Wish) -> bool | None:
+    def decide(self, mode: str, wish: PermissionWish) -> bool | None:
         """Yes, no, or None: ask."""
         if mode == PLAN and wish.kind != "read":
             return False
@@ -86,25 +86,27 @@ class Grants:
             return True
         return True if wish.key in self._keys else None
 
-    def remember(self, wish: Wish) -> None:
+    def remember(self, wish: PermissionWish) -> None:
         self._keys.add(wish.key)
 
 
-async def permit(turn: KitTurn[Any], report: Report, grants: Grants, wish: Wish) -> None:
-    """Returns if it may be done; raises `Denied` if not."""
+async def permit(turn: KitTurn[Any], report: ToolReport, grants: SessionGrants, wish: PermissionWish) -> None:
+    """Returns if it may be done; raises `ToolDenied` if not."""
     decided = grants.decide(turn.session.mode_id, wish)
     if decided is False:
-        raise Denied("Only plans are made in this mode: nothing is changed and nothing is run. Describe it.")
+        raise ToolDenied(
+            "Only plans are made in this mode: nothing is changed and nothing is run. Describe it."
+        )
     if decided is None:
         permission = await turn.ask(_question(report, wish), _options(wish))
         if not permission:
-            raise Denied("The user did not allow this.")
+            raise ToolDenied("The user did not allow this.")
         if permission.option is not None and permission.option.kind == "allow_always":
             grants.remember(wish)
     await report.progress(status="in_progress", content=wish.content or None)
 
 
-def _question(report: Report, wish: Wish) -> v1.ToolCallUpdate:
+def _question(report: ToolReport, wish: PermissionWish) -> v1.ToolCallUpdate:
     return v1.ToolCallUpdate(
         tool_call_id=report.id,
         title=report.title,
@@ -116,7 +118,7 @@ def _question(report: Report, wish: Wish) -> v1.ToolCallUpdate:
     )
 
 
-def _options(wish: Wish) -> list[v1.PermissionOption]:
+def _options(wish: PermissionWish) -> list[v1.PermissionOption]:
     once = [v1.PermissionOption(option_id="allow", name="Allow", kind="allow_once")]
     always = [v1.PermissionOption(option_id="always", name=wish.always, kind="allow_always")]
     reject = [v1.PermissionOption(option_id="reject", name="Reject", kind="reject_once")]

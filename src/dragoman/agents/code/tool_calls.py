@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.agents.code.tools.places import Places
-from dragoman.agents.code.tools.tool import Denied, Done, Picture, Problem, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.tools.places import TurnPlaces
+from dragoman.agents.code.tools.tool import CoderTool, ToolDenied, ToolOutcome, ToolPicture, ToolProblem
+from dragoman.agents.code.tools.work import ToolContext
 from dragoman.errors import LinkClosed, TurnOver
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
-    from dragoman.agents.code.conversation import Conversation
+    from dragoman.agents.code.conversation import CoderConversation
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ TITLE = 120
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class ModelCall:
     """What the model wants."""
 
     id: str
@@ -39,27 +39,27 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class CallResult:
     """What the model is told."""
 
     text: str
     outcome: Literal["success", "failed", "denied"] = "success"
-    pictures: Sequence[Picture] = field(default_factory=tuple)
+    pictures: Sequence[ToolPicture] = field(default_factory=tuple)
     shown: Sequence[v1.ToolCallContent | str] = ()
     """What the user sees instead of the text."""
 
 
-class Calling:
+class ToolCallRunner:
     """Runs the calls of one turn."""
 
-    def __init__(self, turn: KitTurn[Conversation], tools: Sequence[Tool[Any]]) -> None:
+    def __init__(self, turn: KitTurn[CoderConversation], tools: Sequence[CoderTool[Any]]) -> None:
         self._turn = turn
-        self._places = Places(turn)
-        self.tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in tools}
-        self.results: dict[str, Result] = {}
+        self._places = TurnPlaces(turn)
+        self.tools: Mapping[str, CoderTool[Any]] = {tool.name: tool for tool in tools}
+        self.results: dict[str, CallResult] = {}
         """What has come of the calls that were made last, also if they were broken off."""
 
-    async def __call__(self, calls: Sequence[Call]) -> dict[str, Result]:
+    async def __call__(self, calls: Sequence[ModelCall]) -> dict[str, CallResult]:
         """All results, by the ids of the calls."""
         self.results = {}
         async with asyncio.TaskGroup() as running:
@@ -67,18 +67,18 @@ class Calling:
                 running.create_task(self._run(call))
         return self.results
 
-    async def _run(self, call: Call) -> None:
+    async def _run(self, call: ModelCall) -> None:
         self.results[call.id] = await self._called(call)
 
-    async def _called(self, call: Call) -> Result:
+    async def _called(self, call: ModelCall) -> CallResult:
         tool = self.tools.get(call.name)
         try:
             if tool is None:
-                raise Problem(f"There is no tool {call.name}. There are: {', '.join(self.tools)}.")
+                raise ToolProblem(f"There is no tool {call.name}. There are: {', '.join(self.tools)}.")
             if call.arguments is None:
-                raise Problem("The arguments are no JSON object.")
+                raise ToolProblem("The arguments are no JSON object.")
             arguments = tool.read(call.arguments)
-        except Problem as problem:
+        except ToolProblem as problem:
             return await self._misused(call, str(problem))
         if tool.changes:
             # The tasks begin in the order of the calls, and a lock is given in the order it was asked for.
@@ -86,12 +86,12 @@ class Calling:
                 return await self._reported(tool, call, arguments)
         return await self._reported(tool, call, arguments)
 
-    async def _misused(self, call: Call, why: str) -> Result:
+    async def _misused(self, call: ModelCall, why: str) -> CallResult:
         async with self._turn.tool(call.name, name=call.name, raw_input=call.arguments) as report:
             await report.fail(why)
-        return Result(text=why, outcome="failed")
+        return CallResult(text=why, outcome="failed")
 
-    async def _reported(self, tool: Tool[Any], call: Call, arguments: Any) -> Result:
+    async def _reported(self, tool: CoderTool[Any], call: ModelCall, arguments: Any) -> CallResult:
         title = " ".join(tool.title(arguments).split())
         reported = self._turn.tool(
             title if len(title) <= TITLE else f"{title[:TITLE]}…",
@@ -102,7 +102,7 @@ class Calling:
             # What may need somebody's permission begins when it has it.
             status="pending" if tool.changes or tool.may_ask else "in_progress",
         )
-        work = Work(turn=self._turn, report=reported, places=self._places)
+        work = ToolContext(turn=self._turn, report=reported, places=self._places)
         if not tool.is_shown:
             return await self._judged(tool, work, arguments)
         async with reported as report:
@@ -113,23 +113,23 @@ class Calling:
             await report.complete(*(result.shown or [result.text]))
             return result
 
-    async def _judged(self, tool: Tool[Any], work: Work, arguments: Any) -> Result:
+    async def _judged(self, tool: CoderTool[Any], work: ToolContext, arguments: Any) -> CallResult:
         try:
-            done: Done = await tool.run(work, arguments)
-        except Denied as denied:
-            return Result(text=str(denied), outcome="denied")
-        except Problem as problem:
-            return Result(text=str(problem), outcome="failed")
+            done: ToolOutcome = await tool.run(work, arguments)
+        except ToolDenied as denied:
+            return CallResult(text=str(denied), outcome="denied")
+        except ToolProblem as problem:
+            return CallResult(text=str(problem), outcome="failed")
         except (LinkClosed, TurnOver):
             raise  # there is nobody left to work for
         except Exception:  # a mistake in a tool must not cost the user the turn
             log.exception("the tool %s failed", tool.name)
-            return Result(text="The tool failed for a reason of its own.", outcome="failed")
-        return Result(text=done.text, pictures=done.pictures, shown=done.content)
+            return CallResult(text="The tool failed for a reason of its own.", outcome="failed")
+        return CallResult(text=done.text, pictures=done.pictures, shown=done.content)
 
-    def _locations(self, tool: Tool[Any], arguments: Any) -> list[v1.ToolCallLocation]:
+    def _locations(self, tool: CoderTool[Any], arguments: Any) -> list[v1.ToolCallLocation]:
         path = tool.path(arguments)
         try:
             return [] if path is None else [v1.ToolCallLocation(path=self._places.resolve(path))]
-        except Problem:
+        except ToolProblem:
             return []

@@ -11,53 +11,53 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.agents.code.compaction import Compacting
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.compaction import Compaction
+from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.login import reach
-from dragoman.agents.code.loop import Loop
+from dragoman.agents.code.loop import TurnLoop
 from dragoman.agents.code.model_list import offer_models
-from dragoman.agents.code.models import Answering
+from dragoman.agents.code.models import ModelClient
 from dragoman.agents.code.project_notes import project_notes
 from dragoman.agents.code.tools.mcp_tools import mounted_tools
 from dragoman.agents.code.tools.plan_tool import PLANNING
 from dragoman.agents.code.tools.read_tools import READING
 from dragoman.agents.code.tools.run_tool import RUNNING
 from dragoman.agents.code.tools.search_tool import SEARCHING
-from dragoman.agents.code.tools.tool import Tool
+from dragoman.agents.code.tools.tool import CoderTool
 from dragoman.agents.code.tools.write_tools import WRITING
 from dragoman.errors import ErrorAnswer
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
-    from dragoman.agents.code.conversation import Conversation
+    from dragoman.agents.code.conversation import CoderConversation
 
 __all__ = ["offer_models", "run_compaction", "run_prompt", "system_prompt"]
 
 INTERNAL_ERROR = -32603
 
-OWN_TOOLS: tuple[Tool[Any], ...] = (*READING, *SEARCHING, *WRITING, *RUNNING, *PLANNING)
+OWN_TOOLS: tuple[CoderTool[Any], ...] = (*READING, *SEARCHING, *WRITING, *RUNNING, *PLANNING)
 
 
-async def run_prompt(turn: KitTurn[Conversation], config: Config, model: str | None) -> None:
+async def run_prompt(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
     """Answer a prompt."""
     endpoint = reach(config, model)
     turn.session.conversation.attach(turn.prompt)
     system = await system_prompt(turn, config)
     tools = [*OWN_TOOLS, *await mounted_tools(turn.session)]
-    async with Answering(endpoint, config) as answering:
-        await Loop(turn, answering, config, system=system, tools=tools).run()
+    async with ModelClient(endpoint, config) as answering:
+        await TurnLoop(turn, answering, config, system=system, tools=tools).run()
 
 
-async def run_compaction(turn: KitTurn[Conversation], config: Config, model: str | None) -> None:
+async def run_compaction(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:
     """`/compact`."""
     if not turn.session.conversation.history.messages:
         await turn.say("There is nothing to compact.")
         return
-    async with Answering(reach(config, model), config) as answering:
-        await Compacting(turn, answering, config).run(None)
+    async with ModelClient(reach(config, model), config) as answering:
+        await Compaction(turn, answering, config).run(None)
 
 
-async def system_prompt(turn: KitTurn[Any], config: Config) -> str:
+async def system_prompt(turn: KitTurn[Any], config: CoderConfig) -> str:
     """What the model is told before everything else."""
     notes = await project_notes(turn.session)
     folders = "\n".join(f"- {root}" for root in turn.session.roots)
@@ -68,7 +68,7 @@ async def system_prompt(turn: KitTurn[Any], config: Config) -> str:
     return "\n\n".join(part for part in (_system_file(config), surroundings, notes) if part)
 
 
-def _system_file(config: Config) -> str:
+def _system_file(config: CoderConfig) -> str:
     own = Path(__file__).with_name("system.md")
     path = own if config.system is None else config.path(config.system)
     try:

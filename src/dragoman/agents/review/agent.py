@@ -12,8 +12,8 @@ from dragoman.version import VERSION
 
 if TYPE_CHECKING:
     from dragoman import KitSession, KitTurn
-    from dragoman.agents.code.config import Config
-    from dragoman.agents.review.conversation import Conversation
+    from dragoman.agents.code.config import CoderConfig
+    from dragoman.agents.review.conversation import ReviewConversation
     from dragoman.schema import v1
 
 MODES = Modes(
@@ -46,7 +46,7 @@ EXPLANATIONS = Option(
 )
 
 
-def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
+def review_agent(*, sessions: Any = None, model: CoderConfig | None = None) -> Agent:
     """A new review agent. `sessions` is the journal that its sessions are kept in, or its path, if it is not
     the usual one; `model` is what explains findings, if anything.
     """
@@ -58,7 +58,7 @@ def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
         additional_directories=True,
     )
     explains = can_explain(model)
-    kit: Kit[Conversation] = Kit(
+    kit: Kit[ReviewConversation] = Kit(
         agent,
         conversation=lambda session: _conversation(session, model if explains else None),
         journal=sessions,
@@ -68,7 +68,7 @@ def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
     )
 
     @kit.prompt
-    async def reply(turn: KitTurn[Conversation]) -> v1.PromptResponse:
+    async def reply(turn: KitTurn[ReviewConversation]) -> v1.PromptResponse:
         from dragoman.agents.review.prompts import answer
 
         return await answer(turn, turn.text)
@@ -77,54 +77,54 @@ def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
     return agent
 
 
-def _conversation(session: KitSession[Conversation], model: Config | None) -> Conversation:
-    from dragoman.agents.review.conversation import Conversation
+def _conversation(session: KitSession[ReviewConversation], model: CoderConfig | None) -> ReviewConversation:
+    from dragoman.agents.review.conversation import ReviewConversation
 
-    return Conversation(session, model)
+    return ReviewConversation(session, model)
 
 
-def can_explain(config: Config | None) -> bool:
+def can_explain(config: CoderConfig | None) -> bool:
     """Whether a model is configured, and what is needed to ask it is installed."""
     return config is not None and bool(config.model) and importlib.util.find_spec("pydantic_ai") is not None
 
 
-def _add_commands(kit: Kit[Conversation]) -> None:
+def _add_commands(kit: Kit[ReviewConversation]) -> None:
     @kit.command("review", "Review files, folders or changes", hint="PATHS, or nothing for your changes")
-    async def review(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+    async def review(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
         from dragoman.agents.review.prompts import answer
 
         return await answer(turn, f"review {argument}")
 
     @kit.command("diff", "Review what has changed", hint="a branch or commit, staged, or nothing")
-    async def diff(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+    async def diff(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
         from dragoman.agents.review.intent import named_revision
         from dragoman.agents.review.prompts import carry_out
 
         return await carry_out(turn, named_revision(argument))
 
     @kit.command("fix", "Apply fixes of the last review", hint="numbers, paths, or nothing for all safe ones")
-    async def fix(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+    async def fix(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
         from dragoman.agents.review.prompts import answer
 
         return await answer(turn, f"fix {argument or 'it'}")
 
     @kit.command("rules", "List the rules", hint="a language or a part of a name")
-    async def rules(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import ShowRules
+    async def rules(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.intent import RulesIntent
         from dragoman.agents.review.prompts import carry_out
 
-        return await carry_out(turn, ShowRules(argument))
+        return await carry_out(turn, RulesIntent(argument))
 
     @kit.command("explain", "Explain a rule or a finding", hint="a rule, or the number of a finding")
-    async def explain(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import Explain, Help
+    async def explain(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.intent import ExplainIntent, HelpIntent
         from dragoman.agents.review.prompts import carry_out
 
-        return await carry_out(turn, Explain(argument) if argument else Help())
+        return await carry_out(turn, ExplainIntent(argument) if argument else HelpIntent())
 
     @kit.command("help", "Say what can be done")
-    async def help_(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import Help
+    async def help_(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.intent import HelpIntent
         from dragoman.agents.review.prompts import carry_out
 
-        return await carry_out(turn, Help())
+        return await carry_out(turn, HelpIntent())

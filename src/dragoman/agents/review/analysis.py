@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple
 
 from dragoman import KitTurn
-from dragoman.agents.review.conversation import Conversation
-from dragoman.agents.review.markdown import counted, listed, told
-from dragoman.agents.review.source_reader import Gathered
+from dragoman.agents.review.conversation import ReviewConversation
+from dragoman.agents.review.markdown import count_of, finding_line, finding_paragraph
+from dragoman.agents.review.source_reader import ReviewInput
 from dragoman.agents.review.target_choice import LOCATIONS
-from dragoman.review import Finding, Note, Settings, language_of, review
+from dragoman.review import Finding, ReviewNote, ReviewSettings, language_of, review
 from dragoman.review.oxlint import find_oxlint
 from dragoman.review.ruff import find_ruff
 from dragoman.review.structure import GRAMMARS, is_available
@@ -22,7 +22,7 @@ OWN = "dragoman"
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 
 
-class Tool(NamedTuple):
+class AnalysisTool(NamedTuple):
     """Something that judges."""
 
     name: str
@@ -30,32 +30,32 @@ class Tool(NamedTuple):
     kind: v1.ToolKind
 
 
-def tools_for(languages: Sequence[str | None]) -> list[Tool]:
+def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
     """Who has something to say about texts in these languages."""
-    found = [Tool(OWN, f"Built-in rules: {counted(len(languages), 'file')}", "search")]
+    found = [AnalysisTool(OWN, f"Built-in rules: {count_of(len(languages), 'file')}", "search")]
     python = sum(language == "python" for language in languages)
     scripts = sum(language in _SCRIPTS for language in languages)
     shaped = sum(language in GRAMMARS for language in languages)
     if python and find_ruff():
-        found.append(Tool("ruff", f"ruff: {counted(python, 'Python file')}", "execute"))
+        found.append(AnalysisTool("ruff", f"ruff: {count_of(python, 'Python file')}", "execute"))
     if shaped and is_available():
-        found.append(Tool("ast-grep", f"Structural rules: {counted(shaped, 'file')}", "search"))
+        found.append(AnalysisTool("ast-grep", f"Structural rules: {count_of(shaped, 'file')}", "search"))
     if scripts and find_oxlint():
-        found.append(Tool("oxlint", f"oxlint: {counted(scripts, 'script')}", "execute"))
+        found.append(AnalysisTool("oxlint", f"oxlint: {count_of(scripts, 'script')}", "execute"))
     return found
 
 
 class Analysis:
     """What was found so far; complete when `run` has returned, partial when it was cancelled."""
 
-    def __init__(self, turn: KitTurn[Conversation], gathered: Gathered) -> None:
+    def __init__(self, turn: KitTurn[ReviewConversation], gathered: ReviewInput) -> None:
         self._turn = turn
         self._gathered = gathered
         self._texts = {source.path: source.text for source in gathered.sources}
         self.findings: list[Finding] = []
-        self.notes: list[Note] = []
+        self.notes: list[ReviewNote] = []
 
-    async def run(self, settings: Settings) -> None:
+    async def run(self, settings: ReviewSettings) -> None:
         languages = [language_of(source.path, source.text) for source in self._gathered.sources]
         tools = tools_for(languages)
         async with AsyncExitStack() as stack:
@@ -78,12 +78,12 @@ class Analysis:
     async def _tell(self, finding: Finding) -> None:
         self.findings.append(finding)
         path, text = self._gathered.paths.get(finding.path), self._texts[finding.path]
-        await self._turn.say(told(len(self.findings), finding, path, text))
+        await self._turn.say(finding_paragraph(len(self.findings), finding, path, text))
 
     def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
         lines = [
-            counted(len(findings), "finding") if findings else "no findings",
-            *map(listed, findings[:LOCATIONS]),
+            count_of(len(findings), "finding") if findings else "no findings",
+            *map(finding_line, findings[:LOCATIONS]),
         ]
         return ["\n".join(lines)]  # the fixes are told with the findings: once is enough
 
@@ -95,11 +95,11 @@ class Analysis:
             if (path := paths.get(finding.path))
         ][:LOCATIONS]
 
-    def _has_failed(self, tool: Tool, tools: Sequence[Tool]) -> bool:
+    def _has_failed(self, tool: AnalysisTool, tools: Sequence[AnalysisTool]) -> bool:
         names = [note.text.partition(":")[0] for note in self.notes if note.is_failure]
         return any(_owner(name, tools) == tool.name for name in names)
 
 
-def _owner(name: str, tools: Sequence[Tool]) -> str:
+def _owner(name: str, tools: Sequence[AnalysisTool]) -> str:
     """Whose tool call tells this; what none of the others did, we did."""
     return name if any(tool.name == name for tool in tools) else OWN

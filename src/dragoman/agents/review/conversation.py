@@ -14,15 +14,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman import KitSession
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.config import CoderConfig
 from dragoman.review.finding import Edit, Finding, Fix
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 
 MOST = 2_000
 """Findings that are kept. More than these nobody asks about by number."""
 
 
-class Reviewed(Struct, frozen=True, kw_only=True):
+class ReviewedText(Struct, frozen=True, kw_only=True):
     """One text that was reviewed."""
 
     path: str | None
@@ -34,7 +34,7 @@ class LastReview(Struct, kw_only=True):
     """Findings are numbered from 1, in the order in which they were told."""
 
     what: str
-    files: dict[str, Reviewed]
+    files: dict[str, ReviewedText]
     findings: list[Finding]
     applied: list[int] = []
 
@@ -44,10 +44,10 @@ class LastReview(Struct, kw_only=True):
         return [(number, finding) for number, finding in enumerate(self.findings, 1) if number not in done]
 
 
-class Conversation:
+class ReviewConversation:
     """What a session talks about. It is made anew whenever the session is opened."""
 
-    def __init__(self, session: KitSession[Conversation], model: Config | None = None) -> None:
+    def __init__(self, session: KitSession[ReviewConversation], model: CoderConfig | None = None) -> None:
         self._session = session
         self.model = model
         """How a model is reached that explains findings; None if there is none."""
@@ -76,14 +76,14 @@ def moved(review: LastReview, shown: str, before: str, after: str, numbers: Sequ
     edits = sorted(
         {(edit.start, edit.end, edit.text) for fix in fixes if fix is not None for edit in fix.edits}
     )
-    old, new = Lines(before), Lines(after)
+    old, new = TextLines(before), TextLines(after)
     review.applied += [number for number in numbers if number not in review.applied]
     for number, finding in review.numbered():
         if finding.path == shown:
             review.findings[number - 1] = _moved(finding, [Edit(*edit) for edit in edits], old, new)
 
 
-def _moved(finding: Finding, edits: Sequence[Edit], old: Lines, new: Lines) -> Finding:
+def _moved(finding: Finding, edits: Sequence[Edit], old: TextLines, new: TextLines) -> Finding:
     place = finding.place
     start = old.offset(place.line, place.column)
     end = old.offset(place.end_line, place.end_column)

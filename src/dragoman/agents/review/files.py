@@ -17,13 +17,13 @@ METHOD_NOT_FOUND = -32601
 NOT_FOUND = -32002
 
 
-class Unread(NamedTuple):
+class UnreadFile(NamedTuple):
     """Why there is no text."""
 
     why: str
 
 
-class Files:
+class TurnFiles:
     """The files of one turn."""
 
     def __init__(self, turn: KitTurn[Any]) -> None:
@@ -31,24 +31,24 @@ class Files:
         self._client_reads = "fs.readTextFile" in turn.client.capabilities
         self._client_writes = "fs.writeTextFile" in turn.client.capabilities
 
-    async def read(self, path: str) -> str | Unread:
+    async def read(self, path: str) -> str | UnreadFile:
         """The text as the user sees it, or why there is none."""
         if self._client_reads:
             try:
                 return await self._turn.read_text_file(path)
             except CallFailed as error:
                 if error.code not in (METHOD_NOT_FOUND, NOT_FOUND):
-                    return Unread(f"the editor did not give it: {error.message}")
+                    return UnreadFile(f"the editor did not give it: {error.message}")
             except (BadAnswer, DeadlineExceeded):
-                return Unread("the editor did not give it")
+                return UnreadFile("the editor did not give it")
         return await self.read_own(path)
 
-    async def read_own(self, path: str) -> str | Unread:
+    async def read_own(self, path: str) -> str | UnreadFile:
         """The text as it is on the disk."""
         try:
             return (await self._turn.session.local.files.read(path)).text
         except ErrorAnswer as error:
-            return Unread(error.message)
+            return UnreadFile(error.message)
 
     async def write(self, path: str, text: str, *, over: str) -> str | None:
         """Put a text in the place of one that was read; None if it is done, else why it is not.
@@ -57,7 +57,7 @@ class Files:
         """
         # What is on the disk is written by ourselves only if it is also what the user sees.
         now = await (self.read(path) if self._client_writes else self.read_own(path))
-        if isinstance(now, Unread):
+        if isinstance(now, UnreadFile):
             return f"it cannot be read any more: {now.why}"
         if digest(now) != over:
             return STALE

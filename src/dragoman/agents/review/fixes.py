@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dragoman import KitTurn
-from dragoman.agents.review.conversation import Conversation, LastReview, Reviewed, moved
-from dragoman.agents.review.files import STALE, Files, Unread, digest
-from dragoman.agents.review.intent import ApplyFixes
-from dragoman.agents.review.markdown import counted
+from dragoman.agents.review.conversation import LastReview, ReviewConversation, ReviewedText, moved
+from dragoman.agents.review.files import STALE, TurnFiles, UnreadFile, digest
+from dragoman.agents.review.intent import FixIntent
+from dragoman.agents.review.markdown import count_of
 from dragoman.agents.review.steps import Steps
-from dragoman.review import Finding, Fixed, fixed
+from dragoman.review import Finding, FixedText, apply_fixes
 from dragoman.schema import v1
 
 OPTIONS = (
@@ -27,19 +27,19 @@ OPTIONS = (
 Numbered = tuple[int, Finding]
 
 
-class Chosen(NamedTuple):
+class ChosenFixes(NamedTuple):
     """What shall be applied, file by file, and what cannot be."""
 
     files: dict[str, list[Numbered]]
     words: list[str]
 
 
-async def apply_fixes(turn: KitTurn[Conversation], wanted: ApplyFixes, *, plans: bool = True) -> None:
+async def run_fixes(turn: KitTurn[ReviewConversation], wanted: FixIntent, *, plans: bool = True) -> None:
     """Apply what is wanted of the last review, and tell what became of it."""
     last = turn.session.conversation.last
     assert last is not None
     chosen = choose(last, wanted)
-    work = Applying(turn, last, unsafe=bool(wanted.numbers) or wanted.unsafe)
+    work = FixRun(turn, last, unsafe=bool(wanted.numbers) or wanted.unsafe)
     try:
         if plans and chosen.files:
             async with Steps(turn, f"Fix {_named(list(chosen.files))}").step():
@@ -56,7 +56,7 @@ def _named(files: Sequence[str]) -> str:
     return files[0] if len(files) == 1 else f"{len(files)} files"
 
 
-def choose(last: LastReview, wanted: ApplyFixes) -> Chosen:
+def choose(last: LastReview, wanted: FixIntent) -> ChosenFixes:
     """Which findings are meant; why some of them cannot be mended."""
     words: list[str] = []
     found = last.numbered()
@@ -82,7 +82,7 @@ def choose(last: LastReview, wanted: ApplyFixes) -> Chosen:
     for number, finding in found:
         if finding.fix is not None and is_meant(finding.path, wanted.paths):
             files.setdefault(finding.path, []).append((number, finding))
-    return Chosen(files, words)
+    return ChosenFixes(files, words)
 
 
 def _not_there(last: LastReview, numbers: Sequence[int]) -> list[str]:
@@ -103,14 +103,14 @@ def is_meant(shown: str, paths: Sequence[str]) -> bool:
     )
 
 
-class Applying:
+class FixRun:
     """The work on all files of one request."""
 
-    def __init__(self, turn: KitTurn[Conversation], last: LastReview, *, unsafe: bool) -> None:
+    def __init__(self, turn: KitTurn[ReviewConversation], last: LastReview, *, unsafe: bool) -> None:
         self._turn = turn
         self._last = last
         self._unsafe = unsafe
-        self._files = Files(turn)
+        self._files = TurnFiles(turn)
         self._answer: bool | None = None
         """What was decided for all further files."""
         self.applied: list[str] = []
@@ -130,21 +130,21 @@ class Applying:
             self.failed.append(f"{shown}: it is in no file")
             return
         text = await self._files.read(file.path)
-        if isinstance(text, Unread):
+        if isinstance(text, UnreadFile):
             self.failed.append(f"{shown}: {text.why}")
         elif digest(text) != file.digest:
             self.stale.append(shown)
         else:
-            done = fixed(text, [finding for _, finding in findings], unsafe=self._unsafe)
+            done = apply_fixes(text, [finding for _, finding in findings], unsafe=self._unsafe)
             await self._offer(shown, file, text, done, findings)
 
     async def _offer(
-        self, shown: str, file: Reviewed, text: str, done: Fixed, findings: Sequence[Numbered]
+        self, shown: str, file: ReviewedText, text: str, done: FixedText, findings: Sequence[Numbered]
     ) -> None:
         assert file.path is not None
         self.left += len(done.left)
         diff = v1.Diff(path=file.path, old_text=text, new_text=done.text)
-        title = f"Fix {counted(len(done.applied), 'finding')} in {shown}"
+        title = f"Fix {count_of(len(done.applied), 'finding')} in {shown}"
         places = [v1.ToolCallLocation(path=file.path, line=finding.line) for finding in done.applied]
         async with self._turn.tool(title, kind="edit", locations=places, status="pending") as call:
             await call.progress(content=[diff])
@@ -176,16 +176,16 @@ class Applying:
             self._answer = bool(permission)
         return bool(permission)
 
-    def _note(self, shown: str, text: str, done: Fixed, findings: Sequence[Numbered]) -> None:
+    def _note(self, shown: str, text: str, done: FixedText, findings: Sequence[Numbered]) -> None:
         numbers = [number for number, finding in findings if finding in done.applied]
         named = ", ".join(map(str, numbers))
-        self.applied.append(f"{shown}: {counted(len(numbers), 'fix', 'fixes')} ({named})")
+        self.applied.append(f"{shown}: {count_of(len(numbers), 'fix', 'fixes')} ({named})")
         file = self._last.files[shown]
-        self._last.files[shown] = Reviewed(path=file.path, digest=digest(done.text))
+        self._last.files[shown] = ReviewedText(path=file.path, digest=digest(done.text))
         moved(self._last, shown, text, done.text, numbers)
 
 
-def _report(work: Applying, words: Sequence[str]) -> str:
+def _report(work: FixRun, words: Sequence[str]) -> str:
     parts = [
         *_part("Applied:", work.applied),
         *_part("Not applied, because you said no:", work.refused),
@@ -195,7 +195,7 @@ def _report(work: Applying, words: Sequence[str]) -> str:
         *_part("Not applied, because it failed:", work.failed),
     ]
     if work.left:
-        fixes = counted(work.left, "fix", "fixes")
+        fixes = count_of(work.left, "fix", "fixes")
         parts.append(f"{fixes} touched what another one changed; a new review finds them again.")
     parts += words
     return "\n\n".join(parts or ["There is nothing to apply: no open finding has a fix."]) + "\n"

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.agents.review.intent import OWN_BRANCH, Review
-from dragoman.agents.review.targets import Base, Ground, Target, Targets
-from dragoman.review.git import Changed, Changes, GitRefused, changed_lines, changes, text_at
+from dragoman.agents.review.intent import OWN_BRANCH, ReviewIntent
+from dragoman.agents.review.targets import GitBase, ReviewTarget, ReviewTargets, SessionFolders
+from dragoman.review.git import GitChangedFile, GitChanges, GitRefused, changed_lines, changes, text_at
 from dragoman.review.programs import ToolFailed
 from dragoman.review.source_files import decode, is_worth_it
 
@@ -16,19 +16,19 @@ INDEX = ":0"
 _DEFAULTS = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "trunk", "develop")
 
 
-async def find_changes(ground: Ground, wanted: Review) -> Targets:
+async def find_changes(ground: SessionFolders, wanted: ReviewIntent) -> ReviewTargets:
     """What changed. Raises `GitRefused` or `ToolFailed`, whose words are meant for people."""
     paths = [ground.relative(path) for path in wanted.paths] or ["."]
     staged = wanted.changes == "staged"
     found, against = await _asked(Path(ground.cwd), wanted.against, staged=staged, paths=paths)
     targets = [_target(ground, found, changed, staged=staged) for changed in found.files if _counts(changed)]
     what = "staged changes" if staged else f"changes since {against}" if against else "changes"
-    return Targets(what, tuple(target for target in targets if _is_inside(target)))
+    return ReviewTargets(what, tuple(target for target in targets if _is_inside(target)))
 
 
 async def _asked(
     folder: Path, against: str | None, *, staged: bool, paths: Sequence[str]
-) -> tuple[Changes, str | None]:
+) -> tuple[GitChanges, str | None]:
     if against != OWN_BRANCH:
         return await changes(folder, against=against, staged=staged, paths=paths), against
     for name in _DEFAULTS:
@@ -41,29 +41,31 @@ async def _asked(
     )
 
 
-def _counts(changed: Changed) -> bool:
+def _counts(changed: GitChangedFile) -> bool:
     return is_worth_it(changed.path)
 
 
-def _is_inside(target: Target) -> bool:
+def _is_inside(target: ReviewTarget) -> bool:
     # A link leads anywhere; what it is worth is reviewed where it lies.
     return not target.shown.startswith(("/", "..")) and not os.path.islink(target.path or "")
 
 
-def _target(ground: Ground, found: Changes, changed: Changed, *, staged: bool) -> Target:
+def _target(
+    ground: SessionFolders, found: GitChanges, changed: GitChangedFile, *, staged: bool
+) -> ReviewTarget:
     # Git tells real paths; the session's folder may be reached by a link.
     inside = os.path.relpath(found.top / changed.path, os.path.realpath(ground.cwd))
     path = os.path.normpath(os.path.join(ground.cwd, inside))
-    base = Base(found.top, INDEX if staged else found.base, changed.path)
-    return Target(ground.shown(path), path, None, changed.lines, base)
+    base = GitBase(found.top, INDEX if staged else found.base, changed.path)
+    return ReviewTarget(ground.shown(path), path, None, changed.lines, base)
 
 
-async def text_in_index(base: Base) -> str | None:
+async def text_in_index(base: GitBase) -> str | None:
     """A file as it will be committed; None if it is no text."""
     return await _text(base.top, INDEX, base.path)
 
 
-async def lines_of(base: Base, text: str) -> frozenset[int] | None:
+async def lines_of(base: GitBase, text: str) -> frozenset[int] | None:
     """The lines of a text that are not in the file as it was before; None if there was none."""
     before = None if base.revision is None else await _text(base.top, base.revision, base.path)
     return None if before is None else changed_lines(before, text)

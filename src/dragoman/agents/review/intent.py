@@ -1,7 +1,7 @@
 """What a person wants, from what they wrote: rules over words, no model. Pure.
 
-Whatever is said, the answer is an intent; what cannot be understood is `Unclear`, and never an error. Which
-of the named things exist is not known here: words that may be paths are handed on as such.
+Whatever is said, the answer is an intent; what cannot be understood is `UnclearIntent`, and never an error.
+Which of the named things exist is not known here: words that may be paths are handed on as such.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.agents.review.mentions import guesses, harmless, is_path, mentioned
+from dragoman.agents.review.mentions import drop_unprintable, find_mentions, guesses, is_path
 
 OWN_BRANCH = "the default branch"
 """Stands for the branch that this one will be merged into, whatever it is called here."""
 
 
-class Review(Struct, frozen=True, kw_only=True):
+class ReviewIntent(Struct, frozen=True, kw_only=True):
     """Review something, and perhaps mend it at once."""
 
     paths: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Review(Struct, frozen=True, kw_only=True):
     fix: bool = False
 
 
-class ApplyFixes(Struct, frozen=True, kw_only=True):
+class FixIntent(Struct, frozen=True, kw_only=True):
     """Apply fixes of the last review."""
 
     numbers: tuple[int, ...] = ()
@@ -41,27 +41,27 @@ class ApplyFixes(Struct, frozen=True, kw_only=True):
     """Also those that may change what the program does."""
 
 
-class Explain(Struct, frozen=True):
+class ExplainIntent(Struct, frozen=True):
     """Explain a rule, or a finding by its number."""
 
     what: str
 
 
-class ShowRules(Struct, frozen=True):
+class RulesIntent(Struct, frozen=True):
     """List the rules, perhaps only those whose names hold this."""
 
     wanted: str = ""
 
 
-class Help(Struct, frozen=True):
+class HelpIntent(Struct, frozen=True):
     """Say what can be done."""
 
 
-class Unclear(Struct, frozen=True):
+class UnclearIntent(Struct, frozen=True):
     """It was not understood."""
 
 
-Intent: TypeAlias = Review | ApplyFixes | Explain | ShowRules | Help | Unclear
+Intent: TypeAlias = ReviewIntent | FixIntent | ExplainIntent | RulesIntent | HelpIntent | UnclearIntent
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -121,15 +121,15 @@ _PLEASED = _words(
 
 def understand(text: str, *, attached: bool = False) -> Intent:
     """What is wanted. `attached` says whether the prompt brought texts or links to some."""
-    said = _POLITE.sub("", " ".join(harmless(text).split()))
+    said = _POLITE.sub("", " ".join(drop_unprintable(text).split()))
     if not said:
-        return Review() if attached else Help()
+        return ReviewIntent() if attached else HelpIntent()
     if _HELP.fullmatch(said):
-        return Help()
+        return HelpIntent()
     if _COMMAND.match(said):
-        return Unclear()
+        return UnclearIntent()
     if (found := _RULES.match(said)) is not None:
-        return ShowRules(found[1].strip(" ?.!`"))
+        return RulesIntent(found[1].strip(" ?.!`"))
     if (fixing := _fixing(said, attached=attached)) is not None:
         return fixing
     if _REVIEW.search(said) is None and (found := _EXPLAIN.match(said)) is not None:
@@ -137,36 +137,36 @@ def understand(text: str, *, attached: bool = False) -> Intent:
     return _reviewing(said, attached=attached)
 
 
-def named_revision(text: str) -> Review:
+def named_revision(text: str) -> ReviewIntent:
     """What the argument of `/diff` means: nothing, `staged`, or a revision."""
-    text = harmless(text)
+    text = drop_unprintable(text)
     word = text.strip().strip("`'\"")
     if not word:
-        return Review(changes="working")
+        return ReviewIntent(changes="working")
     if word.lower() in ("staged", "--staged", "--cached", "index"):
-        return Review(changes="staged")
-    return _changes(text) or Review(changes="working", against=word.split()[-1])
+        return ReviewIntent(changes="staged")
+    return _changes(text) or ReviewIntent(changes="working", against=word.split()[-1])
 
 
 def _explained(what: str) -> Intent:
     what = re.sub(r"^(?:the |a )?(?:rules?|findings?|number|issue|no\.)?\s*", "", what.strip(" ?.!`'\""))
     what = re.sub(r"\s+(?:means?|bad|wrong|a problem)$", "", what).strip("`'\"# ")
-    return Explain(what) if what and len(what.split()) <= 6 else Unclear()
+    return ExplainIntent(what) if what and len(what.split()) <= 6 else UnclearIntent()
 
 
 def _fixing(said: str, *, attached: bool) -> Intent | None:
     found = _FIX.match(said)
     if found is None:
         return None
-    paths = mentioned(said)
+    paths = find_mentions(said)
     rest = " ".join(word for word in found[1].split() if not is_path(word))
     if _PLEASED.fullmatch(rest):
         if attached:
-            return Review(paths=paths, fix=True)
-        return ApplyFixes(numbers=_numbers(rest), paths=paths, unsafe=_UNSAFE.search(said) is not None)
+            return ReviewIntent(paths=paths, fix=True)
+        return FixIntent(numbers=_numbers(rest), paths=paths, unsafe=_UNSAFE.search(said) is not None)
     # More than "fix it": it has to be found first.
     review = _reviewing(said, attached=attached)
-    return replace(review, fix=True) if isinstance(review, Review) else review
+    return replace(review, fix=True) if isinstance(review, ReviewIntent) else review
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _reviewing(said: str, *, attached: bool) -> Intent:
     fix = _AND_FIX.search(said) is not None
-    paths = mentioned(said)
+    paths = find_mentions(said)
     is_asked = _REVIEW.search(said) is not None
     changes = _changes(said)
     if changes is not None and (is_asked or len(said.split()) <= 5):
@@ -188,20 +188,22 @@ def _reviewing(said: str, *, attached: bool) -> Intent:
         if changes.against is None or not others or _CHANGES.search(said):
             return replace(changes, paths=others, fix=fix)
     if not (is_asked or paths or attached):
-        return Unclear()
+        return UnclearIntent()
     everything = not paths and not attached and _EVERYTHING.search(said) is not None
-    return Review(paths=paths, guesses=guesses(said) if is_asked else (), everything=everything, fix=fix)
+    return ReviewIntent(
+        paths=paths, guesses=guesses(said) if is_asked else (), everything=everything, fix=fix
+    )
 
 
-def _changes(said: str) -> Review | None:
+def _changes(said: str) -> ReviewIntent | None:
     """The part of the history that is meant, if one is."""
     if _STAGED.search(said):
-        return Review(changes="staged")
+        return ReviewIntent(changes="staged")
     if (commits := _COMMITS.search(said)) is not None:
-        return Review(changes="working", against=f"HEAD~{commits['count'] or 1}")
+        return ReviewIntent(changes="working", against=f"HEAD~{commits['count'] or 1}")
     against = _AGAINST.search(said)
     if against is not None and (_CHANGES.search(said) or not against[0].lower().startswith("from")):
-        return Review(changes="working", against=against["ref"].rstrip(".,"))
+        return ReviewIntent(changes="working", against=against["ref"].rstrip(".,"))
     if _BRANCH.search(said):
-        return Review(changes="working", against=OWN_BRANCH)
-    return Review(changes="working") if _CHANGES.search(said) else None
+        return ReviewIntent(changes="working", against=OWN_BRANCH)
+    return ReviewIntent(changes="working") if _CHANGES.search(said) else None

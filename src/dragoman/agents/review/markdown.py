@@ -13,7 +13,7 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from dragoman.review.finding import Edit, Finding, Severity
-from dragoman.review.text_edits import diff, edited
+from dragoman.review.text_edits import apply_edits, diff
 
 MOST_LINES = 30
 """Lines of a diff that is told; all of it is shown when it is to be applied."""
@@ -28,7 +28,7 @@ _NOTES = 20
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@$")
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def count_of(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
@@ -46,7 +46,7 @@ def _address(path: str) -> str:
     return pure.as_uri() if pure.is_absolute() else quote(path.replace(os.sep, "/"))
 
 
-def told(number: int, finding: Finding, path: str | None, text: str) -> str:
+def finding_paragraph(number: int, finding: Finding, path: str | None, text: str) -> str:
     """One finding, as a paragraph."""
     head = (
         f"**{number}. {finding.severity.value}: {finding.title}** ({link(finding, path)}, `{finding.rule}`)"
@@ -96,10 +96,10 @@ def _parts(text: str, edits: Sequence[Edit], start: int, end: int) -> tuple[str,
     """A part of the text before and after the edits, which lie in it."""
     before = text[start:end]
     inside = [Edit(edit.start - start, edit.end - start, edit.text) for edit in edits]
-    return before, edited(before, inside)
+    return before, apply_edits(before, inside)
 
 
-def listed(finding: Finding) -> str:
+def finding_line(finding: Finding) -> str:
     """One finding in one line."""
     return f"{finding.path}:{finding.line}: {finding.severity.value}: {finding.title} ({finding.rule})"
 
@@ -113,9 +113,9 @@ def by_severity(findings: Sequence[Finding]) -> str:
 def summary(findings: Sequence[Finding], files: int, notes: Sequence[str]) -> str:
     """What it comes to."""
     lines = ["## Summary", ""]
-    reviewed = f"{counted(files, 'file')} reviewed"
+    reviewed = f"{count_of(files, 'file')} reviewed"
     if findings:
-        lines += [f"{reviewed}, {counted(len(findings), 'finding')}: {by_severity(findings)}.", ""]
+        lines += [f"{reviewed}, {count_of(len(findings), 'finding')}: {by_severity(findings)}.", ""]
         lines += ["| severity | findings | rules |", "|---|---|---|", *_rows(findings), ""]
         lines += [*_offers(findings)]
     else:
@@ -146,11 +146,11 @@ def _offers(findings: Sequence[Finding]) -> list[str]:
     unsafe = [number for number, fix in fixable if not fix.safe]
     lines = []
     if safe:
-        lines += [f"{counted(len(safe), 'finding')} can be fixed safely: say “apply the fixes”.", ""]
+        lines += [f"{count_of(len(safe), 'finding')} can be fixed safely: say “apply the fixes”.", ""]
     if unsafe:
         names = ", ".join(map(str, unsafe[:10])) + (", …" if len(unsafe) > 10 else "")
         lines += [
-            f"{counted(len(unsafe), 'fix', 'fixes')} may change what the program does ({names}): "
+            f"{count_of(len(unsafe), 'fix', 'fixes')} may change what the program does ({names}): "
             f"say “apply fix {unsafe[0]}” to have one.",
             "",
         ]

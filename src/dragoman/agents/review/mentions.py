@@ -70,12 +70,12 @@ class Snippet(NamedTuple):
     text: str
 
 
-def harmless(text: str) -> str:
+def drop_unprintable(text: str) -> str:
     """The text without characters that are in no path: NUL, and halves of characters."""
     return _NOT_TEXT.sub(" ", text)
 
 
-def mentioned(text: str) -> tuple[str, ...]:
+def find_mentions(text: str) -> tuple[str, ...]:
     """Everything that is surely meant as a path, in order, each once."""
     found: list[str] = []
 
@@ -115,13 +115,13 @@ def split_lines(path: str) -> Mention:
 
 def path_of(uri: str) -> Mention | None:
     """The path that a `file:` address, or a plain path, names; None for any other address."""
-    uri = harmless(uri)
+    uri = drop_unprintable(uri)
     try:
         parts = urlsplit(uri)
     except ValueError:  # such as brackets that hold no address
         return None
     if parts.scheme == "file":
-        path = harmless(unquote(parts.path))
+        path = drop_unprintable(unquote(parts.path))
         if re.match(r"/[A-Za-z]:", path):  # a drive of Windows
             path = path[1:]
         return split_lines(f"{path}#{parts.fragment}") if parts.fragment.startswith("L") else Mention(path)

@@ -7,21 +7,21 @@ import asyncio
 from msgspec.structs import replace
 
 from dragoman import KitTurn
-from dragoman.agents.review.conversation import Conversation
-from dragoman.agents.review.fixes import apply_fixes, is_meant
+from dragoman.agents.review.conversation import ReviewConversation
+from dragoman.agents.review.fixes import is_meant, run_fixes
 from dragoman.agents.review.intent import (
-    ApplyFixes,
-    Explain,
-    Help,
+    ExplainIntent,
+    FixIntent,
+    HelpIntent,
     Intent,
-    Review,
-    ShowRules,
+    ReviewIntent,
+    RulesIntent,
     understand,
 )
 from dragoman.agents.review.mentions import Snippet, snippets, split_lines
 from dragoman.agents.review.review_run import run_review
 from dragoman.agents.review.rulebook import all_in_short, one_in_full, own_and_projects
-from dragoman.agents.review.targets import Ground
+from dragoman.agents.review.targets import SessionFolders
 from dragoman.schema import v1
 
 HELP = """I review code, on this machine and without a model. Say for example:
@@ -37,7 +37,7 @@ fixes of every review are offered at once.
 """
 
 
-async def answer(turn: KitTurn[Conversation], text: str) -> v1.PromptResponse:
+async def answer(turn: KitTurn[ReviewConversation], text: str) -> v1.PromptResponse:
     """A prompt in somebody's own words."""
     words, pieces = snippets(text)
     attached = bool(pieces) or any(
@@ -47,42 +47,42 @@ async def answer(turn: KitTurn[Conversation], text: str) -> v1.PromptResponse:
 
 
 async def carry_out(
-    turn: KitTurn[Conversation], intent: Intent, pieces: tuple[Snippet, ...] = ()
+    turn: KitTurn[ReviewConversation], intent: Intent, pieces: tuple[Snippet, ...] = ()
 ) -> v1.PromptResponse:
     """Do what is wanted. The answer tells the tokens that it took: none, if no model was asked."""
     match intent:
-        case Review():
+        case ReviewIntent():
             await run_review(turn, intent, pieces)
-        case ApplyFixes():
+        case FixIntent():
             await _fix(turn, intent)
-        case Explain(what=what):
+        case ExplainIntent(what=what):
             entries, complaint = await asyncio.to_thread(own_and_projects, turn.session.cwd)
             await turn.say(complaint + one_in_full(entries, turn.session.conversation.last, what))
-        case ShowRules(wanted=wanted):
+        case RulesIntent(wanted=wanted):
             entries, complaint = await asyncio.to_thread(own_and_projects, turn.session.cwd)
             await turn.say(complaint + all_in_short(entries, wanted))
-        case Help():
+        case HelpIntent():
             await turn.say(HELP)
         case _:
             await turn.say(f"I did not understand that. {HELP}")
     return v1.PromptResponse(stop_reason="end_turn", usage=turn.spent.shown())
 
 
-async def _fix(turn: KitTurn[Conversation], wanted: ApplyFixes) -> None:
-    ground = Ground(turn.session)
+async def _fix(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> None:
+    ground = SessionFolders(turn.session)
     named = tuple(ground.shown(ground.absolute(split_lines(path).path)) for path in wanted.paths)
     wanted = replace(wanted, paths=named)
     last = turn.session.conversation.last
     known = last is not None and (not wanted.paths or _has_any(turn, wanted))
     if known:
-        await apply_fixes(turn, wanted)
+        await run_fixes(turn, wanted)
     elif wanted.paths:
-        await run_review(turn, Review(paths=wanted.paths, fix=True))
+        await run_review(turn, ReviewIntent(paths=wanted.paths, fix=True))
     else:
         await turn.say("Nothing was reviewed in this session yet. Say “review my changes”, or name files.\n")
 
 
-def _has_any(turn: KitTurn[Conversation], wanted: ApplyFixes) -> bool:
+def _has_any(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> bool:
     """Whether the last review was about one of these paths."""
     last = turn.session.conversation.last
     return last is not None and any(is_meant(shown, wanted.paths) for shown in last.files)

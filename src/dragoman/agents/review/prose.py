@@ -12,21 +12,23 @@ from typing import Literal
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from dragoman import KitTurn
-from dragoman.agents.code.config import Config, Endpoint
+from dragoman.agents.code.config import CoderConfig, ModelEndpoint
 from dragoman.agents.code.cost import spend
-from dragoman.agents.code.model_request import Asking, Failed
-from dragoman.agents.code.models import Answering, Offer
-from dragoman.agents.review.conversation import Conversation
+from dragoman.agents.code.model_request import ModelFailed, ModelRequests
+from dragoman.agents.code.models import ModelClient, RequestOffer
+from dragoman.agents.review.conversation import ReviewConversation
 from dragoman.agents.review.excerpts import SYSTEM, excerpts
 from dragoman.review.finding import Finding
 
 REFUSED = "content_filter"
 
 
-class Prose:
+class ModelExplanation:
     """One explanation, told as it comes."""
 
-    def __init__(self, turn: KitTurn[Conversation], endpoint: Endpoint, config: Config) -> None:
+    def __init__(
+        self, turn: KitTurn[ReviewConversation], endpoint: ModelEndpoint, config: CoderConfig
+    ) -> None:
         self._turn = turn
         self._endpoint = endpoint
         self._config = config
@@ -35,12 +37,12 @@ class Prose:
         """Say what matters most; None if that was done, else why it was not."""
         asked = ModelRequest(parts=[UserPromptPart(content=excerpts(findings, texts))])
         await self._turn.say(f"## Explained by {self._endpoint.model}\n\n")
-        async with Answering(self._endpoint, self._config) as model:
-            asking = Asking(model, self._config, hear=self._hear, tell=self._tell)
+        async with ModelClient(self._endpoint, self._config) as model:
+            asking = ModelRequests(model, self._config, hear=self._hear, tell=self._tell)
             self._turn.count_request()
             try:
-                response = await asking([asked], Offer(fixed=SYSTEM))
-            except Failed as failed:
+                response = await asking([asked], RequestOffer(fixed=SYSTEM))
+            except ModelFailed as failed:
                 return failed.fault.words
             await spend(self._turn, response, model, self._config)
         await self._turn.say("\n")

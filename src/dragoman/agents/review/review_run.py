@@ -12,21 +12,23 @@ from pathlib import Path
 
 from dragoman import KitTurn
 from dragoman.agents.review.analysis import Analysis
-from dragoman.agents.review.conversation import Conversation, LastReview, Reviewed
+from dragoman.agents.review.conversation import LastReview, ReviewConversation, ReviewedText
 from dragoman.agents.review.explaining import explain, explains
 from dragoman.agents.review.files import digest
-from dragoman.agents.review.fixes import apply_fixes
-from dragoman.agents.review.intent import ApplyFixes, Review
-from dragoman.agents.review.markdown import counted, summary
+from dragoman.agents.review.fixes import run_fixes
+from dragoman.agents.review.intent import FixIntent, ReviewIntent
+from dragoman.agents.review.markdown import count_of, summary
 from dragoman.agents.review.mentions import Snippet
-from dragoman.agents.review.source_reader import Gathered, gather
+from dragoman.agents.review.source_reader import ReviewInput, read_sources
 from dragoman.agents.review.steps import Steps
 from dragoman.agents.review.target_choice import choose
-from dragoman.review import BadBaseline, BadRule, Baseline, Note, Settings, Severity
+from dragoman.review import BadBaseline, BadRule, Baseline, ReviewNote, ReviewSettings, Severity
 from dragoman.review.loading import BASELINE, project_rules
 
 
-async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequence[Snippet] = ()) -> None:
+async def run_review(
+    turn: KitTurn[ReviewConversation], wanted: ReviewIntent, pieces: Sequence[Snippet] = ()
+) -> None:
     """Review what is wanted, and mend it if that is wanted too."""
     mends = wanted.fix or turn.session.mode_id == "fix"
     asks = explains(turn)
@@ -41,14 +43,14 @@ async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequen
         await steps.finish()
         return
     await _entitle(turn, targets.what)
-    async with steps.step(f"Read {counted(len(targets.found), 'file')}"):
-        gathered = await gather(turn, targets.found)
+    async with steps.step(f"Read {count_of(len(targets.found), 'file')}"):
+        gathered = await read_sources(turn, targets.found)
     notes = [*targets.notes, *gathered.notes]
     if not gathered.sources:
         await turn.say(_nothing(wanted, notes))
         await steps.finish()
         return
-    async with steps.step(f"Analyse {counted(len(gathered.sources), 'file')}"):
+    async with steps.step(f"Analyse {count_of(len(gathered.sources), 'file')}"):
         analysis = await _analysed(turn, gathered, targets.what)
     notes += [_noted(note) for note in analysis.notes]
     async with steps.step():
@@ -62,7 +64,7 @@ async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequen
             await _mend(turn, analysis)
 
 
-async def _analysed(turn: KitTurn[Conversation], gathered: Gathered, what: str) -> Analysis:
+async def _analysed(turn: KitTurn[ReviewConversation], gathered: ReviewInput, what: str) -> Analysis:
     analysis = Analysis(turn, gathered)
     try:
         await analysis.run(await _settings(turn, analysis))
@@ -71,42 +73,42 @@ async def _analysed(turn: KitTurn[Conversation], gathered: Gathered, what: str) 
     return analysis
 
 
-def _keep(turn: KitTurn[Conversation], gathered: Gathered, analysis: Analysis, what: str) -> None:
+def _keep(turn: KitTurn[ReviewConversation], gathered: ReviewInput, analysis: Analysis, what: str) -> None:
     paths = gathered.paths
     files = {
-        source.path: Reviewed(path=paths[source.path], digest=digest(source.text))
+        source.path: ReviewedText(path=paths[source.path], digest=digest(source.text))
         for source in gathered.sources
     }
     turn.session.conversation.keep(LastReview(what=what, files=files, findings=list(analysis.findings)))
 
 
-async def _settings(turn: KitTurn[Conversation], analysis: Analysis) -> Settings:
+async def _settings(turn: KitTurn[ReviewConversation], analysis: Analysis) -> ReviewSettings:
     """As the session is set, with the rules and the baseline that the project brings."""
     root = Path(turn.session.cwd)
-    settings = Settings(severity=Severity(str(turn.session["severity"])))
+    settings = ReviewSettings(severity=Severity(str(turn.session["severity"])))
     try:
         rules = await asyncio.to_thread(project_rules, root)
         baseline = (
             await asyncio.to_thread(Baseline.read, root / BASELINE) if (root / BASELINE).is_file() else None
         )
     except (BadRule, BadBaseline) as error:
-        analysis.notes.append(Note(None, f"the project's own rules are not used: {error}"))
+        analysis.notes.append(ReviewNote(None, f"the project's own rules are not used: {error}"))
         return settings
-    return Settings(severity=settings.severity, rules=rules, baseline=baseline)
+    return ReviewSettings(severity=settings.severity, rules=rules, baseline=baseline)
 
 
-async def _mend(turn: KitTurn[Conversation], analysis: Analysis) -> None:
+async def _mend(turn: KitTurn[ReviewConversation], analysis: Analysis) -> None:
     if any(finding.fix is not None and finding.fix.safe for finding in analysis.findings):
-        await apply_fixes(turn, ApplyFixes(), plans=False)
+        await run_fixes(turn, FixIntent(), plans=False)
 
 
-async def _entitle(turn: KitTurn[Conversation], what: str) -> None:
+async def _entitle(turn: KitTurn[ReviewConversation], what: str) -> None:
     if not turn.session.session_title:
         title = f"Review of {what}"
         await turn.title(title if len(title) <= 80 else f"{title[:79]}…")
 
 
-def _nothing(wanted: Review, notes: Sequence[str]) -> str:
+def _nothing(wanted: ReviewIntent, notes: Sequence[str]) -> str:
     if notes:
         told = "".join(f"- {note}\n" for note in notes)
         return f"There is nothing that I can review:\n\n{told}\nName files or folders, or attach some.\n"
@@ -118,5 +120,5 @@ def _nothing(wanted: Review, notes: Sequence[str]) -> str:
     return "There is nothing here to review. Name files or folders, or attach some.\n"
 
 
-def _noted(note: Note) -> str:
+def _noted(note: ReviewNote) -> str:
     return note.text if note.path is None else f"{note.path}: {note.text}"

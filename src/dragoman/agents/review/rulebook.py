@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.agents.review.conversation import LastReview
-from dragoman.agents.review.markdown import counted, link
-from dragoman.review import BadRule, Finding, Rule
-from dragoman.review.catalogue import Entry, catalogue
+from dragoman.agents.review.markdown import count_of, link
+from dragoman.review import BadRule, Finding, ReviewRule
+from dragoman.review.catalogue import CatalogueEntry, catalogue
 from dragoman.review.loading import RULES, project_rules
 
 MOST = 200
 
 
-def own_and_projects(root: str) -> tuple[tuple[Entry, ...], str]:
+def own_and_projects(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
     """All rules, and what is wrong with those that the project brings."""
-    more: tuple[Rule, ...] = ()
+    more: tuple[ReviewRule, ...] = ()
     complaint = ""
     try:
         more = project_rules(Path(root))
@@ -27,11 +27,11 @@ def own_and_projects(root: str) -> tuple[tuple[Entry, ...], str]:
     return catalogue(more), complaint
 
 
-def all_in_short(entries: Sequence[Entry], wanted: str) -> str:
+def all_in_short(entries: Sequence[CatalogueEntry], wanted: str) -> str:
     """A list of rules; without a wish, how many there are of each kind."""
     if not wanted:
         kinds = Counter(entry.id.partition("/")[0] for entry in entries)
-        rows = [f"- `{kind}`: {counted(count, 'rule')}" for kind, count in sorted(kinds.items())]
+        rows = [f"- `{kind}`: {count_of(count, 'rule')}" for kind, count in sorted(kinds.items())]
         return "\n".join(
             [
                 f"{len(entries)} rules are built in, or brought by this project:",
@@ -52,11 +52,11 @@ def all_in_short(entries: Sequence[Entry], wanted: str) -> str:
     return "\n".join([*rows, *more]) + "\n"
 
 
-def _fits(entry: Entry, needle: str) -> bool:
+def _fits(entry: CatalogueEntry, needle: str) -> bool:
     return needle in entry.id or needle in entry.languages or needle in entry.title.lower()
 
 
-def one_in_full(entries: Sequence[Entry], last: LastReview | None, what: str) -> str:
+def one_in_full(entries: Sequence[CatalogueEntry], last: LastReview | None, what: str) -> str:
     """A rule by its name, or a finding of the last review by its number."""
     if what.isdigit():
         return _finding_in_full(last, int(what))
@@ -75,7 +75,7 @@ def one_in_full(entries: Sequence[Entry], last: LastReview | None, what: str) ->
     return f"I know no rule “{what}”.{hint} Say “rules” for all of them.\n"
 
 
-def _in_full(entry: Entry) -> str:
+def _in_full(entry: CatalogueEntry) -> str:
     languages = ", ".join(entry.languages) or "every language"
     silence = f"Silence it on one line with the comment `dragoman: ignore[{entry.id}] the reason`."
     return f"`{entry.id}` ({entry.severity.value}; {languages}): {entry.title}\n\n{entry.why}\n\n{silence}\n"

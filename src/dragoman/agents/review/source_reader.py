@@ -7,78 +7,78 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman import KitTurn
-from dragoman.agents.review.conversation import Conversation
-from dragoman.agents.review.files import Files, Unread
+from dragoman.agents.review.conversation import ReviewConversation
+from dragoman.agents.review.files import TurnFiles, UnreadFile
 from dragoman.agents.review.git_targets import INDEX, lines_of, text_in_index
-from dragoman.agents.review.markdown import counted
+from dragoman.agents.review.markdown import count_of
 from dragoman.agents.review.target_choice import LOCATIONS
-from dragoman.agents.review.targets import Target
-from dragoman.review.finding import Source
+from dragoman.agents.review.targets import ReviewTarget
+from dragoman.review.finding import ReviewSource
 from dragoman.schema import v1
 
 AT_ONCE = 8
 """Reads that wait at the same time: an editor answers them one by one anyway."""
 
 
-class Gathered(NamedTuple):
+class ReviewInput(NamedTuple):
     """Texts, each with where it lies, and what could not be read."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[ReviewSource, ...]
     paths: dict[str, str | None]
     notes: tuple[str, ...]
 
 
-async def gather(turn: KitTurn[Conversation], targets: Sequence[Target]) -> Gathered:
+async def read_sources(turn: KitTurn[ReviewConversation], targets: Sequence[ReviewTarget]) -> ReviewInput:
     """Read everything. Files that cannot be read are told, and left out."""
     places = [v1.ToolCallLocation(path=target.path) for target in targets if target.path]
     title = f"Read {targets[0].shown}" if len(targets) == 1 else f"Read {len(targets)} files"
     async with turn.tool(title, kind="read", locations=places[:LOCATIONS]) as call:
         found = await _read(turn, targets)
         count = sum(source.text.count("\n") + 1 for source in found.sources)
-        told = f"{counted(len(found.sources), 'file')}, {counted(count, 'line')}"
+        told = f"{count_of(len(found.sources), 'file')}, {count_of(count, 'line')}"
         status: v1.ToolCallStatus = "completed" if found.sources else "failed"
         await call.progress(status=status, content=["\n".join([told, *found.notes])])
     return found
 
 
-async def _read(turn: KitTurn[Conversation], targets: Sequence[Target]) -> Gathered:
-    reader = _Reader(turn)
+async def _read(turn: KitTurn[ReviewConversation], targets: Sequence[ReviewTarget]) -> ReviewInput:
+    reader = _SourceReader(turn)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(reader.read(target)) for target in targets]
-    sources: list[Source] = []
+    sources: list[ReviewSource] = []
     notes: list[str] = []
     for target, task in zip(targets, tasks, strict=True):
         source = task.result()
-        if isinstance(source, Unread):
+        if isinstance(source, UnreadFile):
             notes.append(f"{target.shown}: not reviewed: {source.why}")
         else:
             sources.append(source)
-    return Gathered(tuple(sources), {target.shown: target.path for target in targets}, tuple(notes))
+    return ReviewInput(tuple(sources), {target.shown: target.path for target in targets}, tuple(notes))
 
 
-class _Reader:
-    def __init__(self, turn: KitTurn[Conversation]) -> None:
-        self._files = Files(turn)
+class _SourceReader:
+    def __init__(self, turn: KitTurn[ReviewConversation]) -> None:
+        self._files = TurnFiles(turn)
         self._is_whole = turn.session["scope"] == "whole"
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def read(self, target: Target) -> Source | Unread:
+    async def read(self, target: ReviewTarget) -> ReviewSource | UnreadFile:
         async with self._slots:
             text = await self._text(target)
-            if isinstance(text, Unread):
+            if isinstance(text, UnreadFile):
                 return text
-            return Source(target.shown, text, await self._lines(target, text))
+            return ReviewSource(target.shown, text, await self._lines(target, text))
 
-    async def _text(self, target: Target) -> str | Unread:
+    async def _text(self, target: ReviewTarget) -> str | UnreadFile:
         if target.text is not None:
             return target.text
         if target.base is not None and target.base.revision == INDEX:
             text = await text_in_index(target.base)
-            return Unread("it is no text") if text is None else text
+            return UnreadFile("it is no text") if text is None else text
         assert target.path is not None
         return await self._files.read(target.path)
 
-    async def _lines(self, target: Target, text: str) -> frozenset[int] | None:
+    async def _lines(self, target: ReviewTarget, text: str) -> frozenset[int] | None:
         if target.base is None:
             return target.lines
         if self._is_whole or target.lines is None:

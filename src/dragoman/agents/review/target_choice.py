@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dragoman import KitTurn
-from dragoman.agents.review.conversation import Conversation
+from dragoman.agents.review.conversation import ReviewConversation
 from dragoman.agents.review.git_targets import find_changes
-from dragoman.agents.review.intent import Review
-from dragoman.agents.review.markdown import counted
+from dragoman.agents.review.intent import ReviewIntent
+from dragoman.agents.review.markdown import count_of
 from dragoman.agents.review.mentions import Snippet
-from dragoman.agents.review.targets import Ground, Naming, Target, Targets
+from dragoman.agents.review.targets import ReviewTarget, ReviewTargets, SessionFolders, TargetCollector
 from dragoman.review.git import GitRefused
 from dragoman.review.programs import ToolFailed
 from dragoman.schema import v1
@@ -21,9 +21,11 @@ LOCATIONS = 100
 """Places that a tool call names; an editor shows no more anyway."""
 
 
-async def choose(turn: KitTurn[Conversation], wanted: Review, pieces: Sequence[Snippet]) -> Targets:
+async def choose(
+    turn: KitTurn[ReviewConversation], wanted: ReviewIntent, pieces: Sequence[Snippet]
+) -> ReviewTargets:
     """What is meant by a prompt, its attachments and the code in it."""
-    ground = Ground(turn.session)
+    ground = SessionFolders(turn.session)
     async with turn.tool(_title(wanted), kind="search", raw_input=_input(wanted)) as call:
         targets = await _found(turn, ground, wanted, pieces)
         places = [v1.ToolCallLocation(path=target.path) for target in targets.found if target.path]
@@ -36,14 +38,14 @@ async def choose(turn: KitTurn[Conversation], wanted: Review, pieces: Sequence[S
 
 
 async def _found(
-    turn: KitTurn[Conversation], ground: Ground, wanted: Review, pieces: Sequence[Snippet]
-) -> Targets:
+    turn: KitTurn[ReviewConversation], ground: SessionFolders, wanted: ReviewIntent, pieces: Sequence[Snippet]
+) -> ReviewTargets:
     if wanted.changes is not None:
         try:
             return await find_changes(ground, wanted)
         except (GitRefused, ToolFailed) as error:
-            return Targets("changes", notes=(str(error),))
-    naming = Naming(ground)
+            return ReviewTargets("changes", notes=(str(error),))
+    naming = TargetCollector(ground)
     naming.add_snippets(pieces)
     naming.add_attached(turn.prompt)
     await naming.add_links(turn.prompt)
@@ -54,12 +56,12 @@ async def _found(
     return naming.result() if naming else await _usual(ground, wanted, naming)
 
 
-async def _usual(ground: Ground, wanted: Review, naming: Naming) -> Targets:
+async def _usual(ground: SessionFolders, wanted: ReviewIntent, naming: TargetCollector) -> ReviewTargets:
     """Nothing was named: what has changed, or everything if that is nothing."""
     try:
         changed = await find_changes(ground, replace(wanted, changes="working"))
     except (GitRefused, ToolFailed):
-        changed = Targets("")
+        changed = ReviewTargets("")
     if changed.found:
         return changed._replace(
             words="No file was named, so this is about what changed since the last commit."
@@ -70,7 +72,7 @@ async def _usual(ground: Ground, wanted: Review, naming: Naming) -> Targets:
     )
 
 
-def _title(wanted: Review) -> str:
+def _title(wanted: ReviewIntent) -> str:
     if wanted.changes == "staged":
         return "Ask git what is staged"
     if wanted.changes is not None:
@@ -78,7 +80,7 @@ def _title(wanted: Review) -> str:
     return "Find what to review"
 
 
-def _input(wanted: Review) -> dict[str, object]:
+def _input(wanted: ReviewIntent) -> dict[str, object]:
     said = {
         "paths": list(wanted.paths),
         "changes": wanted.changes,
@@ -87,12 +89,12 @@ def _input(wanted: Review) -> dict[str, object]:
     return {name: value for name, value in said.items() if value}
 
 
-def _listing(targets: Targets) -> str:
+def _listing(targets: ReviewTargets) -> str:
     names = [_line(target) for target in targets.found[:LOCATIONS]]
     more = len(targets.found) - len(names)
     rest = [f"and {more} more"] if more > 0 else []
-    return "\n".join([counted(len(targets.found), "file"), *names, *rest, *targets.notes])
+    return "\n".join([count_of(len(targets.found), "file"), *names, *rest, *targets.notes])
 
 
-def _line(target: Target) -> str:
-    return target.shown if target.lines is None else f"{target.shown} ({counted(len(target.lines), 'line')})"
+def _line(target: ReviewTarget) -> str:
+    return target.shown if target.lines is None else f"{target.shown} ({count_of(len(target.lines), 'line')})"

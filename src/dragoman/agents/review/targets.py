@@ -23,7 +23,7 @@ MOST = 5_000
 """Files of one review. More than these take minutes, and nobody reads what is found in them."""
 
 
-class Base(NamedTuple):
+class GitBase(NamedTuple):
     """A file as it was before, in git's words."""
 
     top: Path
@@ -31,7 +31,7 @@ class Base(NamedTuple):
     path: str
 
 
-class Target(NamedTuple):
+class ReviewTarget(NamedTuple):
     """One text to review."""
 
     shown: str
@@ -42,22 +42,22 @@ class Target(NamedTuple):
     """Its text, if that came with the prompt or from the index."""
     lines: frozenset[int] | None = None
     """The lines to report on; None for all."""
-    base: Base | None = None
+    base: GitBase | None = None
 
 
-class Targets(NamedTuple):
+class ReviewTargets(NamedTuple):
     """What one prompt is about."""
 
     what: str
     """In a few words, for titles."""
-    found: tuple[Target, ...] = ()
+    found: tuple[ReviewTarget, ...] = ()
     notes: tuple[str, ...] = ()
     """What was not found, or not taken."""
     words: str = ""
     """What the user should hear before it begins."""
 
 
-class Ground:
+class SessionFolders:
     """The folders of one session."""
 
     def __init__(self, session: KitSession[Any]) -> None:
@@ -108,12 +108,12 @@ def _worthy(paths: Iterable[Path]) -> list[str]:
     ]
 
 
-class Naming:
+class TargetCollector:
     """Collects what was named, each thing once."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: SessionFolders) -> None:
         self._ground = ground
-        self._found: dict[str, Target] = {}
+        self._found: dict[str, ReviewTarget] = {}
         self._notes: list[str] = []
         self._names: list[str] = []
         self._rest = 0
@@ -121,17 +121,17 @@ class Naming:
     def __bool__(self) -> bool:
         return bool(self._names or self._notes)
 
-    def result(self) -> Targets:
+    def result(self) -> ReviewTargets:
         if self._rest:
             self._notes.append(f"{self._rest} more files are not reviewed: name a part of them")
         names = ", ".join(self._names[:3])
         more = len(self._names) - 3
         what = f"{names} and {more} more" if more > 0 else names
-        return Targets(what, tuple(self._found.values()), tuple(self._notes))
+        return ReviewTargets(what, tuple(self._found.values()), tuple(self._notes))
 
     def add_snippets(self, pieces: Iterable[Snippet]) -> None:
         for piece in pieces:
-            self._add(Target(piece.name, None, piece.text), piece.name)
+            self._add(ReviewTarget(piece.name, None, piece.text), piece.name)
 
     def add_attached(self, blocks: Sequence[v1.ContentBlock]) -> None:
         """Texts and links that came with the prompt. An embedded text is reviewed as it was sent."""
@@ -147,12 +147,12 @@ class Naming:
     def _add_embedded(self, uri: str, text: str) -> None:
         mention = path_of(uri)
         if mention is None or not os.path.isabs(mention.path):
-            self._add(Target(uri.rpartition("/")[2] or uri, None, text), uri)
+            self._add(ReviewTarget(uri.rpartition("/")[2] or uri, None, text), uri)
             return
         shown = self._ground.shown(mention.path)
         # A part of a file begins somewhere in it: its lines are not the file's, and its fixes fit nowhere.
         path = None if mention.lines else mention.path
-        self._add(Target(shown, path, text), shown)
+        self._add(ReviewTarget(shown, path, text), shown)
 
     async def add_links(self, blocks: Sequence[v1.ContentBlock]) -> None:
         for block in blocks:
@@ -176,7 +176,7 @@ class Naming:
             if len(self._found) >= MOST:
                 self._rest += 1
             else:
-                self._put(Target(self._ground.shown(path), path))
+                self._put(ReviewTarget(self._ground.shown(path), path))
 
     async def _add_mention(self, mention: Mention) -> None:
         path = self._ground.absolute(mention.path)
@@ -191,7 +191,7 @@ class Naming:
             path = await self._by_name(mention.path) or path
             shown = self._ground.shown(path)
         lines = None if mention.lines is None else frozenset(range(mention.lines[0], mention.lines[1] + 1))
-        self._add(Target(shown, path, None, lines), shown)
+        self._add(ReviewTarget(shown, path, None, lines), shown)
 
     async def _by_name(self, name: str) -> str | None:
         """The one file of that name, wherever it lies."""
@@ -200,11 +200,11 @@ class Naming:
         ]
         return named[0] if len(named) == 1 else None
 
-    def _add(self, target: Target, name: str) -> None:
+    def _add(self, target: ReviewTarget, name: str) -> None:
         self._names.append(name)
         self._put(target)
 
-    def _put(self, target: Target) -> None:
+    def _put(self, target: ReviewTarget) -> None:
         known = self._found.get(target.shown)
         if known is None or (known.text is None and target.text is not None):
             self._found[target.shown] = target

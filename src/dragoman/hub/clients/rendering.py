@@ -29,7 +29,7 @@ from dragoman.hub.session.frames import (
 )
 from dragoman.hub.session.notes import TOLD, Note, event_of, read_note
 from dragoman.hub.session.state import QUESTIONS
-from dragoman.journal.entry_runs import Run, RunPage, text_of
+from dragoman.journal.entry_runs import FrameRun, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
 from dragoman.wire.envelope import Id
 
@@ -146,7 +146,7 @@ def block_of(session: str, entries: Sequence[Stored], view: View, *, skip: int =
     return b"".join(block)
 
 
-def _told_run(first: int, run: Run, view: View) -> bytes:
+def _told_run(first: int, run: FrameRun, view: View) -> bytes:
     """The short way of nearly everything, updates: they are told as they are stored, or with a cursor."""
     if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
         return b""

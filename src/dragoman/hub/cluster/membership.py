@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError, KeyTaken, LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.agents.host.lease import now
-from dragoman.journal.shared_state import Ends, Held, Register
+from dragoman.journal.shared_state import Register, RegisterValue, Subscription
 from dragoman.runtime.owner import Owner
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Members:
         self._last = 0.0  # just before the last renewal that was granted
         self._contact = 0.0  # since when renewals are granted without a pause
         self._owner: Owner | None = None
-        self._watch: Ends | None = None
+        self._watch: Subscription | None = None
         self._hurry = asyncio.Event()
         self._regained = asyncio.Event()
 
@@ -268,7 +268,7 @@ class Members:
 
     # The others.
 
-    def _changed(self, key: str, held: Held | None) -> None:
+    def _changed(self, key: str, held: RegisterValue | None) -> None:
         name = key.removeprefix(f"{PREFIX}.")
         if name == self.node.name:
             return
@@ -309,7 +309,7 @@ class Members:
         log.error("node %s has not renewed its lease for %g s: it is dead", name, self.lease)
 
 
-def _read(held: Held) -> Node | None:
+def _read(held: RegisterValue) -> Node | None:
     try:
         return msgspec.json.decode(held.value, type=Node)
     except msgspec.MsgspecError:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from dragoman.errors import Elsewhere, JournalError, KeyTaken
 from dragoman.hub.cluster.membership import Members
 from dragoman.hub.engine.ownership import Claim
-from dragoman.journal.shared_state import Ends, Held, Register
+from dragoman.journal.shared_state import Register, RegisterValue, Subscription
 from dragoman.runtime.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Owners:
         self._mine: dict[str, Claim] = {}
         self._dropped: set[str] = set()
         self._locks: dict[str, Turnstile] = {}
-        self._watch: Ends | None = None
+        self._watch: Subscription | None = None
 
     async def start(self) -> None:
         self._watch = await self._register.watch(PREFIX, self._changed)
@@ -170,13 +170,13 @@ class Owners:
         return self._locks.setdefault(session, Turnstile())
 
     def _note(self, key: str, value: bytes, revision: int) -> None:
-        self._changed(key, Held(value, revision))
+        self._changed(key, RegisterValue(value, revision))
 
     async def _look_again(self, session: str) -> None:
         key = _key(session)
         self._changed(key, await self._register.get(key), surely=True)
 
-    def _changed(self, key: str, held: Held | None, *, surely: bool = False) -> None:
+    def _changed(self, key: str, held: RegisterValue | None, *, surely: bool = False) -> None:
         known = self._known.get(key)
         if known is not None and (held is None or held.revision > known.revision):
             self._dropped.discard(known.owned.session)  # whoever had it since then has seen to it

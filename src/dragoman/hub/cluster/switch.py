@@ -14,7 +14,7 @@ from typing import Protocol
 
 from dragoman.hub.cluster import words
 from dragoman.hub.cluster.words import Word
-from dragoman.journal.shared_state import Bus, Ends
+from dragoman.journal.shared_state import Bus, Subscription
 from dragoman.runtime.owner import Owner
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class Switch:
         self._links: dict[str, Link] = {}
         self._numbers = itertools.count(1)
         self._owner: Owner | None = None
-        self._listening: Ends | None = None
+        self._listening: Subscription | None = None
 
     async def start(self) -> None:
         self._listening = await self._bus.listen(f"n.{self.node}", self._hear)

@@ -29,7 +29,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
-from dragoman.journal.entry_runs import Run, RunPage
+from dragoman.journal.entry_runs import FrameRun, RunPage
 from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
 from dragoman.wire import Failure, Response, error_object, request
@@ -512,7 +512,7 @@ class LiveSession:
         if self.gone.is_set() and self.log.last < self._state.last:
             raise JournalError("the session was closed before everything was stored")
 
-    def _on_stored(self, first: int, runs: Sequence[Run]) -> None:
+    def _on_stored(self, first: int, runs: Sequence[FrameRun]) -> None:
         """Do what waited for each entry before it is shown to clients, and behind all entries before it."""
         number, begin, shown = first, first, 0
         for place, run in enumerate(runs):
@@ -545,7 +545,7 @@ class LiveSession:
         while self._stored and self._stored[0][0] <= last:
             self._stored.popleft()[1]()
 
-    def _show(self, first: int, runs: Sequence[Run]) -> int:
+    def _show(self, first: int, runs: Sequence[FrameRun]) -> int:
         """Returns the number behind them."""
         if not runs:
             return first

@@ -17,7 +17,7 @@ from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, Stream
 from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
-from dragoman.journal.entry_runs import Gathered, Run, size_of
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
 from dragoman.journal.redaction import is_redacted
 from dragoman.runtime.signal import Signal
 
@@ -41,11 +41,11 @@ AGAIN_SECONDS = 1.0
 STORE_SECONDS = 5.0
 """How long anybody waits for a session's last entries."""
 
-OnStored: TypeAlias = Callable[[int, Sequence[Run]], None]
+OnStored: TypeAlias = Callable[[int, Sequence[FrameRun]], None]
 """These runs are stored, the first entry under this number."""
 
 
-class OpenRun(Run):
+class OpenRun(FrameRun):
     """A run that still grows."""
 
     frames: list[bytes]
@@ -73,7 +73,7 @@ class SessionLog:
         self._journal = journal
         self._on_stored = on_stored
         self._on_failure = on_failure
-        self._waiting: list[Run] = []
+        self._waiting: list[FrameRun] = []
         self._groups: list[int] = []  # how many runs of `_waiting` stand before the end of each `add`
         self._open: OpenRun | None = None  # the last of `_waiting`, if more may be added to it
         self._size = 0  # bytes of `_waiting`
@@ -91,7 +91,7 @@ class SessionLog:
             self._add_updates(entries[0])
         elif entries:
             self._open = None
-            self._add([Run(one.direction, one.frames, one.time, one.pending) for one in entries])
+            self._add([FrameRun(one.direction, one.frames, one.time, one.pending) for one in entries])
 
     def _add_updates(self, entry: NewEntry) -> None:
         """What an agent says comes in many small pieces: those of one moment are one run."""
@@ -103,7 +103,7 @@ class SessionLog:
             self._open = OpenRun("to_client", list(entry.frames), entry.time)
             self._add([self._open])
 
-    def _add(self, runs: Sequence[Run]) -> None:
+    def _add(self, runs: Sequence[FrameRun]) -> None:
         self._waiting += runs
         self._resize(sum(size_of(run.frames) for run in runs))
         self._groups.append(len(self._waiting))
@@ -115,7 +115,7 @@ class SessionLog:
         for place, run in enumerate(self._waiting):
             if first == number and len(run.frames) == 1:
                 self._resize(len(frame) - size_of(run.frames))
-                self._waiting[place] = Run("note", (frame,), run.time)
+                self._waiting[place] = FrameRun("note", (frame,), run.time)
                 return
             first += len(run.frames)
         raise ValueError(f"entry {number} does not wait to be stored")
@@ -201,7 +201,7 @@ class SessionLog:
         size = self._cut()
         self._open = None
         try:
-            last = await self._journal.append(self.stream, Gathered(self._waiting[:size]), after=self.last)
+            last = await self._journal.append(self.stream, EntryBatch(self._waiting[:size]), after=self.last)
         except StreamMoved as error:
             if self._is_unknown:  # the answer before came from a server that is behind
                 raise JournalUncertain(str(error)) from error
@@ -244,6 +244,6 @@ class SessionLog:
             self._done(size, self.last + len(found))
 
 
-def _is_same(stored: Stored, run: Run, frame: bytes) -> bool:
+def _is_same(stored: Stored, run: FrameRun, frame: bytes) -> bool:
     is_same_text = stored.frame == frame or is_redacted(stored.frame)
     return is_same_text and stored.direction == run.direction and stored.time == run.time

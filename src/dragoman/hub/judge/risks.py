@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of
-from dragoman.review.finding import Source
+from dragoman.review.finding import ReviewSource
 from dragoman.review.risks import (
     AT_ONCE,
     LARGEST,
-    Judged,
     Proposal,
+    RiskJudgement,
     at_once,
     is_warm,
     new_lines,
@@ -57,7 +57,9 @@ def proposal_of(question: PolicyQuestion, texts: Sequence[v1.Diff], *, most: int
     """
     judgeable = sum(len(one.new_text) for one in texts) <= most
     sources = [
-        Source(one.path, one.new_text, new_lines(one.old_text or None, one.new_text) if judgeable else None)
+        ReviewSource(
+            one.path, one.new_text, new_lines(one.old_text or None, one.new_text) if judgeable else None
+        )
         for one in texts
     ]
     named = [one.path for one in texts if one.path]
@@ -109,7 +111,7 @@ class RiskAssessor:
         session.dispatch(ev.RequestAnnotated(sequence=one.sequence, assessment=members))
 
     async def _later(
-        self, session: LiveSession, one: OpenRequest, judge: Callable[[], Awaitable[Judged | None]]
+        self, session: LiveSession, one: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
     ) -> None:
         try:
             judged = await judge()
@@ -128,7 +130,7 @@ class RiskAssessor:
         if request is not None:  # else it was settled meanwhile
             self._hub.desk.judged(session, request)
 
-    async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> Judged | None:
+    async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> RiskJudgement | None:
         from dragoman.review.assessor import Assessor
 
         proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
@@ -140,7 +142,7 @@ class RiskAssessor:
 
     async def _announced(
         self, session: LiveSession, one: OpenRequest, call: v1.ToolCallUpdate
-    ) -> Judged | None:
+    ) -> RiskJudgement | None:
         """By what was said of the call before: many agents announce one, then ask by its id alone."""
         after, named = max(0, one.sequence - SOONER), encoded(call.tool_call_id)
         known: v1.ToolCallUpdate | None = None
@@ -157,7 +159,7 @@ class RiskAssessor:
         return await self._judge(session, _over(call, known))
 
 
-def _members(judged: Judged) -> dict[str, Any]:
+def _members(judged: RiskJudgement) -> dict[str, Any]:
     found: dict[str, Any] = {} if judged.risks is None else {"risks": judged.risks}
     return found | ({"risksNote": judged.note} if judged.note else {})
 

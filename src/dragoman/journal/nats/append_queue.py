@@ -13,10 +13,10 @@ from math import ceil
 
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
 from dragoman.journal.contract import Entry
-from dragoman.journal.entry_runs import Gathered, gathered, size_of
-from dragoman.journal.nats.jetstream import Tries
-from dragoman.journal.nats.record_store import Storing
-from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.entry_runs import EntryBatch, runs_of_entries, size_of
+from dragoman.journal.nats.jetstream import RetryBudget
+from dragoman.journal.nats.record_store import RecordStore
+from dragoman.journal.nats.tails import StreamTail, Tails
 
 PATIENCE = 20.0
 """An election takes up to nine seconds, and a server that was lost has to be noticed first."""
@@ -49,7 +49,7 @@ QUEUED_BYTES = 64 * 1024 * 1024
 class _Item:
     __slots__ = ("after", "begun", "entries", "future", "last", "queued", "size")
 
-    def __init__(self, entries: Gathered, after: int | None, queued: float) -> None:
+    def __init__(self, entries: EntryBatch, after: int | None, queued: float) -> None:
         self.entries = entries
         self.after = after
         self.size = sum(size_of(run.frames) for run in entries.runs) + 16 * len(entries)
@@ -59,7 +59,7 @@ class _Item:
         self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
 
-class _Lane:
+class _AppendLane:
     """What waits to be appended to one stream; it exists while something does."""
 
     __slots__ = ("items", "stream", "task", "token")
@@ -71,7 +71,7 @@ class _Lane:
         self.task: asyncio.Task[None] | None = None
 
 
-class Appends:
+class AppendQueue:
     """All lanes of a journal. `made` sees to it that a new stream is known by name, `stored` hears of every
     new end, `redact` takes out what is secret, and `floor` says where a stream of which nothing is left had
     ended.
@@ -80,12 +80,12 @@ class Appends:
     def __init__(
         self,
         tails: Tails,
-        storing: Storing,
+        storing: RecordStore,
         *,
         made: Callable[[str, str], Awaitable[object]],
         is_named: Callable[[str], bool],
         floor: Callable[[str], Awaitable[int]],
-        stored: Callable[[str, Tail], None],
+        stored: Callable[[str, StreamTail], None],
     ) -> None:
         self._tails = tails
         self._storing = storing
@@ -93,7 +93,7 @@ class Appends:
         self._is_named = is_named
         self._floor = floor
         self._stored = stored
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes: dict[str, _AppendLane] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._queued = 0
         self._room: deque[asyncio.Future[None]] = deque()
@@ -101,14 +101,14 @@ class Appends:
         self._closed = False
 
     async def append(self, stream: str, token: str, entries: Sequence[Entry], *, after: int | None) -> int:
-        item = _Item(gathered(entries), after, asyncio.get_running_loop().time())
+        item = _Item(runs_of_entries(entries), after, asyncio.get_running_loop().time())
         await self._wait_for_room()
         if self._closed:
             raise JournalClosed("the journal is closed")
         self._queued += item.size
         lane = self._lanes.get(token)
         if lane is None:
-            lane = self._lanes[token] = _Lane(stream, token)
+            lane = self._lanes[token] = _AppendLane(stream, token)
         lane.items.append(item)
         if lane.task is None:
             lane.task = asyncio.get_running_loop().create_task(self._run(lane), name="nats append")
@@ -118,7 +118,7 @@ class Appends:
             self._withdraw(lane, item)
             raise
 
-    def _withdraw(self, lane: _Lane, item: _Item) -> None:
+    def _withdraw(self, lane: _AppendLane, item: _Item) -> None:
         """Nobody wants it any more. What is under way may be stored all the same; what waits is not."""
         if not item.begun and item in lane.items:
             lane.items.remove(item)
@@ -161,7 +161,7 @@ class Appends:
 
     # One lane.
 
-    async def _run(self, lane: _Lane) -> None:
+    async def _run(self, lane: _AppendLane) -> None:
         try:
             while lane.items:
                 if pause := self._pace():
@@ -179,12 +179,12 @@ class Appends:
         self._turn = max(self._turn + 1 / RECORDS_PER_SECOND, now - BURST / RECORDS_PER_SECOND)
         return 0.0 if self._turn <= now else ceil(self._turn / TICK_SECONDS) * TICK_SECONDS - now
 
-    async def _step(self, lane: _Lane) -> None:
+    async def _step(self, lane: _AppendLane) -> None:
         """Store what can be stored together; each of it learns how it went."""
         if not lane.items:
             return  # all were withdrawn
         now = asyncio.get_running_loop().time()
-        tries = Tries(max(LEAST_PATIENCE, lane.items[0].queued + PATIENCE - now))
+        tries = RetryBudget(max(LEAST_PATIENCE, lane.items[0].queued + PATIENCE - now))
         batch: list[_Item] = []
         try:
             tail = await self._end(lane, tries)
@@ -210,7 +210,7 @@ class Appends:
         for item in batch:
             self._done(lane, item, None)
 
-    def _done(self, lane: _Lane, item: _Item, error: BaseException | None) -> None:
+    def _done(self, lane: _AppendLane, item: _Item, error: BaseException | None) -> None:
         lane.items.popleft()
         self._queued -= item.size
         if not item.future.done():
@@ -220,20 +220,20 @@ class Appends:
                 item.future.set_exception(error)
         self._let_in()
 
-    async def _end(self, lane: _Lane, tries: Tries) -> Tail:
+    async def _end(self, lane: _AppendLane, tries: RetryBudget) -> StreamTail:
         known = self._tails.known(lane.token)
         if known is None:
             known = await self._read_end(lane, tries)
         return known
 
-    async def _read_end(self, lane: _Lane, tries: Tries) -> Tail:
+    async def _read_end(self, lane: _AppendLane, tries: RetryBudget) -> StreamTail:
         tail = await self._tails.read(lane.token, patience=tries.left)
         if not tail.at and (last := await self._floor(lane.token)):
-            tail = Tail(last=last)  # all its records have passed the bound of age
+            tail = StreamTail(last=last)  # all its records have passed the bound of age
         self._tails.learn(lane.token, tail)
         return tail
 
-    def _take(self, lane: _Lane, tail: Tail) -> list[_Item]:
+    def _take(self, lane: _AppendLane, tail: StreamTail) -> list[_Item]:
         """Those that can share a record, with the sequence at which each would end."""
         batch: list[_Item] = []
         last, size, entries = tail.last, 0, 0
@@ -250,7 +250,7 @@ class Appends:
             batch.append(item)
         return batch
 
-    async def _refuse_first(self, lane: _Lane, tries: Tries) -> None:
+    async def _refuse_first(self, lane: _AppendLane, tries: RetryBudget) -> None:
         """The first wants another end than we know: what is true is asked, before it is refused."""
         item = lane.items[0] if lane.items else None
         tail = await self._read_end(lane, tries)
@@ -258,9 +258,11 @@ class Appends:
         if item is not None and first and item.after is not None and item.after != tail.last:
             self._done(lane, item, StreamMoved(lane.stream, item.after, tail.last))
 
-    async def _store(self, lane: _Lane, batch: list[_Item], tail: Tail, tries: Tries) -> Tail | None:
+    async def _store(
+        self, lane: _AppendLane, batch: list[_Item], tail: StreamTail, tries: RetryBudget
+    ) -> StreamTail | None:
         """The new end; None if the end is not where we thought."""
-        entries = Gathered(run for item in batch for run in item.entries.runs)
+        entries = EntryBatch(run for item in batch for run in item.entries.runs)
         if not entries:
             if not tail.at:
                 await self._made(lane.stream, lane.token)

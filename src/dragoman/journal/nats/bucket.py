@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from secrets import token_hex
 
 from dragoman.errors import KeyTaken
-from dragoman.journal.nats.jetstream import Ack, JetStream, Message, Tries, refusal
+from dragoman.journal.nats.jetstream import JetStream, PublishAck, RetryBudget, StoredMessage, refusal
 from dragoman.journal.nats.layout import MARKER_SECONDS
-from dragoman.journal.nats.replies import NoAnswer
-from dragoman.journal.shared_state import Held
+from dragoman.journal.nats.replies import NoReply
+from dragoman.journal.shared_state import RegisterValue
 
 OPERATION = "KV-Operation"
 ID = "Nats-Msg-Id"
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
-class Moved(KeyTaken):
+class RevisionMoved(KeyTaken):
     """The key stands under another revision; `found` is what is there."""
 
-    def __init__(self, key: str, found: Message | None) -> None:
+    def __init__(self, key: str, found: StoredMessage | None) -> None:
         super().__init__(key)
         self.found = found
 
@@ -37,14 +37,18 @@ class Bucket:
         self.root = f"$KV.{bucket}."
 
     async def write(self, key: str, value: bytes, *, revision: int, within: float) -> int:
-        """The new revision; `Moved` if the key does not stand under `revision`, 0 being nothing at all."""
+        """The new revision; `RevisionMoved` if the key does not stand under `revision`, 0 being nothing at
+        all.
+        """
         return await self._write(key, value, {}, revision, within)
 
     async def create(self, key: str, value: bytes, *, within: float) -> int:
-        """The first revision; `Moved` if the key holds something. A key that was deleted holds nothing."""
+        """The first revision; `RevisionMoved` if the key holds something. A key that was deleted holds
+        nothing.
+        """
         try:
             return await self._write(key, value, {}, 0, within)
-        except Moved as moved:
+        except RevisionMoved as moved:
             if moved.found is None or not is_marker(moved.found.headers):
                 raise
             return await self._write(key, value, {}, moved.found.seq, within)
@@ -54,20 +58,20 @@ class Bucket:
         marks = {OPERATION: "DEL", "Nats-TTL": f"{MARKER_SECONDS}s"}
         return await self._write(key, b"", marks, revision, within)
 
-    async def last(self, key: str, *, within: float | None = None) -> Message | None:
+    async def last(self, key: str, *, within: float | None = None) -> StoredMessage | None:
         """What was written last, a mark included."""
         return await self._jetstream.last(self.stream, self.root + key, patience=within)
 
-    async def get(self, key: str, *, within: float | None = None) -> Held | None:
+    async def get(self, key: str, *, within: float | None = None) -> RegisterValue | None:
         found = await self.last(key, within=within)
-        return None if found is None or is_marker(found.headers) else Held(found.data, found.seq)
+        return None if found is None or is_marker(found.headers) else RegisterValue(found.data, found.seq)
 
     async def _write(
         self, key: str, value: bytes, marks: Mapping[str, str], revision: int, within: float
     ) -> int:
         name = token_hex(8)
         headers = {ID: name, EXPECTED: str(revision), **marks}
-        tries = Tries(within)
+        tries = RetryBudget(within)
         while True:
             try:
                 subject, within = self.root + key, tries.answer_seconds()
@@ -77,18 +81,18 @@ class Bucket:
                 if not ack.moved:
                     raise refusal(ack.error)
                 return await self._look(key, ack, name, revision, tries)
-            except NoAnswer as error:
+            except NoReply as error:
                 await tries.again(error)
 
-    async def _look(self, key: str, ack: Ack, name: str, revision: int, tries: Tries) -> int:
-        """The revision, if what is there is ours; `NoAnswer` if this server does not know yet."""
+    async def _look(self, key: str, ack: PublishAck, name: str, revision: int, tries: RetryBudget) -> int:
+        """The revision, if what is there is ours; `NoReply` if this server does not know yet."""
         found = await self.last(key, within=tries.left)
         if found is not None and found.headers.get(ID) == name:
             return found.seq
         seen = 0 if found is None else found.seq
         if seen < (ack.true_last or 0) or (ack.true_last is None and seen == revision):
-            raise NoAnswer("a server is behind")
-        raise Moved(key, found)
+            raise NoReply("a server is behind")
+        raise RevisionMoved(key, found)
 
 
 def is_marker(headers: Mapping[str, str]) -> bool:

@@ -13,11 +13,11 @@ import logging
 
 from dragoman.errors import JournalError
 from dragoman.journal.nats.bucket import Bucket, is_marker
-from dragoman.journal.nats.connection import Listening, Wire
-from dragoman.journal.nats.jetstream import JetStream, Message
+from dragoman.journal.nats.connection import NatsConnection, NatsSubscription
+from dragoman.journal.nats.jetstream import JetStream, StoredMessage
 from dragoman.journal.nats.layout import MARKER_SECONDS
 from dragoman.journal.nats.replies import end_tasks
-from dragoman.journal.shared_state import Changed, Held
+from dragoman.journal.shared_state import OnValueChange, RegisterValue
 
 log = logging.getLogger(__name__)
 
@@ -30,10 +30,12 @@ HINT_PAUSES = (0.004, 0.02, 0.1, 0.4)
 BATCH, BATCH_BYTES = 1000, 2 * 1024 * 1024
 
 
-class Follower:
+class BucketFollower:
     """What a bucket holds. `changed` is called for all that there is, and then for every change."""
 
-    def __init__(self, jetstream: JetStream, wire: Wire, bucket: Bucket, changed: Changed) -> None:
+    def __init__(
+        self, jetstream: JetStream, wire: NatsConnection, bucket: Bucket, changed: OnValueChange
+    ) -> None:
         self._jetstream = jetstream
         self._wire = wire
         self._bucket = bucket
@@ -42,7 +44,7 @@ class Follower:
         """Of every key that holds something."""
         self.position = 0
         self._hinted = asyncio.Event()
-        self._hints: Listening | None = None
+        self._hints: NatsSubscription | None = None
         self._task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
         self._read_at = 0.0
@@ -79,7 +81,7 @@ class Follower:
             self._read_at = now
         return self.position > before
 
-    def note(self, key: str, held: Held) -> None:
+    def note(self, key: str, held: RegisterValue) -> None:
         """What we have written ourselves is known before it is read."""
         if held.revision > self.revisions.get(key, 0):
             self.revisions[key] = held.revision
@@ -135,13 +137,13 @@ class Follower:
         for key in known:
             self.note_gone(key)
 
-    def _key(self, message: Message) -> str:
+    def _key(self, message: StoredMessage) -> str:
         return message.subject[len(self._bucket.root) :]
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: StoredMessage) -> None:
         key = self._key(message)
         if is_marker(message.headers):
             if message.seq > self.revisions.get(key, 0):
                 self.note_gone(key)
         else:
-            self.note(key, Held(message.data, message.seq))
+            self.note(key, RegisterValue(message.data, message.seq))

@@ -10,10 +10,10 @@ import asyncio
 from collections import deque
 
 from dragoman.errors import JournalError, NobodyListens
-from dragoman.journal.nats.connection import Wire
+from dragoman.journal.nats.connection import NatsConnection
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.replies import NoAnswer, NobodyThere
-from dragoman.journal.shared_state import Ends, Heard
+from dragoman.journal.nats.replies import NoReply, NoResponders
+from dragoman.journal.shared_state import OnBusMessage, Subscription
 
 QUEUED_BYTES = 16 * 1024 * 1024
 
@@ -21,7 +21,7 @@ QUEUED_BYTES = 16 * 1024 * 1024
 class NatsBus:
     """`Bus` of one connection."""
 
-    def __init__(self, wire: Wire, layout: Layout) -> None:
+    def __init__(self, wire: NatsConnection, layout: Layout) -> None:
         self._wire = wire
         self._layout = layout
         self._queue: deque[tuple[str, bytes]] = deque()
@@ -43,12 +43,12 @@ class NatsBus:
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
         try:
             return (await self._wire.ask(self._layout.bus(subject), data, within=within)).data
-        except NobodyThere:
+        except NoResponders:
             raise NobodyListens(subject) from None
-        except NoAnswer:
+        except NoReply:
             raise TimeoutError(f"no answer on {subject}") from None
 
-    async def listen(self, subject: str, heard: Heard) -> Ends:
+    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
         root = len(self._layout.bus(""))
 
         def hear(said_on: str, data: bytes, answer: str) -> None:

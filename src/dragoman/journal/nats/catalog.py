@@ -16,15 +16,15 @@ import msgspec
 from msgspec.structs import replace
 
 from dragoman.errors import JournalError, KeyTaken
-from dragoman.journal.contract import Listing, StreamInfo
-from dragoman.journal.nats.bucket import Bucket, Moved, is_marker
-from dragoman.journal.nats.bucket_follower import Follower
-from dragoman.journal.nats.catalog_cache import Picture
-from dragoman.journal.nats.connection import Wire
+from dragoman.journal.contract import StreamInfo, StreamListing
+from dragoman.journal.nats.bucket import Bucket, RevisionMoved, is_marker
+from dragoman.journal.nats.bucket_follower import BucketFollower
+from dragoman.journal.nats.catalog_cache import CatalogCache
+from dragoman.journal.nats.connection import NatsConnection
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import token_of
-from dragoman.journal.nats.replies import end_tasks, patience
-from dragoman.journal.shared_state import Held
+from dragoman.journal.nats.replies import end_tasks, reply_deadline
+from dragoman.journal.shared_state import RegisterValue
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Catalog:
     def __init__(
         self,
         jetstream: JetStream,
-        wire: Wire,
+        wire: NatsConnection,
         bucket: str,
         *,
         clock: Callable[[], float],
@@ -51,10 +51,10 @@ class Catalog:
     ) -> None:
         self._wire = wire
         self._bucket = Bucket(jetstream, bucket)
-        self._follower = Follower(jetstream, wire, self._bucket, self._changed)
+        self._follower = BucketFollower(jetstream, wire, self._bucket, self._changed)
         self._clock = clock
         self._gone = gone
-        self._picture = Picture()
+        self._picture = CatalogCache()
         self._stale: set[str] = set()
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
@@ -68,7 +68,7 @@ class Catalog:
     async def loaded(self) -> None:
         """Until all streams are in the picture."""
         assert self._loading is not None
-        async with patience(PATIENCE, "to read the list of streams"):
+        async with reply_deadline(PATIENCE, "to read the list of streams"):
             await asyncio.shield(self._loading)
 
     async def aclose(self) -> None:
@@ -113,7 +113,7 @@ class Catalog:
         token = token_of(stream)
         known = self._picture.get(token)
         info, revision = (known.info, known.revision) if known is not None else (None, 0)
-        async with patience(PATIENCE, "to change what is known about a stream"):
+        async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
                 wanted = self._changed_info(info, stream, changes, last)
                 try:
@@ -122,7 +122,7 @@ class Catalog:
                     else:
                         await self._write(token, wanted, revision)
                     return wanted
-                except Moved as moved:
+                except RevisionMoved as moved:
                     found = moved.found
                     alive = found is not None and not is_marker(found.headers)
                     info = _decoder.decode(found.data) if found is not None and alive else None
@@ -131,7 +131,7 @@ class Catalog:
     async def remove(self, token: str) -> bool:
         """Forget a description; says whether there was one."""
         self._stale.discard(token)
-        async with patience(PATIENCE, "to change what is known about a stream"):
+        async with reply_deadline(PATIENCE, "to change what is known about a stream"):
             while True:
                 held = await self._bucket.get(token)
                 if held is None:
@@ -139,7 +139,7 @@ class Catalog:
                     return False
                 try:
                     await self._bucket.remove(token, revision=held.revision, within=PATIENCE)
-                except Moved:
+                except RevisionMoved:
                     continue
                 self._follower.note_gone(token)
                 return True
@@ -158,7 +158,7 @@ class Catalog:
         if self._picture.touch(token, last=last, time=time):
             self._stale.add(token)
 
-    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> Listing:
+    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
         return self._picture.listing(wanted, cursor=cursor, limit=limit)
 
     # Within.
@@ -173,15 +173,15 @@ class Catalog:
     async def _create(self, token: str, info: StreamInfo) -> None:
         value = msgspec.json.encode(info)
         revision = await self._bucket.create(token, value, within=PATIENCE)
-        self._follower.note(token, Held(value, revision))
+        self._follower.note(token, RegisterValue(value, revision))
 
     async def _write(self, token: str, info: StreamInfo, revision: int) -> None:
         value = msgspec.json.encode(info)
         revision = await self._bucket.write(token, value, revision=revision, within=PATIENCE)
         self._stale.discard(token)
-        self._follower.note(token, Held(value, revision))
+        self._follower.note(token, RegisterValue(value, revision))
 
-    def _changed(self, token: str, held: Held | None) -> None:
+    def _changed(self, token: str, held: RegisterValue | None) -> None:
         if token.startswith("-"):
             return  # how the prefix is laid out
         if held is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from dragoman.journal.contract import Listing, StreamInfo
+from dragoman.journal.contract import StreamInfo, StreamListing
 from dragoman.journal.cursors import make_cursor, read_cursor
 from dragoman.journal.nats.layout import number_of
 
@@ -19,7 +19,7 @@ MANY = 16
 """If more than one in so many have changed, everything is sorted again."""
 
 
-class Known:
+class CachedStream:
     """A stream of the picture, and under which revision it was described."""
 
     __slots__ = ("info", "place", "revision")
@@ -31,18 +31,18 @@ class Known:
         """Where it stands in the order."""
 
 
-class Picture:
+class CatalogCache:
     """Streams by token, in the order of their latest changes."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, CachedStream] = {}
         self._order: list[tuple[float, int, str]] = []
         self._moved: set[str] = set()
 
     def __contains__(self, token: str) -> bool:
         return token in self._known
 
-    def get(self, token: str) -> Known | None:
+    def get(self, token: str) -> CachedStream | None:
         return self._known.get(token)
 
     def all(self) -> Iterator[tuple[str, StreamInfo]]:
@@ -51,7 +51,7 @@ class Picture:
     def put(self, token: str, info: StreamInfo, revision: int) -> None:
         known = self._known.get(token)
         if known is None:
-            self._known[token] = Known(info, revision)
+            self._known[token] = CachedStream(info, revision)
         else:
             known.info, known.revision = info, revision
         self._moved.add(token)
@@ -71,7 +71,7 @@ class Picture:
         if known is not None and known.place is not None:
             self._take_out(token, known.place)
 
-    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> Listing:
+    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> StreamListing:
         before = None if cursor is None else read_cursor(cursor)
         self._mend()
         end = len(self._order) if before is None else bisect_left(self._order, before)
@@ -85,7 +85,7 @@ class Picture:
                     break
         shown = found[:limit]
         following = make_cursor(*shown[-1][:2]) if shown and len(found) > limit else None
-        return Listing(streams=[self._known[token].info for *_, token in shown], cursor=following)
+        return StreamListing(streams=[self._known[token].info for *_, token in shown], cursor=following)
 
     def _mend(self) -> None:
         """Bring those that have changed to their place."""

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from dragoman.errors import JournalError
 from dragoman.journal.nats.login import login
-from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.replies import NoAnswer, end_tasks
+from dragoman.journal.nats.options import NatsOptions
+from dragoman.journal.nats.replies import NoReply, end_tasks
 
 log = logging.getLogger(__name__)
 
@@ -33,15 +33,15 @@ BUFFER_BYTES = 32 * 1024 * 1024
 """What is written while nobody reads it; more is refused."""
 
 
-Hears: TypeAlias = Callable[[str, bytes, str, bytes], None]
+OnNatsMessage: TypeAlias = Callable[[str, bytes, str, bytes], None]
 """Hears a subject, what was said, where an answer goes, and the headers as they came."""
 
 
-class Refused(JournalError):
+class NatsRefused(JournalError):
     """The servers are there and do not want us."""
 
 
-class Client:
+class NatsClient:
     """A connection of the library. `lost`, `back` and `over` are told of its ups and downs."""
 
     def __init__(self, library: Any) -> None:
@@ -71,9 +71,9 @@ class Client:
         except nats.errors.MaxPayloadError:
             raise JournalError(f"the server takes no more than {self.max_payload} bytes at once") from None
         except nats.errors.Error as error:  # it is being connected again
-            raise NoAnswer(f"nothing can be sent now: {type(error).__name__}") from None
+            raise NoReply(f"nothing can be sent now: {type(error).__name__}") from None
 
-    async def hear(self, subject: str, heard: Hears) -> Callable[[], Awaitable[None]]:
+    async def hear(self, subject: str, heard: OnNatsMessage) -> Callable[[], Awaitable[None]]:
         """Subscribe; returns how to end it. `heard` is called while the connection is read."""
         import nats.errors
 
@@ -110,18 +110,18 @@ class Client:
 
 
 async def connect_client(
-    options: Options,
+    options: NatsOptions,
     *,
     inbox: str,
     lost: Callable[[], None],
     back: Callable[[], None],
     over: Callable[[], None],
     denied: Callable[[str], None],
-) -> Client:
+) -> NatsClient:
     """Connect within `options.connect_seconds`, or say why not."""
     trouble: list[BaseException] = []
     library = _checked(options, trouble)
-    client = Client(library)
+    client = NatsClient(library)
 
     async def erred(error: BaseException) -> None:
         log.debug("the connection has an error: %s", type(error).__name__)
@@ -164,7 +164,7 @@ async def connect_client(
     return client
 
 
-def _checked(options: Options, trouble: list[BaseException]) -> Any:
+def _checked(options: NatsOptions, trouble: list[BaseException]) -> Any:
     """A client of the library that does not go on without TLS, and hands over what it hears at once."""
     try:
         from nats.aio.client import Client as Library
@@ -174,11 +174,11 @@ def _checked(options: Options, trouble: list[BaseException]) -> Any:
     class Checked(Library):  # type: ignore[misc, unused-ignore]
         def __init__(self) -> None:
             super().__init__()
-            self.hearers: dict[int, Hears] = {}
+            self.hearers: dict[int, OnNatsMessage] = {}
 
         def _connect_command(self) -> bytes:
             if options.tls and not self._server_info.get("tls_required"):
-                trouble.append(Refused(f"{options.shown}: the server speaks no TLS"))
+                trouble.append(NatsRefused(f"{options.shown}: the server speaks no TLS"))
                 raise ConnectionRefusedError("no TLS")
             command: bytes = super()._connect_command()
             return command
@@ -210,7 +210,7 @@ def _abort(library: Any) -> None:
 
 
 async def _until_connected(
-    connecting: asyncio.Task[Any], trouble: list[BaseException], options: Options
+    connecting: asyncio.Task[Any], trouble: list[BaseException], options: NatsOptions
 ) -> None:
     """The library tries without end; what will not change ends it here."""
     loop = asyncio.get_running_loop()
@@ -226,13 +226,15 @@ async def _until_connected(
         raise _refusal(trouble[0] if trouble else error, options)
 
 
-def _refusal(error: BaseException, options: Options) -> JournalError:
+def _refusal(error: BaseException, options: NatsOptions) -> JournalError:
     if isinstance(error, JournalError):
         return error
     if isinstance(error, ssl.SSLError):
-        return Refused(
+        return NatsRefused(
             f"{options.shown}: TLS failed ({error.reason or type(error).__name__}); is the ca right?"
         )
     if "authorization" in str(error).lower():
-        return Refused(f"{options.shown}: the server refuses this user; check user, password, token or creds")
+        return NatsRefused(
+            f"{options.shown}: the server refuses this user; check user, password, token or creds"
+        )
     return JournalError(f"{options.shown} cannot be reached: {type(error).__name__}")

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman.journal.nats.client import Client, connect_client
-from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.replies import NoAnswer, NobodyThere, Reply, Waiting, end_tasks
+from dragoman.journal.nats.client import NatsClient, connect_client
+from dragoman.journal.nats.options import NatsOptions
+from dragoman.journal.nats.replies import NoReply, NoResponders, PendingReply, ServerReply, end_tasks
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +29,15 @@ REVIVAL_SECONDS = 0.5
 Hears: TypeAlias = Callable[[str, bytes, str], None]
 
 
-class Wire:
+class NatsConnection:
     """One connection. `inbox` is the subject below which answers arrive."""
 
-    def __init__(self, options: Options, *, inbox: str) -> None:
+    def __init__(self, options: NatsOptions, *, inbox: str) -> None:
         self._options = options
         self._inbox = inbox
-        self._client: Client | None = None
-        self._waiting: dict[str, Waiting] = {}
-        self._listening: list[Listening] = []
+        self._client: NatsClient | None = None
+        self._waiting: dict[str, PendingReply] = {}
+        self._listening: list[NatsSubscription] = []
         self._asked = 0
         self._own_inbox = ""
         self._closing = False
@@ -75,14 +75,14 @@ class Wire:
         return self._connected.is_set()
 
     async def connected(self, *, within: float) -> None:
-        """Until there is a connection; `NoAnswer` if there is none in time."""
+        """Until there is a connection; `NoReply` if there is none in time."""
         _ = self._live
         if not self._connected.is_set():
             try:
                 async with asyncio.timeout(within):
                     await self._connected.wait()
             except TimeoutError:
-                raise NoAnswer(f"{self._options.shown} cannot be reached") from None
+                raise NoReply(f"{self._options.shown} cannot be reached") from None
 
     # Speaking.
 
@@ -98,19 +98,21 @@ class Wire:
         *,
         headers: Mapping[str, str] | None = None,
         within: float = ANSWER_SECONDS,
-    ) -> Reply:
-        """The first answer; one that says that nobody is there is `NoAnswer` like any other silence."""
+    ) -> ServerReply:
+        """The first answer; one that says that nobody is there is `NoReply` like any other silence."""
         # A server that wakes up may answer too, behind the one that took its place.
         reply = (await self._ask(subject, data, headers, within, many=False))[0]
         if reply.status == 503:
-            raise NobodyThere(f"nobody answers for {self._options.prefix} now")
+            raise NoResponders(f"nobody answers for {self._options.prefix} now")
         return reply
 
-    async def ask_many(self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS) -> list[Reply]:
+    async def ask_many(
+        self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS
+    ) -> list[ServerReply]:
         """All answers up to one with a status, which is the last of the list."""
         replies = await self._ask(subject, data, None, within, many=True)
         if replies[-1].status == 503:
-            raise NobodyThere(f"nobody answers for {self._options.prefix} now")
+            raise NoResponders(f"nobody answers for {self._options.prefix} now")
         return replies
 
     async def _ask(
@@ -121,12 +123,12 @@ class Wire:
         within: float,
         *,
         many: bool,
-    ) -> list[Reply]:
+    ) -> list[ServerReply]:
         """Ask on a subject, or with None ourselves."""
         await self.connected(within=within)
         self._asked += 1
         token = f"{self._asked:x}"
-        waiting = self._waiting[token] = Waiting(subject or "", within, many=many)
+        waiting = self._waiting[token] = PendingReply(subject or "", within, many=many)
         try:
             inbox = f"{self._own_inbox}.{token}"
             if subject is None:
@@ -137,9 +139,9 @@ class Wire:
         finally:
             self._waiting.pop(token, None)
 
-    async def listen(self, subject: str, heard: Hears) -> Listening:
+    async def listen(self, subject: str, heard: Hears) -> NatsSubscription:
         """Hear what is said on a subject from the return on."""
-        listening = Listening(self, subject, heard)
+        listening = NatsSubscription(self, subject, heard)
         self._listening.append(listening)
         try:
             await listening.begin(self._live)
@@ -155,14 +157,14 @@ class Wire:
         """
         await self._ask(None, b"", None, ANSWER_SECONDS * 2, many=False)
 
-    def forget(self, listening: Listening) -> None:
+    def forget(self, listening: NatsSubscription) -> None:
         if listening in self._listening:
             self._listening.remove(listening)
 
     # The connection's life.
 
     @property
-    def _live(self) -> Client:
+    def _live(self) -> NatsClient:
         if self._client is None or self._closing:
             raise JournalClosed("the journal is closed, or was never opened")
         return self._client
@@ -222,16 +224,16 @@ class Wire:
             waiting.hear(subject, data, headers)
 
 
-class Listening:
+class NatsSubscription:
     """One subscription, whatever happens to the connection."""
 
-    def __init__(self, wire: Wire, subject: str, heard: Hears) -> None:
+    def __init__(self, wire: NatsConnection, subject: str, heard: Hears) -> None:
         self._wire = wire
         self._subject = subject
         self._heard = heard
         self._stop: Callable[[], Awaitable[None]] | None = None
 
-    async def begin(self, client: Client) -> None:
+    async def begin(self, client: NatsClient) -> None:
         def hear(subject: str, data: bytes, answer: str, _: bytes) -> None:
             self._heard(subject, data, answer)
 

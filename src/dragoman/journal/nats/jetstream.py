@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import JournalError, JournalFull
-from dragoman.journal.nats.connection import ANSWER_SECONDS, Wire
-from dragoman.journal.nats.replies import NoAnswer, read_headers
+from dragoman.journal.nats.connection import ANSWER_SECONDS, NatsConnection
+from dragoman.journal.nats.replies import NoReply, read_headers
 
 API = "$JS.API"
 NOT_FOUND, NO_STREAM, NAME_TAKEN = 10037, 10059, 10058
@@ -64,25 +64,25 @@ class ApiError(Struct, frozen=True):
         return not self.is_full and (self.err_code in AGAIN or self.code == 503)
 
 
-class _Message(Struct, frozen=True):
+class _ApiMessage(Struct, frozen=True):
     subject: str = ""
     seq: int = 0
     hdrs: str = ""
     data: str = ""
 
 
-class _Answer(Struct, frozen=True):
+class _ApiAnswer(Struct, frozen=True):
     """The fields of all answers that we look at."""
 
     error: ApiError | None = None
-    message: _Message | None = None
+    message: _ApiMessage | None = None
     config: dict[str, Any] = {}
     state: dict[str, Any] = {}
     total: int = 0
     purged: int = 0
 
 
-class Ack(Struct, frozen=True):
+class PublishAck(Struct, frozen=True):
     """What became of a publish."""
 
     seq: int = 0
@@ -100,7 +100,7 @@ class Ack(Struct, frozen=True):
         return int(text) if text.isdigit() else None
 
 
-class Message(Struct, frozen=True, gc=False):
+class StoredMessage(Struct, frozen=True, gc=False):
     """A stored message."""
 
     subject: str
@@ -109,22 +109,22 @@ class Message(Struct, frozen=True, gc=False):
     data: bytes
 
 
-class Batch(Struct, frozen=True):
+class MessageBatch(Struct, frozen=True):
     """Messages in order, and how many more there are."""
 
-    messages: Sequence[Message]
+    messages: Sequence[StoredMessage]
     left: int
 
 
-_answers = msgspec.json.Decoder(_Answer)
-_acks = msgspec.json.Decoder(Ack)
+_answers = msgspec.json.Decoder(_ApiAnswer)
+_acks = msgspec.json.Decoder(PublishAck)
 _encode = msgspec.json.encode
 
 
 class JetStream:
     """Requests over a connection; each is tried until it is answered, or until `patience` is over."""
 
-    def __init__(self, wire: Wire, *, patience: float = 20.0) -> None:
+    def __init__(self, wire: NatsConnection, *, patience: float = 20.0) -> None:
         self.wire = wire
         self.patience = patience
 
@@ -164,23 +164,23 @@ class JetStream:
 
     # Messages.
 
-    async def last(self, stream: str, subject: str, *, patience: float | None = None) -> Message | None:
+    async def last(self, stream: str, subject: str, *, patience: float | None = None) -> StoredMessage | None:
         """The last message of a subject, from the leader."""
         return await self._get(stream, {"last_by_subj": subject}, patience)
 
     async def following(
         self, stream: str, subject: str, seq: int, *, patience: float | None = None
-    ) -> Message | None:
+    ) -> StoredMessage | None:
         """The first message of a subject at or behind a sequence, from the leader."""
         return await self._get(stream, {"seq": max(1, seq), "next_by_subj": subject}, patience)
 
-    async def _get(self, stream: str, body: dict[str, Any], patience: float | None) -> Message | None:
+    async def _get(self, stream: str, body: dict[str, Any], patience: float | None) -> StoredMessage | None:
         answer = await self.api(f"STREAM.MSG.GET.{stream}", body, allow=(NOT_FOUND,), patience=patience)
         found = answer.message
         if found is None:
             return None
         headers = read_headers(b64decode(found.hdrs))[1]
-        return Message(found.subject, found.seq, headers, b64decode(found.data))
+        return StoredMessage(found.subject, found.seq, headers, b64decode(found.data))
 
     async def batch(
         self,
@@ -191,41 +191,43 @@ class JetStream:
         most: int,
         most_bytes: int,
         patience: float | None = None,
-    ) -> Batch:
+    ) -> MessageBatch:
         """Messages of subjects at or behind a sequence, from any replica."""
         body = _encode({"seq": max(1, seq), "next_by_subj": subjects, "batch": most, "max_bytes": most_bytes})
-        tries = Tries(self.patience if patience is None else patience)
+        tries = RetryBudget(self.patience if patience is None else patience)
         while True:
             try:
                 replies = await self.wire.ask_many(
                     f"{API}.DIRECT.GET.{stream}", body, within=tries.answer_seconds()
                 )
-            except NoAnswer as error:
+            except NoReply as error:
                 await tries.again(error)
                 continue
             end = replies.pop()
             if end.status not in (204, 404):
-                await tries.again(NoAnswer(f"a read was answered with {end.status}"))
+                await tries.again(NoReply(f"a read was answered with {end.status}"))
                 continue
             found = [
-                Message(one.headers["Nats-Subject"], int(one.headers["Nats-Sequence"]), one.headers, one.data)
+                StoredMessage(
+                    one.headers["Nats-Subject"], int(one.headers["Nats-Sequence"]), one.headers, one.data
+                )
                 for one in replies
             ]
-            return Batch(found, int(end.headers.get("Nats-Num-Pending") or 0))
+            return MessageBatch(found, int(end.headers.get("Nats-Num-Pending") or 0))
 
     async def publish(
         self, subject: str, data: bytes, headers: Mapping[str, str], *, within: float = ANSWER_SECONDS
-    ) -> Ack:
-        """One try; `NoAnswer` if nobody knows what became of it. An answer that only asks for patience is
+    ) -> PublishAck:
+        """One try; `NoReply` if nobody knows what became of it. An answer that only asks for patience is
         none.
         """
         reply = await self.wire.ask(subject, data, headers=headers, within=within)
         try:
             ack = _acks.decode(reply.data)
         except msgspec.MsgspecError:
-            raise NoAnswer("a server answered with something else") from None
+            raise NoReply("a server answered with something else") from None
         if ack.error is not None and ack.error.passes:
-            raise NoAnswer(ack.error.description)
+            raise NoReply(ack.error.description)
         return ack
 
     async def api(
@@ -235,14 +237,14 @@ class JetStream:
         *,
         allow: tuple[int, ...] = (),
         patience: float | None = None,
-    ) -> _Answer:
+    ) -> _ApiAnswer:
         """A request of JetStream's own; an error that is not in `allow` is raised."""
-        tries = Tries(self.patience if patience is None else patience)
+        tries = RetryBudget(self.patience if patience is None else patience)
         data = _encode(body) if body else b""
         while True:
             try:
                 reply = await self.wire.ask(f"{API}.{what}", data, within=tries.answer_seconds())
-            except NoAnswer as error:
+            except NoReply as error:
                 await tries.again(error)
                 continue
             try:
@@ -253,15 +255,15 @@ class JetStream:
             if error_said is None or error_said.err_code in allow:
                 return answer
             if error_said.err_code in NOT_YET and tries.spent < PEER_SECONDS:
-                await tries.again(NoAnswer(error_said.description))
+                await tries.again(NoReply(error_said.description))
                 continue
             if error_said.passes:
-                await tries.again(NoAnswer(error_said.description))
+                await tries.again(NoReply(error_said.description))
                 continue
             raise refusal(error_said)
 
 
-class Tries:
+class RetryBudget:
     """How often, how long and until when something is asked again."""
 
     def __init__(self, patience: float) -> None:
@@ -284,7 +286,7 @@ class Tries:
         self._tried = self._loop.time()
         return min(self._answer, self.left)
 
-    async def again(self, error: NoAnswer) -> None:
+    async def again(self, error: NoReply) -> None:
         """A pause before the next try; the error if there is none."""
         now = self._loop.time()
         if now >= self._until:

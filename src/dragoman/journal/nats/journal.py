@@ -14,20 +14,20 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NoSuchStream
-from dragoman.journal.contract import Entry, Found, KeyEntries, Listing, Page, StreamInfo
-from dragoman.journal.nats.append_queue import Appends
+from dragoman.journal.contract import Entry, KeyEntries, Page, SearchHit, StreamInfo, StreamListing
+from dragoman.journal.nats.append_queue import AppendQueue
 from dragoman.journal.nats.catalog import Catalog
-from dragoman.journal.nats.connection import Wire
+from dragoman.journal.nats.connection import NatsConnection
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout, keys_bucket, meta_bucket, token_of
-from dragoman.journal.nats.objects import Objects
-from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.originals import Originals, mark_of
-from dragoman.journal.nats.record_store import Storing
-from dragoman.journal.nats.replay import Replay
-from dragoman.journal.nats.search import Search
-from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.nats.objects import ObjectStore
+from dragoman.journal.nats.options import NatsOptions
+from dragoman.journal.nats.originals import NatsOriginals, mark_of
+from dragoman.journal.nats.record_store import RecordStore
+from dragoman.journal.nats.replay import NatsReplay
+from dragoman.journal.nats.search import NatsSearch
+from dragoman.journal.nats.tails import StreamTail, Tails
 from dragoman.journal.streams import clean
 
 
@@ -37,9 +37,9 @@ class NatsJournal:
     def __init__(
         self,
         jetstream: JetStream,
-        wire: Wire,
+        wire: NatsConnection,
         layout: Layout,
-        options: Options,
+        options: NatsOptions,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -47,16 +47,16 @@ class NatsJournal:
         self._layout = layout
         self._redact = options.redact
         self._tails = Tails(jetstream, layout)
-        self._objects = Objects(jetstream, layout)
+        self._objects = ObjectStore(jetstream, layout)
         self._catalog = Catalog(jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._forget)
-        self._originals = Originals(jetstream, layout)
+        self._originals = NatsOriginals(jetstream, layout)
         self._keys = NatsKeyIndex(
             jetstream,
             keys_bucket(layout.prefix),
             self._tails,
             lambda stream, after, limit: self.replay(stream, after=after, limit=limit),
         )
-        storing = Storing(
+        storing = RecordStore(
             jetstream,
             layout,
             self._tails,
@@ -66,7 +66,7 @@ class NatsJournal:
             redact=options.redact,
             clock=clock,
         )
-        self._appends = Appends(
+        self._appends = AppendQueue(
             self._tails,
             storing,
             made=self._catalog.ensure,
@@ -74,8 +74,8 @@ class NatsJournal:
             floor=self._floor,
             stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
         )
-        self._replay = Replay(jetstream, layout, self._tails, self._objects, kept_all=layout.keeps_all)
-        self._search = Search(
+        self._replay = NatsReplay(jetstream, layout, self._tails, self._objects, kept_all=layout.keeps_all)
+        self._search = NatsSearch(
             jetstream,
             layout,
             self._catalog,
@@ -136,14 +136,14 @@ class NatsJournal:
         cwd: str | None = None,
         state: str | None = None,
         session: str | None = None,
-    ) -> Listing:
+    ) -> StreamListing:
         self._check()
         given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
         wanted = {field: clean(value) for field, value in given.items() if value is not None}
         await self._catalog.loaded()
         return self._catalog.listing(wanted, cursor=cursor, limit=limit)
 
-    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         self._check()
         return await self._search.search(text, limit=limit, stream=stream)
 
@@ -158,7 +158,7 @@ class NatsJournal:
             found = await self.find_key(stream, key)
             if found is not None and found.made:
                 return stream
-        listing = await self.list(session=key, limit=1) if key else Listing(streams=())
+        listing = await self.list(session=key, limit=1) if key else StreamListing(streams=())
         return listing.streams[0].stream if listing.streams else None
 
     async def delete(self, stream: str) -> bool:
@@ -206,7 +206,7 @@ class NatsJournal:
         await self._search.aclose()
         await self._catalog.aclose()
 
-    async def _end(self, token: str) -> Tail:
+    async def _end(self, token: str) -> StreamTail:
         """Where a stream ends; of one whose end cannot be read, an end behind all that can."""
         try:
             return await self._tails.read(token)
@@ -235,7 +235,7 @@ class NatsJournal:
             raise JournalClosed("the journal is closed")
 
 
-def _together(stream: str, known: StreamInfo | None, tail: Tail) -> StreamInfo | None:
+def _together(stream: str, known: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
     """What the description and the end of a stream say."""
     if known is None and not tail.at:
         return None

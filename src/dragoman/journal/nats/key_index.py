@@ -27,10 +27,10 @@ import msgspec
 from dragoman.errors import JournalError
 from dragoman.journal.contract import KeyEntries, Page
 from dragoman.journal.idempotency import KeyedEntry, hash_of, keyed_in_page, with_entry
-from dragoman.journal.nats.bucket import Bucket, Moved
+from dragoman.journal.nats.bucket import Bucket, RevisionMoved
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.records import Head
-from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.nats.tails import StreamTail, Tails
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class NatsKeyIndex:
         name = f"made.{hash_of(key).hex()}.{token}"
         try:
             await self._bucket.write(name, stream.encode(), revision=0, within=self._jetstream.patience)
-        except Moved:
+        except RevisionMoved:
             pass  # this stream, by an append that was broken off
 
     # Lookups.
@@ -161,7 +161,7 @@ class NatsKeyIndex:
             queue.task = asyncio.get_running_loop().create_task(work, name="nats key index")
         queue.records.append(record)
 
-    async def _index_up_to(self, stream: str, token: str, tail: Tail) -> None:
+    async def _index_up_to(self, stream: str, token: str, tail: StreamTail) -> None:
         record = _StoredRecord(tail.life, tail.last + 1, tail.last, ())
         record.done = asyncio.get_running_loop().create_future()
         self._put(stream, token, record)
@@ -224,7 +224,7 @@ class NatsKeyIndex:
                 revision = await self._bucket.write(
                     name, value, revision=revision, within=self._jetstream.patience
                 )
-            except Moved as moved:  # it is there already, at least in part
+            except RevisionMoved as moved:  # it is there already, at least in part
                 known, revision = _value(moved), 0 if moved.found is None else moved.found.seq
                 changed = with_entry(known, entry)
             else:
@@ -238,7 +238,7 @@ class NatsKeyIndex:
         held = await self._bucket.get(_name(token, life, key))
         return None if held is None else _entries.decode(held.value)
 
-    def _unwritten(self, token: str, tail: Tail) -> list[KeyedEntry] | None:
+    def _unwritten(self, token: str, tail: StreamTail) -> list[KeyedEntry] | None:
         """Entries up to an end of a stream that are on their way into the index; None if it is not known that
         there are no others.
         """
@@ -263,7 +263,7 @@ def _name(token: str, life: int, key: str) -> str:
     return f"{token}.{life:016x}.{hash_of(key).hex()}"
 
 
-def _value(moved: Moved) -> KeyEntries | None:
+def _value(moved: RevisionMoved) -> KeyEntries | None:
     return None if moved.found is None else _entries.decode(moved.found.data)
 
 

@@ -21,7 +21,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.options import NatsOptions
 
 DUPLICATES_SECONDS = 120
 ORIGINALS_SECONDS = 30 * 86400
@@ -115,7 +115,7 @@ def permissions_of(prefix: str, *, shards: int) -> Permissions:
     return Permissions([*heard, *said], heard)
 
 
-def settings_of(layout: Layout, options: Options, *, replicas: int) -> list[dict[str, Any]]:
+def settings_of(layout: Layout, options: NatsOptions, *, replicas: int) -> list[dict[str, Any]]:
     """What each stream shall be."""
     shards = [
         {
@@ -141,7 +141,7 @@ def originals_settings(layout: Layout, *, replicas: int) -> dict[str, Any]:
     return {**common, "max_age": ORIGINALS_SECONDS * 10**9}
 
 
-def chosen_settings(options: Options) -> frozenset[str]:
+def chosen_settings(options: NatsOptions) -> frozenset[str]:
     """What whoever opens has asked for in so many words."""
     asked = {
         "num_replicas": options.replicas,

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import JournalError
-from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.options import NatsOptions
 
 
-def login(options: Options) -> dict[str, Any]:
+def login(options: NatsOptions) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     if options.creds:
         chosen["user_credentials"] = str(_file(options.creds, "credentials"))
@@ -32,7 +32,7 @@ def login(options: Options) -> dict[str, Any]:
     return chosen
 
 
-def _context(options: Options) -> ssl.SSLContext:
+def _context(options: NatsOptions) -> ssl.SSLContext:
     ca = str(_file(options.ca, "certificates of an authority")) if options.ca else None
     context = ssl.create_default_context(cafile=ca)
     if options.cert:

@@ -4,7 +4,7 @@
 
 `tls://` asks for TLS. The path is the prefix below which everything lives, `dragoman` if there is none. What
 is secret may come from the environment or from files instead (see `ENVIRONMENT`), and is shown nowhere: the
-text of an `Options` has no secret in it.
+text of an `NatsOptions` has no secret in it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
 
-class Options(Struct, frozen=True, kw_only=True):
+class NatsOptions(Struct, frozen=True, kw_only=True):
     """Everything that can be chosen. `replicas` 0 means three in a cluster and one on a single server."""
 
     servers: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Options(Struct, frozen=True, kw_only=True):
     redact: Callable[[bytes], bytes] | None = redact_secrets
 
     def __repr__(self) -> str:
-        return f"Options({self.shown})"
+        return f"NatsOptions({self.shown})"
 
     @property
     def shown(self) -> str:
@@ -87,7 +87,7 @@ def is_nats_address(text: str) -> bool:
     return text.partition("://")[0].lower() in SCHEMES
 
 
-def read_address(address: str, *, environment: Mapping[str, str] | None = None) -> Options:
+def read_address(address: str, *, environment: Mapping[str, str] | None = None) -> NatsOptions:
     """What an address and the environment say. A mistake is named without repeating the address."""
     if not is_nats_address(address):
         raise JournalError("a journal on NATS has an address such as nats://host:4222/prefix")
@@ -141,7 +141,7 @@ def _servers(hosts: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _checked(given: dict[str, object]) -> Options:
+def _checked(given: dict[str, object]) -> NatsOptions:
     for name in ("replicas", "shards"):
         if name in given:
             given[name] = _whole(name, str(given[name]), {"": 1})
@@ -151,7 +151,7 @@ def _checked(given: dict[str, object]) -> Options:
         given["max_bytes"] = _whole("max_bytes", str(given["max_bytes"]), _BYTES)
     if "connect_seconds" in given:
         given["connect_seconds"] = float(_whole("connect_seconds", str(given["connect_seconds"]), _SECONDS))
-    options = msgspec.convert(given, Options)
+    options = msgspec.convert(given, NatsOptions)
     if not _PREFIX.fullmatch(options.prefix):
         raise JournalError("a prefix is one word of letters, digits, _ and -")
     if not 0 <= options.replicas <= 5 or not 1 <= options.shards <= 256:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from dragoman.journal.contract import Stored
 from dragoman.journal.nats.bucket import ID
-from dragoman.journal.nats.jetstream import NOT_FOUND, JetStream, Message, Tries, refusal
+from dragoman.journal.nats.jetstream import NOT_FOUND, JetStream, RetryBudget, StoredMessage, refusal
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.replies import NoAnswer
+from dragoman.journal.nats.replies import NoReply
 
 CHUNK_BYTES = 256 * 1024
 BATCH, BATCH_BYTES = 64, 8 * 1024 * 1024
@@ -46,7 +46,7 @@ def mark_of(entry: Stored) -> str:
     return sha256(place + entry.frame).hexdigest()[:32]
 
 
-class Originals:
+class NatsOriginals:
     """Those of all streams. It remembers which there are, so that to drop none asks no server."""
 
     def __init__(self, jetstream: JetStream, layout: Layout) -> None:
@@ -76,7 +76,7 @@ class Originals:
 
     async def read(self, token: str) -> dict[int, list[KeptOriginal]]:
         """By their sequence, as many as were written for it; one of which a part is missing is left out."""
-        parts: dict[tuple[int, str], list[Message]] = {}
+        parts: dict[tuple[int, str], list[StoredMessage]] = {}
         known: dict[int, list[int]] = {}
         async for message in self._from_leader(self._layout.original_of(token, ">")):
             sequence, name = _sequence(message), message.headers.get(ID, "").partition(".")[0]
@@ -126,14 +126,14 @@ class Originals:
         while len(self._known) > STREAMS:
             self._known.popitem(last=False)
 
-    async def _from_leader(self, subjects: str) -> AsyncIterator[Message]:
+    async def _from_leader(self, subjects: str) -> AsyncIterator[StoredMessage]:
         """True when it is asked: whoever takes a session over acts by it."""
         seq = 1
         while (message := await self._jetstream.following(self._layout.originals, subjects, seq)) is not None:
             seq = message.seq + 1
             yield message
 
-    async def _from_any(self, subjects: str) -> AsyncIterator[Message]:
+    async def _from_any(self, subjects: str) -> AsyncIterator[StoredMessage]:
         seq = 1
         while True:
             batch = await self._jetstream.batch(
@@ -151,11 +151,11 @@ class Originals:
         await self._jetstream.api(what, body, allow=(NOT_FOUND, DELETE_FAILED))
 
     async def _publish(self, subject: str, data: bytes, headers: Mapping[str, str], patience: float) -> int:
-        tries = Tries(patience)
+        tries = RetryBudget(patience)
         while True:
             try:
                 ack = await self._jetstream.publish(subject, data, headers, within=tries.answer_seconds())
-            except NoAnswer as error:
+            except NoReply as error:
                 await tries.again(error)
                 continue
             if ack.error is not None:
@@ -163,11 +163,11 @@ class Originals:
             return ack.seq
 
 
-def _sequence(message: Message) -> int:
+def _sequence(message: StoredMessage) -> int:
     return int(message.subject.rpartition(".")[2])
 
 
-def _whole(messages: Sequence[Message]) -> bool:
+def _whole(messages: Sequence[StoredMessage]) -> bool:
     """Whether these are all parts, in their order."""
     count = len(messages)
     return [message.headers.get(PART) for message in messages] == [f"{part}/{count}" for part in range(count)]

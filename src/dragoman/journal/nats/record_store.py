@@ -15,17 +15,17 @@ from secrets import randbits, token_hex
 
 from dragoman.errors import JournalError
 from dragoman.journal.contract import Stored
-from dragoman.journal.entry_runs import Gathered, Run, size_of
+from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
 from dragoman.journal.idempotency import KeyedEntry, keyed_entries
 from dragoman.journal.nats.bucket import EXPECTED, ID
-from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
+from dragoman.journal.nats.jetstream import JetStream, PublishAck, RetryBudget, refusal
 from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.objects import Objects, Place
-from dragoman.journal.nats.originals import Originals, mark_of
+from dragoman.journal.nats.objects import ObjectPlace, ObjectStore
+from dragoman.journal.nats.originals import NatsOriginals, mark_of
 from dragoman.journal.nats.records import Head, pack, write, write_outside
-from dragoman.journal.nats.replies import NoAnswer
-from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.nats.replies import NoReply
+from dragoman.journal.nats.tails import StreamTail, Tails
 from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
 
@@ -38,7 +38,7 @@ THREAD_BYTES = 256 * 1024
 """Above this, a record is packed in a thread: looking for secrets in it would stop everybody else."""
 
 
-class Storing:
+class RecordStore:
     """Puts records where they belong. `redact` takes out what is secret."""
 
     def __init__(
@@ -46,8 +46,8 @@ class Storing:
         jetstream: JetStream,
         layout: Layout,
         tails: Tails,
-        objects: Objects,
-        originals: Originals,
+        objects: ObjectStore,
+        originals: NatsOriginals,
         keys: NatsKeyIndex,
         *,
         redact: Callable[[bytes], bytes] | None,
@@ -64,10 +64,10 @@ class Storing:
         self._names, self._run_id = count(), token_hex(8)
 
     async def store(
-        self, stream: str, token: str, entries: Gathered, tail: Tail, tries: Tries
-    ) -> Tail | None:
+        self, stream: str, token: str, entries: EntryBatch, tail: StreamTail, tries: RetryBudget
+    ) -> StreamTail | None:
         """The new end, once it is certain; None if the end is not where we thought, and nothing was stored.
-        What cannot be found out in time is `NoAnswer`.
+        What cannot be found out in time is `NoReply`.
         """
         time = self._clock()
         head, rest, originals, marks, keyed = await self._pack(stream, token, entries, tail, time)
@@ -78,7 +78,7 @@ class Storing:
             self._originals.begin(token)
         if originals:
             await self._keep(stream, token, originals, marks, tries)
-        place: Place | None = None
+        place: ObjectPlace | None = None
         payload = b""
         if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
             place = await self._objects.put(token, rest, patience=tries.left)
@@ -90,10 +90,10 @@ class Storing:
             return None
         self._tails.learn_mark(token, head, at)
         self._keys.on_stored(stream, token, head, keyed)
-        return Tail(head.last, at, head.life, time)
+        return StreamTail(head.last, at, head.life, time)
 
     async def _pack(
-        self, stream: str, token: str, entries: Gathered, tail: Tail, time: float
+        self, stream: str, token: str, entries: EntryBatch, tail: StreamTail, time: float
     ) -> tuple[Head, bytes, Sequence[Stored], Mapping[int, str], Sequence[KeyedEntry]]:
         """The record, the originals of its entries, and the marks of those that have one."""
         redact = self._redact
@@ -117,7 +117,7 @@ class Storing:
         token: str,
         originals: Sequence[Stored],
         marks: Mapping[int, str],
-        tries: Tries,
+        tries: RetryBudget,
     ) -> None:
         """The entries are stored all the same: without an original, nobody acts upon one after a crash."""
         try:
@@ -126,7 +126,7 @@ class Storing:
             count = len(originals)
             log.warning("stream %s: %d originals could not be stored beside it: %s", stream, count, error)
 
-    async def _send(self, token: str, payload: bytes, tail: Tail, tries: Tries) -> int | None:
+    async def _send(self, token: str, payload: bytes, tail: StreamTail, tries: RetryBudget) -> int | None:
         """The message that holds the record; None if the end is elsewhere."""
         subject = self._layout.subject_of(token)
         name = f"{self._run_id}.{next(self._names)}"
@@ -139,11 +139,13 @@ class Storing:
                 if not ack.moved:
                     raise refusal(ack.error)
                 return await self._look(token, ack, name, tail, tries)
-            except NoAnswer as error:
-                doubt = NoAnswer(f"an append was not acknowledged, and may have been stored: {error}")
+            except NoReply as error:
+                doubt = NoReply(f"an append was not acknowledged, and may have been stored: {error}")
                 await tries.again(doubt)
 
-    async def _look(self, token: str, ack: Ack, name: str, tail: Tail, tries: Tries) -> int | None:
+    async def _look(
+        self, token: str, ack: PublishAck, name: str, tail: StreamTail, tries: RetryBudget
+    ) -> int | None:
         """What stands where our record would: ours, another's, or this server does not know yet."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         found = await self._jetstream.following(stream, subject, tail.at + 1, patience=tries.left)
@@ -151,10 +153,10 @@ class Storing:
             return found.seq if found.headers.get(ID) == name else None
         if ack.true_last == 0:
             return None  # it was deleted meanwhile
-        raise NoAnswer("a server is behind")
+        raise NoReply("a server is behind")
 
 
-def _marks(originals: Sequence[Stored], kept: Sequence[Run], last: int) -> dict[int, str]:
+def _marks(originals: Sequence[Stored], kept: Sequence[FrameRun], last: int) -> dict[int, str]:
     """The marks of the entries behind `last` that have an original."""
     wanted = {original.sequence for original in originals}
     marks: dict[int, str] = {}

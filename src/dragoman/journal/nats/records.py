@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal.contract import Direction
-from dragoman.journal.entry_runs import Lines, Run, text_of
+from dragoman.journal.entry_runs import FrameLines, FrameRun, text_of
 
 MAGIC = b"DRG2"
 DEFLATED = 1
@@ -67,7 +67,7 @@ class Head(Struct, frozen=True, gc=False):
 
 
 def pack(
-    token: str, runs: Sequence[Run], *, first: int, life: int, time: float, name: str = ""
+    token: str, runs: Sequence[FrameRun], *, first: int, life: int, time: float, name: str = ""
 ) -> tuple[Head, bytes]:
     """The head and the rest. Of what is in the runs, nothing is secret; the record with which a stream begins
     has its name, if that is not absurdly long.
@@ -93,7 +93,7 @@ def pack(
 def _written(frames: Sequence[bytes]) -> tuple[int, bytes]:
     """How they are written, and what."""
     text = text_of(frames)
-    if type(frames) is Lines or len(text) - len(text.replace(b"\n", b"")) == len(frames):
+    if type(frames) is FrameLines or len(text) - len(text.replace(b"\n", b"")) == len(frames):
         return LINES, text
     return 0, struct.pack(f"<{len(frames)}I", *map(len, frames)) + b"".join(frames)
 
@@ -118,7 +118,7 @@ def read_head(payload: bytes) -> Head:
     return Head(flags, name, count, first, life, time, checksum)
 
 
-def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[Run]:
+def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[FrameRun]:
     """The entries behind sequence `after`, if all is as it was written."""
     if _sum(token, head, rest) != head.checksum:
         raise JournalDamaged(f"the record of entries {head.first} to {head.last} was changed")
@@ -140,14 +140,14 @@ def _names_place(rest: bytes) -> int:
     return _COUNT.size + _RUN.size * int(_COUNT.unpack_from(rest)[0])
 
 
-def _runs(head: Head, rest: bytes, *, skip: int) -> Iterator[Run]:
+def _runs(head: Head, rest: bytes, *, skip: int) -> Iterator[FrameRun]:
     begin = _names_place(rest)
     at = begin + head.name
     for time, count, size, way in _RUN.iter_unpack(rest[_COUNT.size : begin]):
         if skip < count:
             text = rest[at : at + size]
-            frames = Lines(text, count) if way & LINES else _apart(text, count)
-            yield Run(DIRECTIONS[way & ~LINES], frames[skip:] if skip else frames, time)
+            frames = FrameLines(text, count) if way & LINES else _apart(text, count)
+            yield FrameRun(DIRECTIONS[way & ~LINES], frames[skip:] if skip else frames, time)
         skip = max(0, skip - count)
         at += size
 

@@ -10,11 +10,11 @@ import asyncio
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.nats.bucket import Bucket
-from dragoman.journal.nats.bucket_follower import Follower
-from dragoman.journal.nats.connection import Wire
+from dragoman.journal.nats.bucket_follower import BucketFollower
+from dragoman.journal.nats.connection import NatsConnection
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.replies import end_tasks
-from dragoman.journal.shared_state import Changed, Ends, Held
+from dragoman.journal.shared_state import OnValueChange, RegisterValue, Subscription
 
 WITHIN_SECONDS = 5.0
 """Less than a lease should last: whoever holds one must know in time that it may be lost."""
@@ -28,11 +28,11 @@ must be able to start then, too.
 class NatsRegister:
     """`Register` of one connection. All its watches share one follower, which begins with the first."""
 
-    def __init__(self, jetstream: JetStream, wire: Wire, bucket: str) -> None:
+    def __init__(self, jetstream: JetStream, wire: NatsConnection, bucket: str) -> None:
         self._bucket = Bucket(jetstream, bucket)
-        self._follower = Follower(jetstream, wire, self._bucket, self._changed)
-        self._held: dict[str, Held] = {}
-        self._watches: list[_Watch] = []
+        self._follower = BucketFollower(jetstream, wire, self._bucket, self._changed)
+        self._held: dict[str, RegisterValue] = {}
+        self._watches: list[_RegisterWatch] = []
         self._written = 0
         self._starting: asyncio.Task[None] | None = None
 
@@ -49,10 +49,10 @@ class NatsRegister:
             raise KeyTaken(key)
         self._wrote(await self._bucket.remove(key, revision=revision, within=WITHIN_SECONDS))
 
-    async def get(self, key: str) -> Held | None:
+    async def get(self, key: str) -> RegisterValue | None:
         return await self._bucket.get(key, within=WITHIN_SECONDS)
 
-    async def watch(self, prefix: str, changed: Changed) -> Ends:
+    async def watch(self, prefix: str, changed: OnValueChange) -> Subscription:
         if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
             starting = self._follower.start(within=WATCH_SECONDS)
             self._starting = asyncio.get_running_loop().create_task(starting)
@@ -61,7 +61,7 @@ class NatsRegister:
             await self._follower.look(least=self._written, within=WATCH_SECONDS)
         except TimeoutError:
             raise JournalError("the register cannot be read now") from None
-        watch = _Watch(prefix, changed, self._watches)
+        watch = _RegisterWatch(prefix, changed, self._watches)
         for key in sorted(self._held):
             watch.tell(key, self._held[key])
         self._watches.append(watch)
@@ -76,7 +76,7 @@ class NatsRegister:
         self._written = max(self._written, revision)
         return revision
 
-    def _changed(self, key: str, held: Held | None) -> None:
+    def _changed(self, key: str, held: RegisterValue | None) -> None:
         if held is None:
             self._held.pop(key, None)
         else:
@@ -85,13 +85,13 @@ class NatsRegister:
             watch.tell(key, held)
 
 
-class _Watch:
-    def __init__(self, prefix: str, changed: Changed, among: list[_Watch]) -> None:
+class _RegisterWatch:
+    def __init__(self, prefix: str, changed: OnValueChange, among: list[_RegisterWatch]) -> None:
         self._prefix = prefix
         self._changed = changed
         self._among = among
 
-    def tell(self, key: str, held: Held | None) -> None:
+    def tell(self, key: str, held: RegisterValue | None) -> None:
         if key.partition(".")[0] == self._prefix:
             self._changed(key, held)
 

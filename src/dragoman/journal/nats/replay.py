@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman.journal.contract import Page
-from dragoman.journal.entry_runs import Run, at_most, pages_of
-from dragoman.journal.nats.jetstream import JetStream, Message, Tries
+from dragoman.journal.entry_runs import FrameRun, at_most, pages_of
+from dragoman.journal.nats.jetstream import JetStream, RetryBudget, StoredMessage
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.objects import Objects, read_place
+from dragoman.journal.nats.objects import ObjectStore, read_place
 from dragoman.journal.nats.records import HEAD_BYTES, OUTSIDE, Head, read_head, read_rest
-from dragoman.journal.nats.replies import NoAnswer
-from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.nats.replies import NoReply
+from dragoman.journal.nats.tails import StreamTail, Tails
 
 BATCH = 256
 FIRST_BATCH = 16
@@ -38,11 +38,11 @@ LAGGING = 5
 """Readings that bring nothing new before the leader is asked for the next record."""
 
 
-class Replay:
+class NatsReplay:
     """Readings of all streams of a journal."""
 
     def __init__(
-        self, jetstream: JetStream, layout: Layout, tails: Tails, objects: Objects, *, kept_all: bool
+        self, jetstream: JetStream, layout: Layout, tails: Tails, objects: ObjectStore, *, kept_all: bool
     ) -> None:
         self._jetstream = jetstream
         self._layout = layout
@@ -52,11 +52,11 @@ class Replay:
         """Whether a stream must begin with its first entry; not so where old records are dropped."""
 
     async def pages(
-        self, stream: str, token: str, tail: Tail, *, after: int, limit: int | None
+        self, stream: str, token: str, tail: StreamTail, *, after: int, limit: int | None
     ) -> AsyncIterator[Page]:
         """The entries behind `after`, at least up to `tail`, which the leader told."""
         most = BATCH if limit is None else FIRST_BATCH
-        reading = _Reading(self, stream, token, tail, after=max(0, after), most=most)
+        reading = _ReplayReader(self, stream, token, tail, after=max(0, after), most=most)
         left = limit
         while left is None or left > 0:
             runs = await reading.more()
@@ -66,13 +66,13 @@ class Replay:
                 yield page
                 left = None if left is None else left - len(page)
 
-    async def runs_of(self, token: str, head: Head, message: Message, after: int) -> list[Run]:
+    async def runs_of(self, token: str, head: Head, message: StoredMessage, after: int) -> list[FrameRun]:
         rest = message.data[HEAD_BYTES:]
         if head.flags & OUTSIDE:
             rest = await self._objects.get(token, read_place(rest))
         return read_rest(token, head, rest, after=after)
 
-    async def begin(self, token: str, tail: Tail, after: int) -> int:
+    async def begin(self, token: str, tail: StreamTail, after: int) -> int:
         """A message at or before the one that holds the entry behind `after`, and not far before it."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         marks = self._tails.marks(token, tail.life)
@@ -100,17 +100,17 @@ class Replay:
                 marks.learn(first, low)
         return low
 
-    async def batch(self, token: str, seq: int, *, most: int) -> tuple[list[Message], bool]:
+    async def batch(self, token: str, seq: int, *, most: int) -> tuple[list[StoredMessage], bool]:
         """Messages at or behind a sequence, and whether there are more."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         got = await self._jetstream.batch(stream, subject, seq, most=most, most_bytes=BATCH_BYTES)
         return list(got.messages), got.left > 0
 
-    async def from_leader(self, token: str, seq: int) -> Message | None:
+    async def from_leader(self, token: str, seq: int) -> StoredMessage | None:
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         return await self._jetstream.following(stream, subject, seq)
 
-    def end_of(self, token: str, tail: Tail) -> int:
+    def end_of(self, token: str, tail: StreamTail) -> int:
         """The last entry that a reading must reach."""
         known = self._tails.known(token)
         return max(tail.last, known.last) if known is not None and known.life == tail.life else tail.last
@@ -127,10 +127,12 @@ class Replay:
         return self._jetstream.patience
 
 
-class _Reading:
+class _ReplayReader:
     """One replay: where it is, and what it must still reach."""
 
-    def __init__(self, replay: Replay, stream: str, token: str, tail: Tail, *, after: int, most: int) -> None:
+    def __init__(
+        self, replay: NatsReplay, stream: str, token: str, tail: StreamTail, *, after: int, most: int
+    ) -> None:
         """`most`: records of the first request."""
         self._replay = replay
         self._stream = stream
@@ -145,7 +147,7 @@ class _Reading:
         self._most = most
         self._damage: JournalDamaged | None = None
 
-    async def more(self) -> list[Run]:
+    async def more(self) -> list[FrameRun]:
         """The next entries; none at the end."""
         if self._damage is not None:
             raise self._damage
@@ -156,7 +158,7 @@ class _Reading:
             self._seq = await self._replay.begin(self._token, self._tail, self._after)
         elif self._after >= self._replay.end_of(self._token, self._tail):
             return []
-        tries = Tries(self._replay.patience)
+        tries = RetryBudget(self._replay.patience)
         empty = 0
         while True:
             messages, _ = await self._replay.batch(self._token, self._seq, most=self._most)
@@ -175,10 +177,10 @@ class _Reading:
                 empty += 1
                 await self._again(tries)
 
-    async def _again(self, tries: Tries) -> None:
+    async def _again(self, tries: RetryBudget) -> None:
         try:
-            await tries.again(NoAnswer("lagging"))
-        except NoAnswer:
+            await tries.again(NoReply("lagging"))
+        except NoReply:
             await self._gone()
 
     async def _gone(self) -> None:
@@ -188,8 +190,8 @@ class _Reading:
         why = f"the entries behind {self._after} are gone"
         raise JournalDamaged(why, stream=self._stream, sequence=self._after)
 
-    async def _take(self, messages: list[Message]) -> list[Run]:
-        found: list[Run] = []
+    async def _take(self, messages: list[StoredMessage]) -> list[FrameRun]:
+        found: list[FrameRun] = []
         turn = self._after + TURN
         for message in messages:
             head = self._head(message)
@@ -215,7 +217,7 @@ class _Reading:
                 await asyncio.sleep(0)  # others have their turn
         return found
 
-    def _head(self, message: Message) -> Head | None:
+    def _head(self, message: StoredMessage) -> Head | None:
         try:
             return read_head(message.data)
         except JournalDamaged as error:
@@ -232,7 +234,7 @@ class _Reading:
         return True
 
 
-def _readable_head(message: Message | None) -> Head | None:
+def _readable_head(message: StoredMessage | None) -> Head | None:
     """None where there is none, or a damaged one: whoever reads on from before it says so."""
     try:
         return None if message is None else read_head(message.data)
@@ -240,7 +242,7 @@ def _readable_head(message: Message | None) -> Head | None:
         return None
 
 
-def _first(runs: Sequence[Run], count: int) -> Iterator[Run]:
+def _first(runs: Sequence[FrameRun], count: int) -> Iterator[FrameRun]:
     """So many entries of them."""
     for run in runs:
         if count > 0:

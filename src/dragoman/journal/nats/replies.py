@@ -15,25 +15,25 @@ CANCELS = 50
 """Of a task that does not end; each waits a tenth of a second."""
 
 
-class NoAnswer(JournalUncertain):
+class NoReply(JournalUncertain):
     """Nobody answered in time, or nobody could."""
 
 
-class NobodyThere(NoAnswer):
+class NoResponders(NoReply):
     """Nobody is there to answer, and the server says so at once."""
 
 
 @asynccontextmanager
-async def patience(seconds: float, what: str) -> AsyncIterator[None]:
-    """What takes longer is `NoAnswer`."""
+async def reply_deadline(seconds: float, what: str) -> AsyncIterator[None]:
+    """What takes longer is `NoReply`."""
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise NoAnswer(f"{what} took longer than {seconds:g} seconds") from None
+        raise NoReply(f"{what} took longer than {seconds:g} seconds") from None
 
 
-class Reply(Struct, frozen=True):
+class ServerReply(Struct, frozen=True):
     """What came back: a status in numbers if the server speaks for itself, else 0."""
 
     subject: str
@@ -52,7 +52,7 @@ def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
     return int(status) if status.isdigit() else 0, fields
 
 
-class Waiting:
+class PendingReply:
     """Somebody who waits for an answer, or for all answers up to the one that ends them."""
 
     __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within", "subject")
@@ -63,25 +63,25 @@ class Waiting:
         self._many = many
         self._within = within
         self._heard = 0
-        self._replies: list[Reply] = []
-        self._future: asyncio.Future[list[Reply]] = self._loop.create_future()
+        self._replies: list[ServerReply] = []
+        self._future: asyncio.Future[list[ServerReply]] = self._loop.create_future()
         self._timer = self._loop.call_later(within, self._late)
 
     def hear(self, subject: str, data: bytes, headers: bytes) -> None:
         status, fields = read_headers(headers)
-        self._replies.append(Reply(subject, status, fields, data))
+        self._replies.append(ServerReply(subject, status, fields, data))
         if (status or not self._many) and not self._future.done():
             self._future.set_result(self._replies)
 
     def fail(self, why: str) -> None:
         if not self._future.done():
-            self._future.set_exception(NoAnswer(why))
+            self._future.set_exception(NoReply(why))
 
     def deny(self, why: str) -> None:
         if not self._future.done():
             self._future.set_exception(JournalError(why))
 
-    async def over(self) -> list[Reply]:
+    async def over(self) -> list[ServerReply]:
         """All of them; each that arrives gives the next one the whole time."""
         try:
             return await self._future

@@ -19,15 +19,15 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream
 from dragoman.journal import sqlite_file, word_index
-from dragoman.journal.contract import Found, Page, Stored, StreamInfo
-from dragoman.journal.conversation import Fold
+from dragoman.journal.contract import Page, SearchHit, Stored, StreamInfo
+from dragoman.journal.conversation import MomentFold
 from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
-from dragoman.journal.nats.replies import NoAnswer, end_tasks
+from dragoman.journal.nats.replies import NoReply, end_tasks
 from dragoman.journal.streams import clean, delete
 from dragoman.journal.tables import migrate, passage_id, write_stream
-from dragoman.journal.writer import Writer
+from dragoman.journal.writer import WriterThread
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ PLACES = """create table if not exists places (
 ) without rowid"""
 
 
-class Indexed(NamedTuple):
+class IndexedStream(NamedTuple):
     """What is indexed of a stream: its number here, how many records it had, and up to which entry."""
 
     number: int
@@ -58,7 +58,7 @@ class Indexed(NamedTuple):
     created: float
 
 
-class Search:
+class NatsSearch:
     """The index of one node. `replay` reads the journal."""
 
     def __init__(
@@ -75,9 +75,9 @@ class Search:
         self._catalog = catalog
         self._replay = replay
         self._path = path
-        self._indexed: dict[str, Indexed] = {}
+        self._indexed: dict[str, IndexedStream] = {}
         self._gone: set[str] = set()
-        self._opening: asyncio.Task[Writer] | None = None
+        self._opening: asyncio.Task[WriterThread] | None = None
         self._working = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -89,14 +89,14 @@ class Search:
         if token in self._indexed:
             self._gone.add(token)
 
-    async def search(self, text: str, *, limit: int, stream: str | None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int, stream: str | None) -> Sequence[SearchHit]:
         await self._catalog.loaded()
         if stream is not None and self._catalog.get(token_of(clean(stream))) is None:
             raise NoSuchStream(stream)
         try:
             async with asyncio.timeout(CATCH_UP_SECONDS):
                 await self._catch_up(share=0)
-        except (TimeoutError, NoAnswer):
+        except (TimeoutError, NoReply):
             log.warning("the search answers before its index is complete")
         await self._forget_gone()
         writer = await self._open()
@@ -113,7 +113,7 @@ class Search:
             if self._opening.exception() is None:
                 await self._opening.result().aclose()
 
-    def _info(self, found: Found) -> StreamInfo | None:
+    def _info(self, found: SearchHit) -> StreamInfo | None:
         return self._catalog.get(token_of(found.stream))
 
     async def _by_itself(self) -> None:
@@ -167,8 +167,8 @@ class Search:
         behind.sort(key=lambda pair: pair[1].updated, reverse=True)
         return behind
 
-    async def _index(self, writer: Writer, token: str, info: StreamInfo, records: int) -> None:
-        known = self._indexed.get(token) or Indexed(0, 0, 0, 0, info.created)
+    async def _index(self, writer: WriterThread, token: str, info: StreamInfo, records: int) -> None:
+        known = self._indexed.get(token) or IndexedStream(0, 0, 0, 0, info.created)
         page: list[Stored] = []
         try:
             async for more in self._replay(info.stream, known.upto):
@@ -178,18 +178,18 @@ class Search:
                     page = []
         except NoSuchStream:
             return
-        except (JournalClosed, NoAnswer):  # nothing is wrong with the stream
+        except (JournalClosed, NoReply):  # nothing is wrong with the stream
             raise
         except JournalError as error:
             log.warning("a part of a stream cannot be searched: %s", error)
         await self._take(writer, token, info, known._replace(records=records), page)
 
     async def _take(
-        self, writer: Writer, token: str, info: StreamInfo, known: Indexed, page: list[Stored]
-    ) -> Indexed:
+        self, writer: WriterThread, token: str, info: StreamInfo, known: IndexedStream, page: list[Stored]
+    ) -> IndexedStream:
         """Index a page. Whoever waits may lose patience; what is in the file is known here all the same."""
 
-        async def take() -> Indexed:
+        async def take() -> IndexedStream:
             done = await writer.do(lambda base: _index_page(base, token, info, known, page))
             self._indexed[token] = done
             return done
@@ -211,7 +211,7 @@ class Search:
 
     # The file.
 
-    async def _open(self) -> Writer:
+    async def _open(self) -> WriterThread:
         """Whoever loses patience while the file is opened does not stop the opening."""
         if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
             self._opening = asyncio.get_running_loop().create_task(
@@ -219,14 +219,14 @@ class Search:
             )
         return await asyncio.shield(self._opening)
 
-    async def _open_file(self) -> Writer:
+    async def _open_file(self) -> WriterThread:
         writer = _writer(self._path)
         await writer.start()
         self._indexed = await writer.do(_load)
         return writer
 
 
-def _writer(path: Path | None) -> Writer:
+def _writer(path: Path | None) -> WriterThread:
     def connect() -> sqlite3.Connection:
         if path is None:
             return _connect_nameless()
@@ -242,7 +242,7 @@ def _writer(path: Path | None) -> Writer:
             connection.close()
 
     shown = path or Path("the index of words")
-    return Writer(
+    return WriterThread(
         connect, explain=lambda error: sqlite_file.explain(error, shown), close=close, name="nats index"
     )
 
@@ -263,14 +263,18 @@ def _connect_nameless() -> sqlite3.Connection:
     return connection
 
 
-def _load(connection: sqlite3.Connection) -> dict[str, Indexed]:
+def _load(connection: sqlite3.Connection) -> dict[str, IndexedStream]:
     rows = connection.execute("select token, number, records, upto, seen, created from places")
-    return {token: Indexed(*rest) for token, *rest in rows.fetchall()}
+    return {token: IndexedStream(*rest) for token, *rest in rows.fetchall()}
 
 
 def _index_page(
-    connection: sqlite3.Connection, token: str, info: StreamInfo, known: Indexed, entries: Sequence[Stored]
-) -> Indexed:
+    connection: sqlite3.Connection,
+    token: str,
+    info: StreamInfo,
+    known: IndexedStream,
+    entries: Sequence[Stored],
+) -> IndexedStream:
     """Index entries behind what is known. A passage that is still open is indexed as far as it goes, and
     again from where it began when its stream has grown.
     """
@@ -278,7 +282,7 @@ def _index_page(
     _, end = word_index.rows_of(number)
     begin = passage_id(number, known.upto + 1)
     connection.execute("delete from words where rowid between ? and ?", (begin, end))
-    fold = Fold()
+    fold = MomentFold()
     for entry in entries:
         for moment in fold.add(entry):
             word_index.store_passage(connection, number, moment)
@@ -288,7 +292,7 @@ def _index_page(
     position = entries[-1].sequence if entries else known.upto
     unfinished = known.records < 0 and began is not None and began - 1 <= known.upto
     mark = position if began is None or unfinished else began - 1
-    done = Indexed(number, known.records, mark, max(mark, position), info.created)
+    done = IndexedStream(number, known.records, mark, max(mark, position), info.created)
     connection.execute("replace into places values (?, ?, ?, ?, ?, ?)", (token, *done))
     return done
 

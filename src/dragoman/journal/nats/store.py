@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.nats.bucket import Bucket
 from dragoman.journal.nats.bus import NatsBus
-from dragoman.journal.nats.connection import Wire
+from dragoman.journal.nats.connection import NatsConnection
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.journal import NatsJournal
 from dragoman.journal.nats.layout import (
@@ -30,7 +30,7 @@ from dragoman.journal.nats.layout import (
     register_bucket,
     settings_of,
 )
-from dragoman.journal.nats.options import Options, read_address
+from dragoman.journal.nats.options import NatsOptions, read_address
 from dragoman.journal.nats.register import NatsRegister
 
 VERSION = 1
@@ -41,16 +41,16 @@ REPLICAS = 3
 """In a cluster, if nobody says otherwise."""
 
 
-class NatsPlace(Struct, frozen=True):
+class NatsStore(Struct, frozen=True):
     """What is open."""
 
     journal: NatsJournal
     register: NatsRegister
     bus: NatsBus
-    options: Options
+    options: NatsOptions
 
 
-class _Shape(Struct, frozen=True):
+class _PrefixShape(Struct, frozen=True):
     """How a prefix was laid out by whoever opened it first; it holds for all."""
 
     version: int
@@ -59,14 +59,14 @@ class _Shape(Struct, frozen=True):
 
 @asynccontextmanager
 async def open_nats(
-    address: str, *, options: Options | None = None, clock: Callable[[], float] = time.time
-) -> AsyncIterator[NatsPlace]:
+    address: str, *, options: NatsOptions | None = None, clock: Callable[[], float] = time.time
+) -> AsyncIterator[NatsStore]:
     """Connect and make what is not there. `options` takes precedence over what the address says, except for
     the servers.
     """
     said = read_address(address)
     chosen = said if options is None else replace(options, servers=options.servers or said.servers)
-    wire = Wire(chosen, inbox=Layout(chosen.prefix, shards=1).inbox)
+    wire = NatsConnection(chosen, inbox=Layout(chosen.prefix, shards=1).inbox)
     await wire.open()
     try:
         jetstream = JetStream(wire)
@@ -76,7 +76,7 @@ async def open_nats(
         bus = NatsBus(wire, layout)
         journal.start()
         try:
-            yield NatsPlace(journal, register, bus, chosen)
+            yield NatsStore(journal, register, bus, chosen)
         finally:
             await bus.aclose()
             await register.aclose()
@@ -85,7 +85,7 @@ async def open_nats(
         await wire.aclose()
 
 
-async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
+async def _lay_out(jetstream: JetStream, options: NatsOptions) -> Layout:
     """Make the streams of JetStream, or find them made."""
     if jetstream.wire.version < OLDEST:
         raise JournalError(f"{options.shown}: a journal needs servers of version 2.11 or later")
@@ -103,9 +103,9 @@ async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
     return layout
 
 
-async def _shape(jetstream: JetStream, options: Options) -> _Shape:
+async def _shape(jetstream: JetStream, options: NatsOptions) -> _PrefixShape:
     bucket = Bucket(jetstream, meta_bucket(options.prefix))
-    wanted = _Shape(VERSION, options.shards)
+    wanted = _PrefixShape(VERSION, options.shards)
     try:
         await bucket.create("-layout", msgspec.json.encode(wanted), within=jetstream.patience)
         return wanted
@@ -113,7 +113,7 @@ async def _shape(jetstream: JetStream, options: Options) -> _Shape:
         held = await bucket.get("-layout")
     if held is None:
         raise JournalError(f"{options.prefix} is just being taken away")
-    found = msgspec.json.decode(held.value, type=_Shape)
+    found = msgspec.json.decode(held.value, type=_PrefixShape)
     if found.version != VERSION:
         raise JournalError(f"{options.prefix} has version {found.version}; this program knows {VERSION}")
     return found

@@ -27,7 +27,7 @@ MARKS = 512
 ENDLESS = 1 << 60
 
 
-class Tail(Struct, frozen=True, gc=False):
+class StreamTail(Struct, frozen=True, gc=False):
     """The end of a stream: its last entry, and the message that holds it. All zero: there is none."""
 
     last: int = 0
@@ -36,7 +36,7 @@ class Tail(Struct, frozen=True, gc=False):
     time: float = 0.0
 
 
-class Marks:
+class MessageMarks:
     """Where entries of one life of a stream lie: the first entry of a message, and the message."""
 
     __slots__ = ("firsts", "life", "places")
@@ -72,13 +72,13 @@ class Tails:
     def __init__(self, jetstream: JetStream, layout: Layout) -> None:
         self._jetstream = jetstream
         self._layout = layout
-        self._tails: dict[str, Tail] = {}
-        self._marks: dict[str, Marks] = {}
+        self._tails: dict[str, StreamTail] = {}
+        self._marks: dict[str, MessageMarks] = {}
 
-    def known(self, token: str) -> Tail | None:
+    def known(self, token: str) -> StreamTail | None:
         return self._tails.get(token)
 
-    def learn(self, token: str, tail: Tail) -> None:
+    def learn(self, token: str, tail: StreamTail) -> None:
         self._tails.pop(token, None)
         self._tails[token] = tail  # the latest is at the end
         if len(self._tails) > KEPT:
@@ -91,10 +91,10 @@ class Tails:
         self._tails.pop(token, None)
         self._marks.pop(token, None)
 
-    def marks(self, token: str, life: int) -> Marks:
+    def marks(self, token: str, life: int) -> MessageMarks:
         found = self._marks.get(token)
         if found is None or found.life != life:
-            found = self._marks[token] = Marks(life)
+            found = self._marks[token] = MessageMarks(life)
             if len(self._marks) > KEPT // 10:
                 self._marks.pop(next(iter(self._marks)))
         return found
@@ -104,21 +104,21 @@ class Tails:
         if head.first > MARK_ENTRIES:
             self.marks(token, head.life).learn(head.first, at)
 
-    async def read(self, token: str, *, patience: float | None = None) -> Tail:
+    async def read(self, token: str, *, patience: float | None = None) -> StreamTail:
         """The true end, from the leader."""
         message = await self._jetstream.last(*self._where(token), patience=patience)
         if message is None:
-            return Tail()
+            return StreamTail()
         head = read_head(message.data)
-        return Tail(head.last, message.seq, head.life, head.time)
+        return StreamTail(head.last, message.seq, head.life, head.time)
 
-    async def read_first(self, token: str) -> Tail:
+    async def read_first(self, token: str) -> StreamTail:
         """An end behind all ends, in the life of the first record."""
         message = await self._jetstream.following(*self._where(token), 1)
         if message is None:
-            return Tail()
+            return StreamTail()
         head = read_head(message.data)
-        return Tail(ENDLESS, message.seq, head.life, head.time)
+        return StreamTail(ENDLESS, message.seq, head.life, head.time)
 
     def _where(self, token: str) -> tuple[str, str]:
         return self._layout.stream_of(token), self._layout.subject_of(token)

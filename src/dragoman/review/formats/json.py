@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from dragoman.review.finding import Finding, Note
+from dragoman.review.finding import Finding, ReviewNote
 from dragoman.review.formats.summary import counts
 
 VERSION = 1
 
 
-def as_json(findings: Sequence[Finding], notes: Sequence[Note], *, files: int) -> bytes:
+def as_json(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: int) -> bytes:
     document: dict[str, Any] = {
         "version": VERSION,
         "files": files,

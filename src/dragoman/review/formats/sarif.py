@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.review.finding import Finding, Fix, Note, Place, Severity
+from dragoman.review.finding import Finding, FindingPlace, Fix, ReviewNote, Severity
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -26,7 +26,7 @@ _LEVELS = {
 }
 
 
-def as_sarif(findings: Sequence[Finding], notes: Sequence[Note], *, version: str) -> bytes:
+def as_sarif(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, version: str) -> bytes:
     rules = {finding.rule: finding for finding in findings}
     places = {rule: index for index, rule in enumerate(rules)}
     seen: Counter[str] = Counter()
@@ -78,7 +78,7 @@ def _artifact(path: str) -> dict[str, Any]:
     return {"artifactLocation": {"uri": uri}}
 
 
-def _region(place: Place) -> dict[str, int]:
+def _region(place: FindingPlace) -> dict[str, int]:
     return {
         "startLine": place.line,
         "startColumn": place.column,
@@ -101,7 +101,7 @@ def _fix(fix: Fix, path: str) -> dict[str, Any]:
     }
 
 
-def _invocation(notes: Sequence[Note]) -> dict[str, Any]:
+def _invocation(notes: Sequence[ReviewNote]) -> dict[str, Any]:
     notifications = [
         {
             "level": "error" if note.is_failure else "note",

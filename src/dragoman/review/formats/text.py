@@ -7,7 +7,7 @@ the terminal of its reviewer, and a secret is not shown at all.
 from __future__ import annotations
 
 from dragoman.review.finding import Finding, Severity
-from dragoman.review.text_edits import Lines
+from dragoman.review.text_edits import TextLines
 from dragoman.text.cells import cell_width
 from dragoman.text.sanitize import sanitize_line
 
@@ -24,7 +24,7 @@ _COLOURS = {
 _BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
-def as_text(finding: Finding, lines: Lines | None = None, *, colour: bool = False) -> str:
+def as_text(finding: Finding, lines: TextLines | None = None, *, colour: bool = False) -> str:
     """Place, severity, rule and title; the line itself if its text is given; why, and how to mend it."""
 
     def painted(text: str, code: str) -> str:
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
     return sanitize_line(text.replace("\t", " "), exact=True)
 
 
-def _shown(finding: Finding, lines: Lines) -> list[str]:
+def _shown(finding: Finding, lines: TextLines) -> list[str]:
     place = finding.place
     line = lines.line(place.line)
     if not line.strip():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.agents.code.tools.edit_match import lines_of, replace
-from dragoman.agents.code.tools.tool import Problem
+from dragoman.agents.code.tools.tool import ToolProblem
 
 CODE = """def f(x):
     if x:
@@ -38,7 +38,7 @@ def test_lines_put_together_are_the_text(text: str) -> None:
 
 
 def test_several_places_are_named_and_nothing_is_changed() -> None:
-    with pytest.raises(Problem, match=r"3 times, in lines 1, 2, 3"):
+    with pytest.raises(ToolProblem, match=r"3 times, in lines 1, 2, 3"):
         replace("a\na\na\n", "a", "b")
     assert replace("a\na\na\n", "a", "b", everywhere=True).text == "b\nb\nb\n"
 
@@ -68,17 +68,17 @@ def test_a_small_mistake_is_forgiven_where_the_place_is_clear() -> None:
 
 
 def test_what_is_not_there_is_refused_with_a_hint() -> None:
-    with pytest.raises(Problem, match=r"not in the file\. Read the file again"):
+    with pytest.raises(ToolProblem, match=r"not in the file\. Read the file again"):
         replace(CODE, "class Other:\n    pass\n", "")
-    with pytest.raises(Problem, match=r"The most alike is line 7"):
+    with pytest.raises(ToolProblem, match=r"The most alike is line 7"):
         replace(CODE, "def g(x):\n    return h(x, x, 1)\n", "")
 
 
 def test_places_that_are_equally_alike_are_refused() -> None:
     text = "number_1 = compute_the_answer()\nother\nnumber_2 = compute_the_answer()\n"
-    with pytest.raises(Problem, match="several places are alike"):
+    with pytest.raises(ToolProblem, match="several places are alike"):
         replace(text, "number_x = compute_the_answer()", "x")
-    with pytest.raises(Problem, match="fits several places"):
+    with pytest.raises(ToolProblem, match="fits several places"):
         replace("  a = 1\nb\n   a = 1\n", "\ta = 1\n", "c\n")
 
 
@@ -88,5 +88,5 @@ def test_line_ends_of_the_file_are_kept() -> None:
 
 @pytest.mark.parametrize(("old", "new", "why"), [("", "x", "is empty"), ("a", "a", "are the same")])
 def test_an_edit_that_says_nothing_is_refused(old: str, new: str, why: str) -> None:
-    with pytest.raises(Problem, match=why):
+    with pytest.raises(ToolProblem, match=why):
         replace("a", old, new)

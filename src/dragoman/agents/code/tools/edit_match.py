@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from dragoman.agents.code.tools.tool import Problem
+from dragoman.agents.code.tools.tool import ToolProblem
 
 ALIKE = 0.9
 """How alike a place must be, at least, to be taken for the one that is meant."""
@@ -25,7 +25,7 @@ first, and with the square of the second.
 """
 
 
-class Edited(NamedTuple):
+class EditedText(NamedTuple):
     """A text with an edit in it."""
 
     text: str
@@ -35,33 +35,33 @@ class Edited(NamedTuple):
     """What was not exact."""
 
 
-def replace(text: str, old: str, new: str, *, everywhere: bool = False) -> Edited:
-    """Replace `old` by `new`; raises a `Problem` that says why it cannot be done."""
+def replace(text: str, old: str, new: str, *, everywhere: bool = False) -> EditedText:
+    """Replace `old` by `new`; raises a `ToolProblem` that says why it cannot be done."""
     if not old:
-        raise Problem("`old` is empty. To write a new file, or all of one, use write.")
+        raise ToolProblem("`old` is empty. To write a new file, or all of one, use write.")
     if old == new:
-        raise Problem("`old` and `new` are the same: there is nothing to change.")
+        raise ToolProblem("`old` and `new` are the same: there is nothing to change.")
     if "\r\n" in text and "\r\n" not in old:  # models write plain line ends, whatever the file has
         old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
     count = text.count(old)
     if count == 1 or (count and everywhere):
         line = text.count("\n", 0, text.index(old)) + 1
-        return Edited(text.replace(old, new), line)
+        return EditedText(text.replace(old, new), line)
     if count:
         places = ", ".join(str(line) for line in _exact_lines(text, old))
-        raise Problem(
+        raise ToolProblem(
             f"`old` is there {count} times, in lines {places}. Give more of the text around it, or set `all`."
         )
     return _replace_loosely(text, old, new)
 
 
-def _replace_loosely(text: str, old: str, new: str) -> Edited:
+def _replace_loosely(text: str, old: str, new: str) -> EditedText:
     lines, wanted = lines_of(text), lines_of(old)
     for note, key in _RULES:
         found = [at for at in _places(lines, wanted) if _same(lines[at : at + len(wanted)], wanted, key)]
         if len(found) > 1:
             where = ", ".join(str(at + 1) for at in found)
-            raise Problem(
+            raise ToolProblem(
                 f"`old` fits several places ({note}), from lines {where}. Give more text around it."
             )
         if found:
@@ -95,7 +95,7 @@ def _same(some: list[str], wanted: list[str], key: Callable[[str], str]) -> bool
 def _most_alike(lines: list[str], wanted: list[str]) -> tuple[int, float]:
     sought = "".join(wanted)
     if len(lines) > MOST_LINES or len(sought) > LONGEST:
-        raise Problem("`old` is not in the file. Read the file again, and copy the text exactly.")
+        raise ToolProblem("`old` is not in the file. Read the file again, and copy the text exactly.")
     matcher = SequenceMatcher(b=sought, autojunk=False)
     best, second, where = 0.0, 0.0, 0
     for at in _places(lines, wanted):
@@ -109,18 +109,18 @@ def _most_alike(lines: list[str], wanted: list[str]) -> tuple[int, float]:
             second = max(second, likeness)
     if best < ALIKE:
         near = f" The most alike is line {where + 1}." if best > 0.6 else ""
-        raise Problem(f"`old` is not in the file.{near} Read the file again, and copy the text exactly.")
+        raise ToolProblem(f"`old` is not in the file.{near} Read the file again, and copy the text exactly.")
     if best - second < AHEAD:
-        raise Problem("`old` is not in the file, and several places are alike. Copy the text exactly.")
+        raise ToolProblem("`old` is not in the file, and several places are alike. Copy the text exactly.")
     return where, best
 
 
-def _put(lines: list[str], at: int, wanted: list[str], new: str, note: str) -> Edited:
+def _put(lines: list[str], at: int, wanted: list[str], new: str, note: str) -> EditedText:
     replaced = lines[at : at + len(wanted)]
     fitted = _indented_as(replaced, wanted, new)
     if replaced[-1].endswith("\n") and fitted and not fitted.endswith("\n"):
         fitted += "\r\n" if replaced[-1].endswith("\r\n") else "\n"
-    return Edited("".join([*lines[:at], fitted, *lines[at + len(wanted) :]]), at + 1, note)
+    return EditedText("".join([*lines[:at], fitted, *lines[at + len(wanted) :]]), at + 1, note)
 
 
 def _indented_as(replaced: list[str], wanted: list[str], new: str) -> str:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dragoman.agents.code.permission import Wish
-from dragoman.agents.code.tools.tool import Done, Picture, Problem, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.permission import PermissionWish
+from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolPicture, ToolProblem
+from dragoman.agents.code.tools.work import ToolContext
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 CHARACTERS = 60_000
 
 
-class Given(Struct):
+class RawArguments(Struct):
     """Arguments as they came: the server checks them."""
 
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerTool(Tool[Given]):
+class ServerTool(CoderTool[RawArguments]):
     """A tool of a server."""
 
     input_schema: dict[str, Any]
 
-    def read(self, arguments: dict[str, Any]) -> Given:
-        return Given(arguments)
+    def read(self, arguments: dict[str, Any]) -> RawArguments:
+        return RawArguments(arguments)
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -49,13 +49,13 @@ async def mounted_tools(session: KitSession[Any]) -> list[ServerTool]:
 
 
 def _tool(mounted: MountedTool) -> ServerTool:
-    async def run(work: Work, given: Given) -> Done:
+    async def run(work: ToolContext, given: RawArguments) -> ToolOutcome:
         return await _call(work, mounted, given.arguments)
 
     return ServerTool(
         name=mounted.full_name,
         description=mounted.description,
-        arguments=Given,
+        arguments=RawArguments,
         input_schema=mounted.input_schema,
         kind="other",
         title=lambda _: f"{mounted.server}: {mounted.name}",
@@ -64,29 +64,29 @@ def _tool(mounted: MountedTool) -> ServerTool:
     )
 
 
-async def _call(work: Work, tool: MountedTool, arguments: dict[str, Any]) -> Done:
+async def _call(work: ToolContext, tool: MountedTool, arguments: dict[str, Any]) -> ToolOutcome:
     mounts = work.turn.session.mcp
     if mounts is None:
-        raise Problem("The server is gone.")
+        raise ToolProblem("The server is gone.")
     await work.permit(
-        Wish(kind="mcp", key=f"mcp:{tool.full_name}", always=f"Allow {tool.name} of {tool.server}")
+        PermissionWish(kind="mcp", key=f"mcp:{tool.full_name}", always=f"Allow {tool.name} of {tool.server}")
     )
     result = await mounts.call(tool, arguments)
     text = result.text
     text = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}\n(the rest is left out)"
     if result.is_error:
-        raise Problem(text or "The tool failed and said nothing.")
+        raise ToolProblem(text or "The tool failed and said nothing.")
     content: list[v1.ToolCallContent | str] = [v1.Content(content=block) for block in result.content]
-    return Done(text or "(no text)", content, [*_pictures(result.content)])
+    return ToolOutcome(text or "(no text)", content, [*_pictures(result.content)])
 
 
-def _pictures(content: list[v1.ContentBlock]) -> list[Picture]:
-    found: list[Picture] = []
+def _pictures(content: list[v1.ContentBlock]) -> list[ToolPicture]:
+    found: list[ToolPicture] = []
     for block in content:
         if isinstance(block, v1.ImageContent):
             try:
                 data = base64.b64decode(block.data, validate=True)
             except (binascii.Error, ValueError):
                 continue  # the text says that there was something; half a picture helps nobody
-            found.append(Picture(data=data, media_type=block.mime_type))
+            found.append(ToolPicture(data=data, media_type=block.mime_type))
     return found

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from dragoman.agents.code.tools.tool import Problem
+from dragoman.agents.code.tools.tool import ToolProblem
 from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer, LocalMistake
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ READ, WRITE, TERMINAL = "fs.readTextFile", "fs.writeTextFile", "terminal"
 LARGEST_PICTURE = 8 * 1024 * 1024
 
 
-class Places:
+class TurnPlaces:
     """The files of one turn."""
 
     def __init__(self, turn: KitTurn[Any]) -> None:
@@ -45,7 +45,7 @@ class Places:
         if path.startswith("file://"):
             path = unquote(urlsplit(path).path)
         if not path or "\0" in path:
-            raise Problem("The path is empty, or holds a NUL.")
+            raise ToolProblem("The path is empty, or holds a NUL.")
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
 
     def shown(self, path: str) -> str:
@@ -70,11 +70,11 @@ class Places:
         return files
 
     def check_here(self) -> None:
-        """Raises a `Problem` if the session's folders are not on this machine."""
+        """Raises a `ToolProblem` if the session's folders are not on this machine."""
         try:
             _ = self._session.local
         except LocalMistake:
-            raise Problem(
+            raise ToolProblem(
                 "The folders of the session are not on the machine that the agent runs on."
             ) from None
 
@@ -91,7 +91,7 @@ class Places:
         if self._writes_there and self.reads_there:
             try:
                 return await self._read_there(path)
-            except Problem:
+            except ToolProblem:
                 if await self._is_here(path):
                     raise
                 return None  # clients have no agreed way to say that a file does not exist
@@ -102,24 +102,24 @@ class Places:
         try:
             read = await self._files.read_range(path, limit=most + 1)
         except ErrorAnswer as error:
-            raise Problem(error.message) from None
+            raise ToolProblem(error.message) from None
         if len(read.data) > most:
-            raise Problem(f"The file is larger than {most} bytes.")
+            raise ToolProblem(f"The file is larger than {most} bytes.")
         return bytes(read.data)
 
     async def is_folder(self, path: str) -> bool:
-        """Within the session's folders; raises a `Problem` for what lies outside."""
+        """Within the session's folders; raises a `ToolProblem` for what lies outside."""
         try:
             return bool((await self._files.stat(path)).is_folder)
         except ErrorAnswer as error:
-            raise Problem(error.message) from None
+            raise ToolProblem(error.message) from None
 
     async def glob(self, pattern: str, *, limit: int) -> tuple[list[str], bool]:
         """The files that match, and whether there may be more."""
         try:
             found = await self._files.search(pattern, limit=limit)
         except ErrorAnswer as error:
-            raise Problem(error.message) from None
+            raise ToolProblem(error.message) from None
         return found.matches, found.truncated
 
     # Writing.
@@ -131,27 +131,27 @@ class Places:
             else:
                 await self._files.write(path, text)
         except (CallFailed, BadAnswer, DeadlineExceeded, ErrorAnswer) as error:
-            raise Problem(f"The file was not written: {_words(error)}") from None
+            raise ToolProblem(f"The file was not written: {_words(error)}") from None
 
     async def _read_there(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         try:
             return await self._turn.read_text_file(path, line=line, limit=limit)
         except (CallFailed, BadAnswer, DeadlineExceeded) as error:
-            raise Problem(f"The file cannot be read: {_words(error)}") from None
+            raise ToolProblem(f"The file cannot be read: {_words(error)}") from None
 
     async def _read_here(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         try:
             return str((await self._files.read(path, line=line or 1, limit=limit)).text)
         except ErrorAnswer as error:
-            raise Problem(f"The file cannot be read: {_words(error)}") from None
+            raise ToolProblem(f"The file cannot be read: {_words(error)}") from None
 
     async def _is_here(self, path: str) -> bool:
         try:
             return bool((await self._files.stat(path)).exists)
-        except (ErrorAnswer, Problem) as error:
+        except (ErrorAnswer, ToolProblem) as error:
             if self._writes_there:
                 return False  # not ours to look at; the client knows
-            raise Problem(_words(error)) from None
+            raise ToolProblem(_words(error)) from None
 
 
 def _words(error: Exception) -> str:

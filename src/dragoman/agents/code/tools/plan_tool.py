@@ -6,32 +6,32 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from dragoman.agents.code.tools.tool import Done, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome
+from dragoman.agents.code.tools.work import ToolContext
 from dragoman.schema import v1
 
 
-class Step(Struct, forbid_unknown_fields=True):
+class PlanStep(Struct, forbid_unknown_fields=True):
     content: Annotated[str, Meta(description="What is to be done")]
     status: Literal["pending", "in_progress", "completed"] = "pending"
     priority: Literal["high", "medium", "low"] = "medium"
 
 
 class PlanArguments(Struct, forbid_unknown_fields=True):
-    steps: Annotated[list[Step], Meta(description="All steps, in order; they replace the plan before")]
+    steps: Annotated[list[PlanStep], Meta(description="All steps, in order; they replace the plan before")]
 
 
-async def plan(work: Work, arguments: PlanArguments) -> Done:
+async def plan(work: ToolContext, arguments: PlanArguments) -> ToolOutcome:
     await work.turn.plan(
         v1.PlanEntry(content=step.content, status=step.status, priority=step.priority)
         for step in arguments.steps
     )
     left = sum(step.status != "completed" for step in arguments.steps)
-    return Done(f"The plan has {len(arguments.steps)} steps, {left} of them not done.")
+    return ToolOutcome(f"The plan has {len(arguments.steps)} steps, {left} of them not done.")
 
 
 PLANNING = (
-    Tool(
+    CoderTool(
         name="plan",
         description="Show the plan for work of several steps, and keep it up to date as steps are done.",
         arguments=PlanArguments,

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from dragoman.agents.code.permission import Wish
-from dragoman.agents.code.tools.tool import Done, Picture, Problem, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.permission import PermissionWish
+from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolPicture, ToolProblem
+from dragoman.agents.code.tools.work import ToolContext
 
 LINES = 2000
 """Lines of a file that are read when nobody says how many."""
@@ -32,24 +32,24 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description="How many lines")] = LINES
 
 
-async def read(work: Work, arguments: ReadArguments) -> Done:
+async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
     path = await _admitted(work, arguments.path)
     kind = PICTURES.get(os.path.splitext(path)[1].lower())
     if kind is not None:
         data = await work.places.bytes_of(path)
         words = f"{work.places.shown(path)}: a picture, {len(data)} bytes"
-        return Done(words, pictures=[Picture(data=data, media_type=kind)])
+        return ToolOutcome(words, pictures=[ToolPicture(data=data, media_type=kind)])
     # One more than wanted tells whether there is more.
     text = await work.places.read(path, line=arguments.line, limit=arguments.limit + 1)
-    return Done(numbered(text, first=arguments.line, limit=arguments.limit))
+    return ToolOutcome(numbered(text, first=arguments.line, limit=arguments.limit))
 
 
-async def _admitted(work: Work, path: str) -> str:
+async def _admitted(work: ToolContext, path: str) -> str:
     """The absolute path. A client may lend more than the session's folders; that much is asked about."""
     resolved = work.places.resolve(path)
     if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, resolved):
         always = "Allow reading this file in this session"
-        await work.permit(Wish(kind="read", key=f"read:{resolved}", always=always))
+        await work.permit(PermissionWish(kind="read", key=f"read:{resolved}", always=always))
     else:
         await work.begin()
     return resolved
@@ -80,13 +80,13 @@ class ListArguments(Struct, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="The folder; the working folder if not given")] = "."
 
 
-async def list_folder(work: Work, arguments: ListArguments) -> Done:
+async def list_folder(work: ToolContext, arguments: ListArguments) -> ToolOutcome:
     path = work.places.resolve(arguments.path)
     if not await work.places.is_folder(path):
-        raise Problem("There is no such folder.")
+        raise ToolProblem("There is no such folder.")
     entries = await asyncio.to_thread(_entries, path)
     more = [f"(and {len(entries) - ENTRIES} more)"] if len(entries) > ENTRIES else []
-    return Done("\n".join([*entries[:ENTRIES], *more]) or "(the folder is empty)")
+    return ToolOutcome("\n".join([*entries[:ENTRIES], *more]) or "(the folder is empty)")
 
 
 def _entries(path: str) -> list[str]:
@@ -94,7 +94,7 @@ def _entries(path: str) -> list[str]:
         with os.scandir(path) as listed:
             found = sorted(listed, key=lambda entry: entry.name)
     except OSError as error:
-        raise Problem(f"The folder cannot be listed: {error.strerror}") from None
+        raise ToolProblem(f"The folder cannot be listed: {error.strerror}") from None
     return [_described(entry) for entry in found]
 
 
@@ -114,10 +114,10 @@ class GlobArguments(Struct, forbid_unknown_fields=True):
     pattern: Annotated[str, Meta(description="Such as src/**/*.py; relative to the working folder")]
 
 
-async def glob(work: Work, arguments: GlobArguments) -> Done:
+async def glob(work: ToolContext, arguments: GlobArguments) -> ToolOutcome:
     matches, more = await work.places.glob(arguments.pattern, limit=MATCHES)
     lines = [work.places.shown(path) for path in matches]
-    return Done("\n".join([*lines, *(["(there may be more)"] if more else [])]) or "(no file matches)")
+    return ToolOutcome("\n".join([*lines, *(["(there may be more)"] if more else [])]) or "(no file matches)")
 
 
 class FetchArguments(Struct, forbid_unknown_fields=True):
@@ -125,11 +125,11 @@ class FetchArguments(Struct, forbid_unknown_fields=True):
     offset: Annotated[int, Meta(ge=0, description="The first character")] = 0
 
 
-async def fetch(work: Work, arguments: FetchArguments) -> Done:
+async def fetch(work: ToolContext, arguments: FetchArguments) -> ToolOutcome:
     text = work.conversation.attachments.get(arguments.uri)
     if text is None:
         if not arguments.uri.startswith("file://"):
-            raise Problem(
+            raise ToolProblem(
                 "No such thing is attached. Only attachments and files can be fetched, no web pages."
             )
         text = await work.places.read(await _admitted(work, arguments.uri))
@@ -137,11 +137,11 @@ async def fetch(work: Work, arguments: FetchArguments) -> Done:
         await work.begin()
     piece = text[arguments.offset : arguments.offset + CHARACTERS]
     left = len(text) - arguments.offset - len(piece)
-    return Done(f"{piece}\n({left} more characters)" if left > 0 else piece or "(nothing)")
+    return ToolOutcome(f"{piece}\n({left} more characters)" if left > 0 else piece or "(nothing)")
 
 
 READING = (
-    Tool(
+    CoderTool(
         name="read",
         description="Read a text file, or see a picture. Each line comes after its number and a tab.",
         arguments=ReadArguments,
@@ -151,7 +151,7 @@ READING = (
         may_ask=True,
         run=read,
     ),
-    Tool(
+    CoderTool(
         name="list",
         description="List a folder: names, with a slash for folders and the size of files.",
         arguments=ListArguments,
@@ -160,7 +160,7 @@ READING = (
         path=lambda asked: asked.path,
         run=list_folder,
     ),
-    Tool(
+    CoderTool(
         name="glob",
         description="Find files by their paths. `*` and `?` match within a name, `**` any folders.",
         arguments=GlobArguments,
@@ -168,7 +168,7 @@ READING = (
         title=lambda asked: f"Find {asked.pattern}",
         run=glob,
     ),
-    Tool(
+    CoderTool(
         name="fetch",
         description="Get the text of an attachment of the conversation, or of a linked file.",
         arguments=FetchArguments,

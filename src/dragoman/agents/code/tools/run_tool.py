@@ -10,9 +10,9 @@ from typing import Annotated, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
 
-from dragoman.agents.code.permission import Wish
-from dragoman.agents.code.tools.tool import Done, Problem, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.permission import PermissionWish
+from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolProblem
+from dragoman.agents.code.tools.work import ToolContext
 from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer
 from dragoman.schema import v1
 
@@ -34,7 +34,7 @@ class RunArguments(Struct, forbid_unknown_fields=True):
     )
 
 
-class Ended(NamedTuple):
+class CommandEnd(NamedTuple):
     """How a command ended."""
 
     output: str
@@ -44,11 +44,13 @@ class Ended(NamedTuple):
     timed_out: bool = False
 
 
-async def run(work: Work, arguments: RunArguments) -> Done:
+async def run(work: ToolContext, arguments: RunArguments) -> ToolOutcome:
     if not arguments.command.strip():
-        raise Problem("The command is empty.")
+        raise ToolProblem("The command is empty.")
     await work.permit(
-        Wish(kind="run", key=f"run:{arguments.command}", always="Allow this command in this session")
+        PermissionWish(
+            kind="run", key=f"run:{arguments.command}", always="Allow this command in this session"
+        )
     )
     try:
         if work.places.runs_there:
@@ -56,23 +58,23 @@ async def run(work: Work, arguments: RunArguments) -> Done:
         work.places.check_here()
         ended = await _run_here(work, arguments)
     except (CallFailed, BadAnswer, DeadlineExceeded) as error:
-        raise Problem(f"The command could not be run: {error}") from None
+        raise ToolProblem(f"The command could not be run: {error}") from None
     except ErrorAnswer as error:
-        raise Problem(f"The command could not be run: {error.message}") from None
+        raise ToolProblem(f"The command could not be run: {error.message}") from None
     text = _told(ended)
-    return Done(text, [f"```\n{text}\n```"])
+    return ToolOutcome(text, [f"```\n{text}\n```"])
 
 
-async def _run_here(work: Work, arguments: RunArguments) -> Ended:
+async def _run_here(work: ToolContext, arguments: RunArguments) -> CommandEnd:
     try:
         async with asyncio.timeout(arguments.timeout):
             ran = await work.turn.run(*SHELL, arguments.command, cwd=work.places.cwd, output_bytes=OUTPUT)
     except TimeoutError:
-        return Ended("", None, None, truncated=False, timed_out=True)
-    return Ended(ran.output, ran.exit_code, ran.signal, ran.truncated)
+        return CommandEnd("", None, None, truncated=False, timed_out=True)
+    return CommandEnd(ran.output, ran.exit_code, ran.signal, ran.truncated)
 
 
-async def _run_there(work: Work, arguments: RunArguments) -> Done:
+async def _run_there(work: ToolContext, arguments: RunArguments) -> ToolOutcome:
     shell, *flags = SHELL
     timed_out = False
     terminal = await work.turn.create_terminal(
@@ -90,18 +92,18 @@ async def _run_there(work: Work, arguments: RunArguments) -> Done:
     status = said.exit_status if isinstance(said.exit_status, v1.TerminalExitStatus) else None
     code = status.exit_code if status is not None and status.exit_code is not UNSET else None
     signal = status.signal if status is not None and status.signal is not UNSET else None
-    ended = Ended(said.output, code, signal, said.truncated, timed_out=timed_out)
-    return Done(_told(ended), [terminal.content])
+    ended = CommandEnd(said.output, code, signal, said.truncated, timed_out=timed_out)
+    return ToolOutcome(_told(ended), [terminal.content])
 
 
-def _told(ended: Ended) -> str:
+def _told(ended: CommandEnd) -> str:
     output = ended.output.rstrip("\n")
     if ended.truncated or len(output) > CHARACTERS:
         output = f"(the beginning is left out)\n{output[-CHARACTERS:]}"
     return f"{output}\n({_ending(ended)})" if output else f"({_ending(ended)}; no output)"
 
 
-def _ending(ended: Ended) -> str:
+def _ending(ended: CommandEnd) -> str:
     if ended.timed_out:
         return "it did not end in time, and was ended"
     if ended.signal is not None:
@@ -110,7 +112,7 @@ def _ending(ended: Ended) -> str:
 
 
 RUNNING = (
-    Tool(
+    CoderTool(
         name="run",
         description="Run a command line in the shell and see its output and exit status. It gets no input; "
         "do not start programs that wait for some, or servers that do not end.",

@@ -16,8 +16,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from dragoman.agents.code.tools.tool import Done, Problem, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolProblem
+from dragoman.agents.code.tools.work import ToolContext
 from dragoman.errors import ErrorAnswer
 
 SECONDS = 20.0
@@ -38,7 +38,7 @@ class SearchArguments(Struct, forbid_unknown_fields=True):
     ignore_case: bool = False
 
 
-async def search(work: Work, arguments: SearchArguments) -> Done:
+async def search(work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
     path = work.places.resolve(arguments.path)
     is_folder = await work.places.is_folder(path)  # and it lies within the session's folders
     where = path if is_folder else os.path.dirname(path)
@@ -47,14 +47,14 @@ async def search(work: Work, arguments: SearchArguments) -> Done:
         async with asyncio.timeout(SECONDS):
             ran = await work.turn.run(*command, cwd=where, output_bytes=OUTPUT)
     except TimeoutError:
-        raise Problem(
+        raise ToolProblem(
             f"The search took longer than {SECONDS:.0f} seconds. Search less, or more plainly."
         ) from None
     except ErrorAnswer as error:
-        raise Problem(f"The search could not be run: {error.message}") from None
+        raise ToolProblem(f"The search could not be run: {error.message}") from None
     if ran.exit_code not in (0, 1):
-        raise Problem(f"The search failed: {ran.output.strip()[:1000]}")
-    return Done(shown(ran.output, work.places.cwd))
+        raise ToolProblem(f"The search failed: {ran.output.strip()[:1000]}")
+    return ToolOutcome(shown(ran.output, work.places.cwd))
 
 
 @cache
@@ -91,7 +91,7 @@ def shown(output: str, cwd: str) -> str:
 
 
 SEARCHING = (
-    Tool(
+    CoderTool(
         name="search",
         description="Search the contents of files with a regular expression: path, line number and line of "
         "each match.",

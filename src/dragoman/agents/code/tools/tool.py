@@ -1,8 +1,8 @@
 """What a tool is: a name and a description for the model, arguments that are checked, and a function.
 
-A tool either returns what the model is told, or raises a `Problem`, whose text the model is told as well, so
-that it can do better; `Denied` is the problem that somebody did not want it. Anything else that is raised is
-our own mistake, and `calling` keeps it from ending the turn.
+A tool either returns what the model is told, or raises a `ToolProblem`, whose text the model is told as well,
+so that it can do better; `ToolDenied` is the problem that somebody did not want it. Anything else that is
+raised is our own mistake, and `calling` keeps it from ending the turn.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from msgspec import Struct
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
-    from dragoman.agents.code.tools.work import Work
+    from dragoman.agents.code.tools.work import ToolContext
 
 P = TypeVar("P", bound=Struct)
 
 
-class Problem(Exception):
+class ToolProblem(Exception):
     """Why a call did not work, for the model to read."""
 
 
-class Denied(Problem):
+class ToolDenied(ToolProblem):
     """The user, or the mode, does not want it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class ToolPicture:
     """A picture that a tool found."""
 
     data: bytes
@@ -39,18 +39,18 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Done:
+class ToolOutcome:
     """What came of a call."""
 
     text: str
     """What the model is told."""
     content: Sequence[v1.ToolCallContent | str] = ()
     """What the user is shown; the text if there is nothing else."""
-    pictures: Sequence[Picture] = field(default_factory=tuple)
+    pictures: Sequence[ToolPicture] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool(Generic[P]):
+class CoderTool(Generic[P]):
     """One tool."""
 
     name: str
@@ -58,7 +58,7 @@ class Tool(Generic[P]):
     arguments: type[P]
     kind: v1.ToolKind
     title: Callable[[P], str]
-    run: Callable[[Work, P], Awaitable[Done]]
+    run: Callable[[ToolContext, P], Awaitable[ToolOutcome]]
     path: Callable[[P], str | None] = lambda _: None
     """The file that a call is about, for editors that follow along."""
     changes: bool = False
@@ -73,7 +73,7 @@ class Tool(Generic[P]):
         try:
             return msgspec.convert(arguments, self.arguments, strict=False)
         except msgspec.ValidationError as error:
-            raise Problem(f"The arguments do not fit: {error}") from None
+            raise ToolProblem(f"The arguments do not fit: {error}") from None
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, field
 
-from dragoman.agents.code.permission import Wish
+from dragoman.agents.code.permission import PermissionWish
 from dragoman.agents.code.tools.edit_match import replace
-from dragoman.agents.code.tools.tool import Done, Problem, Tool
-from dragoman.agents.code.tools.work import Work
+from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolProblem
+from dragoman.agents.code.tools.work import ToolContext
 from dragoman.schema import v1
 
 
@@ -25,17 +25,17 @@ class EditArguments(Struct, forbid_unknown_fields=True):
     )
 
 
-async def edit(work: Work, arguments: EditArguments) -> Done:
+async def edit(work: ToolContext, arguments: EditArguments) -> ToolOutcome:
     path = work.places.resolve(arguments.path)
     text = await work.places.read_before_write(path)
     if text is None:
-        raise Problem("There is no such file. Use write to make it.")
+        raise ToolProblem("There is no such file. Use write to make it.")
     edited = await asyncio.to_thread(
         replace, text, arguments.old, arguments.new, everywhere=arguments.everywhere
     )
     diff = await _write(work, path, text, edited.text)
     note = f" The place was found {edited.note}: check it." if edited.note else ""
-    return Done(f"Edited {work.places.shown(path)} at line {edited.line}.{note}", [diff])
+    return ToolOutcome(f"Edited {work.places.shown(path)} at line {edited.line}.{note}", [diff])
 
 
 class WriteArguments(Struct, forbid_unknown_fields=True):
@@ -43,31 +43,33 @@ class WriteArguments(Struct, forbid_unknown_fields=True):
     content: Annotated[str, Meta(description="Its whole text")]
 
 
-async def write(work: Work, arguments: WriteArguments) -> Done:
+async def write(work: ToolContext, arguments: WriteArguments) -> ToolOutcome:
     path = work.places.resolve(arguments.path)
     text = await work.places.read_before_write(path)
     if text == arguments.content:
-        return Done(f"{work.places.shown(path)} has this text already.")
+        return ToolOutcome(f"{work.places.shown(path)} has this text already.")
     diff = await _write(work, path, text, arguments.content)
     done = "Made" if text is None else "Wrote"
-    return Done(f"{done} {work.places.shown(path)}, {len(arguments.content)} characters.", [diff])
+    return ToolOutcome(f"{done} {work.places.shown(path)}, {len(arguments.content)} characters.", [diff])
 
 
-async def _write(work: Work, path: str, old: str | None, new: str) -> v1.Diff:
+async def _write(work: ToolContext, path: str, old: str | None, new: str) -> v1.Diff:
     diff = v1.Diff(path=path, old_text=UNSET if old is None else old, new_text=new)
     risky = await asyncio.to_thread(work.places.is_risky, path)
     await work.permit(
-        Wish(kind="edit", key="edit", always="Allow all edits in this session", content=[diff], risky=risky)
+        PermissionWish(
+            kind="edit", key="edit", always="Allow all edits in this session", content=[diff], risky=risky
+        )
     )
     # The user may have taken long to decide, and the file may be another one by now.
     if await work.places.read_before_write(path) != old:
-        raise Problem("The file has changed since it was read. Read it again.")
+        raise ToolProblem("The file has changed since it was read. Read it again.")
     await work.places.write(path, new)
     return diff
 
 
 WRITING = (
-    Tool(
+    CoderTool(
         name="edit",
         description="Replace a piece of a text file. Small differences in spaces are forgiven if there is "
         "only one such place.",
@@ -78,7 +80,7 @@ WRITING = (
         run=edit,
         changes=True,
     ),
-    Tool(
+    CoderTool(
         name="write",
         description="Write a whole text file, new or in place of the one that is there.",
         arguments=WriteArguments,

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dragoman.errors import JournalError
-from dragoman.journal import Entry, Found, Journal, KeyEntries, Listing, Page, StreamInfo
+from dragoman.journal import Entry, Journal, KeyEntries, Page, SearchHit, StreamInfo, StreamListing
 
 
 class Watches(Protocol):
@@ -57,10 +57,10 @@ class MeasuredJournal:
     async def describe(self, stream: str, **members: Any) -> StreamInfo:
         return await self.inner.describe(stream, **members)
 
-    async def list(self, **wanted: Any) -> Listing:
+    async def list(self, **wanted: Any) -> StreamListing:
         return await self.inner.list(**wanted)
 
-    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[SearchHit]:
         return await self.inner.search(text, limit=limit, stream=stream)
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:

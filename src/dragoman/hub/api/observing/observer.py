@@ -44,7 +44,7 @@ from dragoman.hub.api.observing.spans import NoSpans, Spans
 from dragoman.hub.api.observing.status import SeesHub, Status, status_of
 from dragoman.hub.api.observing.usage import Spending, Tokens, Usage, usage_of
 from dragoman.journal import Entry, Journal, Page, Stored
-from dragoman.journal.entry_runs import Run, RunPage, gathered, size_of, text_of
+from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
@@ -160,7 +160,7 @@ class Observer:
             return
         try:
             sequence = last - len(entries) + 1
-            for run in gathered(entries).runs:
+            for run in runs_of_entries(entries).runs:
                 self._saw(stream, sequence, run)
                 sequence += len(run.frames)
         except Exception:  # what is stored is stored: an error here must not look like one of the journal
@@ -190,7 +190,7 @@ class Observer:
                 if told is not None and told.cost is not None:
                     self.spending.remember(stream, told.cost)
 
-    def _saw(self, stream: str, first: int, run: Run) -> None:
+    def _saw(self, stream: str, first: int, run: FrameRun) -> None:
         """Frames that follow each other were stored, the first of them at `first`."""
         direction, frames, time, _ = run
         if direction in self._frames:

@@ -15,9 +15,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from urllib.parse import urlsplit
 
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -32,8 +34,8 @@ from opentelemetry.trace import (
     TraceState,
 )
 
+from dragoman.errors import LocalMistake
 from dragoman.hub.api.observing.digest import Tool
-from dragoman.hub.api.observing.otlp import PlainSpan, encode_spans, post, traces_url
 from dragoman.hub.api.observing.spans import Meta
 from dragoman.hub.api.observing.trace_context import TraceContext, read_meta, with_context
 from dragoman.hub.api.observing.usage import Tokens
@@ -193,46 +195,52 @@ def _parent(given: TraceContext | None) -> Context:
 
 # The way to a collector.
 
+EXPORT_SECONDS = 10.0
+"""For one batch with its retries; the next one waits meanwhile, in the SDK's bounded queue."""
+
 
 def provider_for(endpoint: str) -> TracerProvider:
     """Sends what has ended every few seconds, from a thread of its own."""
     provider = TracerProvider(resource=Resource.create({"service.name": "dragoman-hub"}))
-    provider.add_span_processor(BatchSpanProcessor(OtlpExporter(traces_url(endpoint))))
+    provider.add_span_processor(BatchSpanProcessor(LoggedExporter(traces_url(endpoint))))
     return provider
 
 
-class OtlpExporter(SpanExporter):
-    """What cannot be sent is dropped: spans are for looking at, and the hub has better things to keep."""
+def traces_url(endpoint: str) -> str:
+    """The URL that spans are posted to: an address without a path is a collector's, whose path is known."""
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise LocalMistake(f"{endpoint!r} is no address of a collector: write http://HOST:4318")
+    return endpoint if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/v1/traces"
+
+
+class LoggedExporter(SpanExporter):
+    """Drops what cannot be sent, and logs that once and not with every batch."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
-        self._failing = ""
+        self._exporter: SpanExporter = OTLPSpanExporter(url, timeout=EXPORT_SECONDS)
+        self._logger = logging.getLogger(OTLPSpanExporter.__module__)
+        self._filter = FirstFailure()
+        self._logger.addFilter(self._filter)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        resource = spans[0].resource.attributes if spans else {}
-        wrong = post(self._url, encode_spans(resource, map(plain, spans)))
-        if wrong != self._failing:  # once, not with every batch
-            log.warning("spans cannot be sent: %s", wrong) if wrong else log.info("spans are sent again")
-            self._failing = wrong
-        return SpanExportResult.FAILURE if wrong else SpanExportResult.SUCCESS
+        result = self._exporter.export(spans)
+        was_failing, self._filter.is_closed = self._filter.is_closed, result is not SpanExportResult.SUCCESS
+        if self._filter.is_closed and not was_failing:
+            log.warning("spans cannot be sent: the collector does not take them")
+        elif was_failing and not self._filter.is_closed:
+            log.info("spans are sent again")
+        return result
+
+    def shutdown(self) -> None:
+        self._exporter.shutdown()
+        self._logger.removeFilter(self._filter)
 
 
-_KINDS = {SpanKind.INTERNAL: 1, SpanKind.SERVER: 2, SpanKind.CLIENT: 3}
+class FirstFailure(logging.Filter):
+    """Lets the library log why a batch failed, until one has; opens again when a batch was sent."""
 
+    is_closed = False
 
-def plain(span: ReadableSpan) -> PlainSpan:
-    own = span.get_span_context()
-    assert own is not None
-    return PlainSpan(
-        trace=own.trace_id,
-        span=own.span_id,
-        parent=None if span.parent is None else span.parent.span_id,
-        name=span.name,
-        kind=_KINDS.get(span.kind, 0),
-        begun=span.start_time or 0,
-        ended=span.end_time or 0,
-        attributes=dict(span.attributes or {}),
-        failed=span.status.status_code is StatusCode.ERROR,
-        state=own.trace_state.to_header(),
-        scope="" if span.instrumentation_scope is None else span.instrumentation_scope.name,
-    )
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not self.is_closed
