@@ -242,6 +242,8 @@ class Hub:
 
     async def session(self, session_id: str) -> LiveSession:
         """The session, opened from the journal if need be."""
+        if session_id in self.sessions:
+            await self.belonging.may_act()  # else another node may have gone on with it
         found = self.sessions.get(session_id)
         if found is not None and found.state.phase == "open":
             return found

@@ -6,7 +6,7 @@ Only what clients say and hear counts here, and what the agent was told.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +15,8 @@ from dragoman import Agent
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
 from dragoman.hub.engine import log as hub_log
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.journal import Entry
+from dragoman.hub.session.state import ANSWERS
+from dragoman.journal import Entry, Page
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1 import CloseSessionResponse
 from tests.hub.sessions.agents import Gate, obedient
@@ -206,3 +207,44 @@ async def test_a_prompt_that_was_taken_and_then_changed_is_not_refused_with_its_
         gate.open.set()
         assert set(await answered(client, [running, queued])) <= set(OUTCOMES)
         assert gate.prompts == ["wait", "say 3"]
+
+
+class HeldJournal(MemoryJournal):
+    """Reads and deletes a stream when it is allowed to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_read, self.may_delete = asyncio.Event(), asyncio.Event()
+        self.may_read.set()
+        self.deleting = asyncio.Event()
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        await self.may_read.wait()
+        async for page in super().replay(stream, after=after, limit=limit):
+            yield page
+
+    async def delete(self, stream: str) -> bool:
+        self.deleting.set()
+        await self.may_delete.wait()
+        return await super().delete(stream)
+
+
+@pytest.mark.parametrize("turns", [1, ANSWERS + 1])
+async def test_who_is_behind_gets_its_answer_while_the_session_is_being_deleted(turns: int) -> None:
+    journal = HeldJournal()
+    async with staged({"one": obedient}, journal=journal) as stage:
+        client, late = await stage.client().begin(), await stage.client(cursors=True).begin()
+        session = await client.new()
+        for turn in range(turns):
+            await client.answer(client.prompt(session, "say 1", key=f"k{turn}"))
+        journal.may_read.clear()
+        params = {"sessionId": session, **LOAD, "_meta": {"dragoman": {"after": "1"}}}
+        await late.call("session/resume", params)
+        before = [late.prompt(session, "say 1", key="k0")] if turns == 1 else []
+        ending = client.ask("session/delete", {"sessionId": session})
+        await journal.deleting.wait()
+        prompt = late.prompt(session, "say 1", key=f"k{turns - 1}")
+        assert await answered(late, [*before, prompt]) == ["end_turn"] * (len(before) + 1)
+        journal.may_delete.set()
+        assert "result" in await client.answer(ending)
+        journal.may_read.set()

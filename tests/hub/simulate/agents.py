@@ -36,6 +36,10 @@ class AgentBook:
         """How its agent ended the turn of a key: a stop reason, `error` or `died`."""
         self.answers: dict[str, list[str]] = {}
         """What came back for each question of an agent, by its name."""
+        self.writers: dict[str, str] = {}
+        """The node that has written last to the stream of each session."""
+        self.prompts: dict[str, tuple[str, str]] = {}
+        """By their keys: the session and the text."""
         self.remembered: dict[str, list[str]] = {}
         """Sessions that agents can load, and what was said in them: the agents' own files."""
         self.numbers = 0
@@ -76,6 +80,16 @@ class ScriptedAgent:
         self._sessions: set[str] = set()
         self._asked: dict[int, Callable[[dict[str, Any]], None]] = {}
         self._ids: set[Any] = set()
+        self.open_requests: dict[str, str] = {}
+        """Names of what it has asked while it loaded a session, and has no answer to, with the session."""
+
+    def _check_owner(self, turn: Turn) -> None:
+        """An agent acts while its node has the session, and not when another has gone on with it."""
+        node = self._process.name.partition("/")[0]
+        session = self._book.prompts.get(turn.key, ("", ""))[0]
+        writer = self._book.writers.get(session, node)
+        if writer != node:
+            self._book.story.find(f"an agent of {node} acts for {turn.key} of {session}, which {writer} has")
 
     def hear(self, line: bytes) -> None:
         message = json.loads(line)
@@ -143,7 +157,34 @@ class ScriptedAgent:
         self._sessions.add(session)
         for text in self._book.remembered[session]:
             self._chunk(session, text)
-        self._reply(request_id, {})
+        if self._chance.random() < 0.3:
+            self._ask_before_loaded(request_id, session)
+        else:
+            self._reply(request_id, {})
+
+    def _ask_before_loaded(self, request_id: Any, session: str) -> None:
+        self._book.numbers += 1
+        number = self._book.numbers
+        name = f"load?{number}"
+
+        def answered(message: dict[str, Any]) -> None:
+            self._note_answer(name, message)
+            self.open_requests.pop(name, None)
+            self._reply(request_id, {})
+
+        self._asked[number] = answered
+        self.open_requests[name] = session
+        call = {"toolCallId": name, "title": "Load it", "kind": "read"}
+        params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
+        self._say({"id": number, "method": "session/request_permission", "params": params})
+
+    def _note_answer(self, name: str, message: dict[str, Any]) -> None:
+        result = message.get("result", {})
+        chosen = result.get("outcome", result) if isinstance(result, dict) else result
+        found = self._book.answers.setdefault(name, [])
+        found.append("error" if "error" in message else json.dumps(chosen, sort_keys=True))
+        if len(found) > 1:
+            self._book.story.find(f"the request {name} of an agent got {len(found)} answers: {found}")
 
     def _on_session_resume(self, request_id: Any, params: dict[str, Any]) -> None:
         session = params["sessionId"]
@@ -160,6 +201,8 @@ class ScriptedAgent:
     def _on_session_close(self, request_id: Any, params: dict[str, Any]) -> None:
         self._stop(params["sessionId"])
         self._sessions.discard(params["sessionId"])
+        for name in [name for name, session in self.open_requests.items() if session == params["sessionId"]]:
+            del self.open_requests[name]
         self._reply(request_id, {})
 
     def _on_session_delete(self, request_id: Any, params: dict[str, Any]) -> None:
@@ -199,6 +242,7 @@ class ScriptedAgent:
         )
 
     def _utter(self, turn: Turn, more: str = "") -> None:
+        self._check_owner(turn)
         turn.said += 1
         text = f"{turn.key}#{turn.said}{more}"
         self._book.said.setdefault(turn.key, []).append(text)
@@ -267,13 +311,7 @@ class ScriptedAgent:
         name = f"{turn.key}?{number}"
 
         def answered(message: dict[str, Any]) -> None:
-            result = message.get("result", {})
-            chosen = result.get("outcome", result) if isinstance(result, dict) else result
-            shown = "error" if "error" in message else json.dumps(chosen, sort_keys=True)
-            found = self._book.answers.setdefault(name, [])
-            found.append(shown)
-            if len(found) > 1:
-                self._book.story.find(f"the request {name} of an agent got {len(found)} answers: {found}")
+            self._note_answer(name, message)
             turn.waits_for = None
             self._utter(turn)
             self._soon(turn)

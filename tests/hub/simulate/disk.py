@@ -47,7 +47,9 @@ class SimulatedDisk:
         weather: Weather,
         chance: random.Random,
         story: Story,
+        writers: dict[str, str],
     ) -> None:
+        """`writers` are the nodes that have written last to each stream."""
         self.is_cut = False
         self.is_full = False
         self._shared = shared
@@ -56,6 +58,7 @@ class SimulatedDisk:
         self._weather = weather
         self._chance = chance
         self._story = story
+        self._writers = writers
         self._under_way: dict[int, Callable[[], None]] = {}
         self._count = 0
         self._lanes: dict[str, Lane] = {}  # appends of one stream arrive in their order
@@ -121,6 +124,7 @@ class SimulatedDisk:
                 done.set_exception(error)
             else:
                 self._story.tell("journal", f"{stream[-9:]} now ends at {last} (by {self._process.name})")
+                self._writers[stream] = self._process.name.partition(".")[0]
                 done.set_result(last)
 
         self._under_way[number] = arrive

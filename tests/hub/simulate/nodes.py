@@ -58,6 +58,7 @@ class SimulatedNode:
             weather=world.weather,
             chance=world.chance("disk"),
             story=world.story,
+            writers=world.book.writers,
         )
         self.disk.is_cut = self.is_cut
         try:

@@ -17,6 +17,7 @@ from dragoman.hub.agents import process
 from dragoman.hub.agents.pool import AgentPool
 from dragoman.hub.agents.process import AgentProcess, Receipt
 from dragoman.hub.clients.follower import Follower
+from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.front import Front
 from dragoman.hub.cluster.membership import Members
 from dragoman.hub.cluster.switch import Switch
@@ -243,6 +244,10 @@ BUGS: dict[str, Callable[[], Any]] = {
         lambda self: int(process.time.time() * 10),  # type: ignore[attr-defined]
     ),
     "agents do not get the renewed lease": lambda: patch.object(AgentPool, "renew", _renew_nothing),
+    "a node acts for longer than the others wait for it": lambda: patch.object(membership, "ACTS", 4.0),
+    "a load is forgotten by a crash": lambda: patch.object(
+        AgentProcess, "knows", lambda self, own, process: False
+    ),
     "sessions of living nodes are taken": lambda: patch.object(Members, "find", _always_lives),
     "lost words between nodes are not noticed": lambda: patch.object(Switch, "_hear", _hear_without_numbers),
     "a front does not know how far its client was told": lambda: patch.object(Front, "told", _stay_behind),

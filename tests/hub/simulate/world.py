@@ -63,8 +63,7 @@ class World:
         self.oracle = Oracle(self)
         self.journal = MemoryJournal(clock=loop.time)
         self.sessions: dict[str, None] = {}
-        self.prompts: dict[str, tuple[str, str]] = {}
-        """By their keys: the session and the text."""
+        self.prompts = self.book.prompts
         chance = self.random
         count = chance.choice((1, 1, 2, 3, 3, 4, 5))
         self.register = SharedRegister() if count > 1 else None
@@ -293,6 +292,12 @@ class World:
             if not node.is_up:
                 found.append(f"{node.name} is not up")
                 continue
+            found += [
+                f"an agent of {node.name} has no answer to {name} in {session}"
+                for host in node.hosts.values()
+                if host.is_running
+                for name, session in host.agent.open_requests.items()
+            ]
             for session in node.hub.sessions.values():
                 state = session.state
                 if state.is_busy or state.queue or state.requests or not session.log.is_idle:

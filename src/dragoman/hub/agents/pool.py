@@ -248,6 +248,7 @@ class AgentPool:
                 seat.failures = 0
         if self._owner is not None:
             self._owner.start(life.line.aclose())  # whoever keeps it waits for this
+            self._owner.start(life.finish_seeking())
         if getattr(life.line, "replaced", False):
             log.error("%s was taken over by another hub on the same journal", life.agent)
             for session in list(life.sessions.values()):
@@ -410,7 +411,9 @@ class AgentPool:
             await self._owner.aclose()
         for life in self._lives():
             life.dismissed = True
-        ended = await asyncio.gather(*(how(life) for life in self._lives()), return_exceptions=True)
+        lives = self._lives()
+        await asyncio.gather(*(life.stop_seeking() for life in lives))
+        ended = await asyncio.gather(*(how(life) for life in lives), return_exceptions=True)
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)

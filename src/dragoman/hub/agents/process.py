@@ -480,6 +480,21 @@ class AgentProcess:
         task.add_done_callback(self._seeking.discard)
         return True
 
+    async def finish_seeking(self) -> None:
+        """Until the sessions that it spoke of last are found. Whoever does not wait for that ends it."""
+        try:
+            if self._seeking:
+                await asyncio.wait(self._seeking)
+        finally:
+            await self.stop_seeking()
+
+    async def stop_seeking(self) -> None:
+        """Nobody is there any more who could be told what is found."""
+        seeking = list(self._seeking)
+        for task in seeking:
+            task.cancel()
+        await asyncio.gather(*seeking, return_exceptions=True)
+
     def _may_seek(self, session_id: str) -> bool:
         return bool(session_id) and session_id not in self._unknown and session_id not in self.parted
 

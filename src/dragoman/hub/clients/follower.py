@@ -27,6 +27,7 @@ from dragoman.wire import Request, decode, notification
 if TYPE_CHECKING:
     from dragoman.hub.clients.client import HubClient
     from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.session.state import PromptAnswer
     from dragoman.journal import Stored
     from dragoman.wire.envelope import Id
 
@@ -60,6 +61,9 @@ class Follower:
         self.events = client.events
         self.own: set[str] = set()  # keys of prompts that it wrote
         self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
+        self.is_ended = False
+        """Whether the session is closed, so that nothing more is told in its place."""
+        self._old_answers: dict[str, PromptAnswer] = {}  # by key, those that the session had to look up
         self._come = Signal()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
@@ -124,11 +128,13 @@ class Follower:
         """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
         tells it what is before them any more.
         """
+        self.is_ended = True
         if self._task is None:
             return
         self.leave()
+        answers = {**self._old_answers, **self.session.state.answers}
         for session_id, key in list(self.client.waiting):
-            answer = self.session.state.answers.get(key) if session_id == self.session.id else None
+            answer = answers.get(key) if session_id == self.session.id else None
             if answer is not None:
                 for request_id in self.waits_for(key):
                     self.client.send(answer.to(request_id))
@@ -181,6 +187,10 @@ class Follower:
         except TimeoutError:
             self.expected.clear()
 
+    def keep_answer(self, key: str, answer: PromptAnswer) -> None:
+        """It is told in its place, which the client has not come to yet."""
+        self._old_answers[key] = answer
+
     def came_again(self, key: str) -> None:
         self.expected.discard(key)
         self._come.set()
@@ -209,6 +219,7 @@ class Follower:
 
     def answered(self, key: str, /) -> None:
         self.client.waiting.pop((self.session.id, key), None)
+        self._old_answers.pop(key, None)
         self.own.discard(key)
 
     def wrote(self, key: str, /) -> bool:

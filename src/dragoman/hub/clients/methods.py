@@ -332,7 +332,7 @@ class Methods:
             follower = self._hub.attach(client, session, Position(session.log.last))
         follower.own.add(key)
         answer = session.state.answers.get(key)
-        if answer is not None and follower.position.sequence >= answer.sequence:
+        if answer is not None and (follower.is_ended or follower.position.sequence >= answer.sequence):
             client.send(answer.to(request_id))
         elif session.state.knows_key(key) or key in session.lookups:
             client.wait_for(session.id, key, request_id)

@@ -194,6 +194,9 @@ class Cluster:
     def left_behind(self) -> list[str]:
         return self.owners.of(self.name) if self._inherits else []
 
+    async def may_act(self) -> None:
+        await self.members.may_act()
+
     async def claim(self, session: str) -> Claim:
         if self.hub.draining and session not in self.hub.sessions:
             raise Elsewhere(session, "")

@@ -128,9 +128,11 @@ class KeyLookups:
         session.hub.desk.answer_detached(session, key, answer)
         for client, follower in list(session.followers.items()):
             waiting = follower.waits_for(key)
-            if waiting and follower.position.sequence >= answer.sequence:
+            if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
                 follower.answered(key)
                 client.tell(b"".join(answer.to(request_id) for request_id in waiting))
+            elif waiting:
+                follower.keep_answer(key, answer)
 
 
 async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer | None:

@@ -133,6 +133,9 @@ async def hand_over(hub: Hub, session: LiveSession) -> None:
         await session.log.flush(STORE_SECONDS)
     except JournalError:
         return  # somebody has taken it meanwhile
+    if not session.log.is_idle:
+        # It stays here until the hub ends, as by a crash: the agent's host says again what is not stored.
+        return
     waits = bool(session.state.queue)
     await lose(hub, session)
     await (hub.belonging.give if waits else hub.belonging.release)(session.claim)

@@ -27,6 +27,9 @@ class Ownership(Protocol):
     def left_behind(self) -> Sequence[str] | None:
         """Sessions that a life of ours before this one had open; None if only the journal knows."""
 
+    async def may_act(self) -> None:
+        """Wait until what is ours cannot be another's. Raises `JournalError` if nobody knows for too long."""
+
     async def claim(self, session: str) -> Claim:
         """Make it ours. Raises `Elsewhere`."""
 
@@ -47,6 +50,9 @@ class SoleOwnership:
 
     def left_behind(self) -> None:
         return None
+
+    async def may_act(self) -> None:
+        pass
 
     async def claim(self, session: str) -> Claim:
         return Claim(session)

@@ -1,0 +1,103 @@
+"""A hub that shares its journal with others: what it may do with sessions that another may have by now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from dragoman.errors import JournalBusy, JournalError
+from dragoman.hub.engine import opening
+from dragoman.hub.engine.ownership import SoleOwnership
+from dragoman.journal import Entry
+from dragoman.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import staged
+
+LOAD = {"cwd": "/tmp", "mcpServers": []}
+
+
+class SharedOwnership(SoleOwnership):
+    """All sessions are ours while there is a lease."""
+
+    is_shared = True
+
+    def __init__(self) -> None:
+        self.has_lease = asyncio.Event()
+        self.has_lease.set()
+        self.asked = 0
+
+    async def may_act(self) -> None:
+        self.asked += 1
+        await self.has_lease.wait()
+
+
+class FailingJournal(MemoryJournal):
+    """Stores nothing while it fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails = False
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        if self.fails:
+            raise JournalBusy("another process holds the journal")
+        return await super().append(stream, entries, after=after)
+
+
+async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its agent said would be lost: it is acknowledged, and the stream does not have it."""
+    monkeypatch.setattr(opening, "STORE_SECONDS", 0.05)
+    gate, journal = Gate(), FailingJournal()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        stage.hub.belonging = SharedOwnership()
+        client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        live = stage.hub.sessions[session]
+        journal.fails = True
+        gate.open.set()
+        await eventually(lambda: not live.state.is_busy)
+        stage.hub.begin_draining()
+        await opening.hand_over(stage.hub, live)
+        assert session in stage.hub.sessions, "it waits for the end of the hub"
+        await stage.crash()
+        journal.fails = False
+        await stage.start()
+        again = await stage.client().begin()
+        await again.call("session/load", {"sessionId": session, **LOAD})
+        answer = await again.answer(again.prompt(session, "wait", key="k"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert gate.prompts == ["wait"]
+
+
+async def test_a_hub_without_a_lease_does_not_answer_for_a_session_that_it_has_open() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client(cursors=True).begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 1"))
+        stage.hub.belonging = shared = SharedOwnership()
+        shared.has_lease.clear()
+        late = await stage.client().begin()
+        params = {"sessionId": session, **LOAD, "_meta": {"dragoman": {"after": "999"}}}
+        resume = late.ask("session/resume", params)
+        await eventually(lambda: shared.asked)
+        assert not any(one.get("id") == resume for one in late.heard), "another node may have gone on with it"
+        shared.has_lease.set()
+        assert (await late.answer(resume))["error"]["code"] == -32602
+
+
+async def test_a_hub_that_does_not_get_its_lease_back_says_so() -> None:
+    class NoLease(SharedOwnership):
+        async def may_act(self) -> None:
+            raise JournalError("this node has no lease now")
+
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        stage.hub.belonging = NoLease()
+        refused = await client.refusal("session/load", {"sessionId": session, **LOAD})
+        assert refused["code"] == -32603
