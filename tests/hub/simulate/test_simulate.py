@@ -10,10 +10,10 @@ import pytest
 
 from tests.hub.simulate.world import run_seed
 
-PARTS = 16
+PARTS = 8
 """Tests among which the seeds are divided, so that processes can share them."""
 
-SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", "240"))
+SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", "80"))
 
 DIGESTS = """
 import sys
