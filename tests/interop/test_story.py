@@ -82,7 +82,7 @@ OURS = {"ours", "adapted"}
 
 
 def marks(client: str, agent: str) -> list[pytest.MarkDecorator]:
-    """A pair with nothing of ours shows that the story is not ours alone: that rarely changes, and is slow."""
+    """A pair with nothing of ours shows that the story is not ours alone. That rarely changes: it is slow."""
     found = [needs_node] if "typescript" in (client, agent) else []
     return found if OURS & {client, agent} else [*found, pytest.mark.slow]
 
