@@ -84,15 +84,12 @@ at the end of a run the other workers would wait for them.
 """
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.path.is_relative_to(FIRST))
-    factor = max(HANG_FACTOR, pace())
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    first = str(FIRST)
+    items.sort(key=lambda item: not str(item.path).startswith(first))
     for item in items:
         if isinstance(item, pytest.Function):
             _guard(item)
-            marker = item.get_closest_marker("timeout")
-            seconds = float(marker.args[0] if marker else config.getini("timeout"))
-            item.add_marker(pytest.mark.timeout(seconds * factor), append=False)
 
 
 class Watchdog:
@@ -113,7 +110,7 @@ class Watchdog:
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, daemon=True, name="watchdog")
             self._thread.start()
-        self._current = (item, settings, time.monotonic() + settings.timeout)
+        self._current = (item, settings, time.monotonic())
         return True
 
     @pytest.hookimpl
@@ -124,11 +121,12 @@ class Watchdog:
     def _watch(self) -> None:
         while True:
             time.sleep(self._look_every)
-            current = self._current
-            if current is not None and time.monotonic() >= current[2]:
-                pytest_timeout.timeout_timer(
-                    current[0], current[1]
-                )  # ends the process, unless somebody debugs
+            if (current := self._current) is None:
+                continue
+            item, settings, began = current
+            # The load may have come after the test began.
+            if time.monotonic() - began >= settings.timeout * max(HANG_FACTOR, pace()):
+                pytest_timeout.timeout_timer(item, settings)  # ends the process, unless somebody debugs
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,16 +1,15 @@
 """Runs pytest and answers for everything that it started.
 
-A test that failed has failed: it is run once more, alone, only to say in the report whether it depends on
-the load or on other tests, and the run fails all the same. No fixed time ends a run (`tests/progress.py`
-ends one in which nothing happens). When pytest is over, no process that a test started may be left: on
-Linux this process adopts orphans, so that it sees every one of them, names it with the test that started
-it, ends it, and the run fails.
+A test that failed has failed: pytest runs what failed once more, one test after the other, only to show
+whether it depends on the load or on other tests, and the run fails all the same. No fixed time ends a run
+(`tests/progress.py` ends one in which nothing happens). When pytest is over, no process that a test started
+may be left: on Linux this process adopts orphans, so that it sees every one of them, names it with the test
+that started it, ends it, and the run fails.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import signal
 import subprocess
@@ -22,7 +21,7 @@ FAILED = 1
 """pytest's exit status for tests that failed."""
 
 FEW = 10
-"""More failures than these are not run again: then the tree is broken, and no single test is to blame."""
+"""After so many that fail again, the others are not tried: the tree is broken, no single test is to blame."""
 
 GOODBYE = 15.0
 """Seconds for processes that are about to end anyway, such as the servers of a cluster."""
@@ -36,27 +35,18 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--cache"]:
         cache, arguments = arguments[1], arguments[2:]
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "tests.progress", "-o", f"cache_dir={cache}"]
-    last_failed = Path(cache, "v/cache/lastfailed")
-    last_failed.unlink(missing_ok=True)
     adopt_orphans()
-    status = run([*pytest, *arguments])
-    failed = _read(last_failed)
-    if status == FAILED and 0 < len(failed) <= FEW:
-        _run_alone(pytest, failed)
+    status = run([*pytest, "--cache-clear", *arguments])
+    if status == FAILED:
+        print(
+            "\nwhat failed is run once more, one test after the other; it has failed all the same", flush=True
+        )
+        again = ["-n", "0", "--last-failed", "--maxfail", str(FEW), "--tb=no", "-rfEp"]
+        run([*pytest, *arguments, *again])
     left = end_orphans()
     for process in left:
         print(f"LEFT RUNNING: {process}", flush=True)
     return status or (FAILED if left else 0)
-
-
-def _run_alone(pytest: list[str], failed: list[str]) -> None:
-    print(
-        f"\n{len(failed)} failed; each is run once more, alone, to tell whether it depends on load",
-        flush=True,
-    )
-    for test in failed:
-        passed = run([*pytest, "--tb=no", "-rN", test]) == 0
-        print(f"FAILED{', though it passes alone' if passed else ', also alone'}: {test}", flush=True)
 
 
 def adopt_orphans() -> None:
@@ -119,13 +109,6 @@ def _bytes(pid: int, file: str) -> bytes:
         return Path(f"/proc/{pid}/{file}").read_bytes()
     except OSError:  # it ended while we looked
         return b""
-
-
-def _read(last_failed: Path) -> list[str]:
-    try:
-        return list(json.loads(last_failed.read_bytes()))
-    except FileNotFoundError:
-        return []
 
 
 if __name__ == "__main__":

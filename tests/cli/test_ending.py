@@ -19,6 +19,7 @@ import pytest
 
 from tests.cli.held import CLOSED, ENDS_WITHIN, PATIENCE, Held, is_running, wait_until
 from tests.cli.run.running import DRAGOMAN, home
+from tests.slow import sampled
 from tests.together import SideBySide
 
 together = SideBySide()
@@ -66,9 +67,9 @@ def chat(folder: Path, where: str) -> list[str]:
 
 
 CHATS = [
-    ("start", CLOSED, 129),
+    pytest.param("start", CLOSED, 129, marks=pytest.mark.slow),
     ("turn", CLOSED, 129),
-    ("question", CLOSED, 129),
+    pytest.param("question", CLOSED, 129, marks=pytest.mark.slow),
     ("start", "SIGTERM", 143),
     ("turn", "SIGHUP", 129),
     ("question", "SIGTERM", 143),
@@ -132,8 +133,7 @@ COMMANDS: dict[str, Callable[[list[str]], list[str]]] = {
 
 
 @pytest.mark.bound(150)
-@pytest.mark.parametrize("how", [CLOSED, "SIGHUP", "SIGTERM", "SIGQUIT"])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("name", "how"), sampled(COMMANDS, [CLOSED, "SIGHUP", "SIGTERM", "SIGQUIT"]))
 @together
 def test_a_command_ends_with_its_terminal_and_by_every_signal(name: str, how: str, tmp_path: Path) -> None:
     command = [*DRAGOMAN, *COMMANDS[name](stubborn(tmp_path, "start"))]

@@ -79,8 +79,16 @@ HELLO = {
 FUTURE = {"sessionUpdate": "from_the_future", "when": 2030}
 
 OURS = {"ours", "adapted"}
+
+
+def marks(client: str, agent: str) -> list[pytest.MarkDecorator]:
+    """A pair with nothing of ours shows that the story is not ours alone. That rarely changes: it is slow."""
+    found = [needs_node] if "typescript" in (client, agent) else []
+    return found if OURS & {client, agent} else [*found, pytest.mark.slow]
+
+
 PAIRS = [
-    pytest.param(client, agent, marks=needs_node if "typescript" in (client, agent) else ())
+    pytest.param(client, agent, marks=marks(client, agent))
     for client in CLIENTS
     for agent in AGENTS
     if client in OURS or agent in OURS or client != agent

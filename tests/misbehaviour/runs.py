@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dragoman.cli.run.exits import EXITS
-from tests.faults.client.running import AT_ONCE, Run, running
+from tests.faults.client.running import AT_ONCE, Result, complete_in_fork, running
 from tests.misbehaviour.agent import POINTS, WAYS
 from tests.misbehaviour.tour import AGENT
 
@@ -22,22 +22,30 @@ PAIRS = [(point, WAYS[number % len(WAYS)]) for number, point in enumerate(POINTS
 """Each point in one way, each way at several points: a run costs more than a walk within a test."""
 
 
-async def run_through(point: str, way: str, place: Path) -> Run:
-    """One run, with a cancel where the point wants one; what must always hold has been checked."""
+async def run_through(point: str, way: str, place: Path) -> Result:
+    """One run, with a cancel where the point wants one; what must always hold has been checked.
+
+    A run that gets a signal is a process of its own, the others are forks.
+    """
     notes = place / "notes"
     words = [sys.executable, "-S", "-E", str(AGENT), point, way, str(notes)]
     waits = point in WAITING
     session = ["--session", "s-1"] if point.startswith("load") else ["--mode", "b"]
     options = [*TIMES, "--approve", "all", *session]
-    async with running(
-        "", "", place, *options, command=shlex.join(words), words=["wait" if waits else "hello"]
-    ) as run:
-        run.peer.close_stdin()
-        if waits:
-            await run.peer.read_until(lambda line: b'"waiting"' in line, seconds=IN_TIME)
-            run.peer.send_signal(signal.SIGINT)
-        await run.done(seconds=IN_TIME)
+    command = shlex.join(words)
+    if waits:
+        run = await _cancelled(place, options, command)
+    else:
+        run = await complete_in_fork("", "", place, *options, command=command)
     # A Ctrl-C may come when all is over, and then it is Python that ends by it.
     late = {-signal.SIGINT} if waits else set()
     assert run.status in KNOWN | late, (point, way, run.status, run.err)
     return run
+
+
+async def _cancelled(place: Path, options: list[str], command: str) -> Result:
+    async with running("", "", place, *options, command=command, words=["wait"]) as run:
+        run.peer.close_stdin()
+        await run.peer.read_until(lambda line: b'"waiting"' in line, seconds=IN_TIME)
+        run.peer.send_signal(signal.SIGINT)
+        return await run.done(seconds=IN_TIME)

@@ -119,10 +119,10 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_hundred_kilobytes_in_small_pieces_take_seconds_and_not_minutes(kind: str) -> None:
-    text = ("```\n" if kind == "one fence" else "") + KINDS[kind] * (100_000 // len(KINDS[kind]))
+def test_many_small_pieces_take_a_second_and_not_minutes(kind: str) -> None:
+    text = ("```\n" if kind == "one fence" else "") + KINDS[kind] * (30_000 // len(KINDS[kind]))
     stream, began = MarkdownStream(), time.process_time()
     for start in range(0, len(text), 20):
         stream.feed(text[start : start + 20])
         assert len(stream._source) <= OPEN
-    assert time.process_time() - began < 20  # reading all of it for every piece would take an hour
+    assert time.process_time() - began < 20  # reading all of it for every piece would take five minutes

@@ -1,11 +1,30 @@
-"""The fixture that carries a fault's id."""
+"""The fixture that carries a fault's id, and the process of each worker that forks for runs."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import pytest
+
+from tests.faults.client import running
+from tests.fork_server import ForkServer
 
 
 @pytest.fixture(autouse=True)
 def fault(request: pytest.FixtureRequest) -> str:
     """The id of the fault that is being tried."""
     return str(getattr(request, "param", ""))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def fork_server() -> Iterator[None]:
+    if sys.platform != "linux":
+        yield
+        return
+    running.fork_server = server = ForkServer("dragoman.cli.run.command", "dragoman.cli.log_lines")
+    try:
+        yield
+    finally:
+        running.fork_server = None
+        server.close()

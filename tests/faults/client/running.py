@@ -1,7 +1,9 @@
-"""`dragoman run` as a real process with a faulty agent, watched from outside.
+"""`dragoman run` with a faulty agent, watched from outside.
 
-Whatever a test tries, `Run.done` also checks what must hold after every run: standard output holds events
-and nothing else, no traceback is shown, and no process, no temporary file is left behind.
+`running` and `complete` start a process, whose memory is watched. `complete_in_fork` forks a process that has
+imported the command (`tests/fork_server.py`): for tests that ask for the outcome alone, which are most of
+them. Whatever a test tries, `Result.check` also checks what must hold after every run: standard output holds
+events and nothing else, no traceback is shown, and no process, no temporary file is left behind.
 """
 
 from __future__ import annotations
@@ -17,15 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.testing import RawPeer
+from dragoman.testing.pace import patience
 from tests.faults.watch import eventually, peak
+from tests.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[3]
-RUN = (sys.executable, "-m", "dragoman", "run")
 IN_TIME = 15.0
 
 AT_ONCE = ("--end-timeout", "0.2")
 """For agents that will not end by themselves, so that nobody waits for what is known. CLI-07 waits."""
 WELL = "all is well"
+
+fork_server: ForkServer | None = None
+"""Set by `conftest.py` where a process can fork."""
 
 
 class Folder:
@@ -72,16 +78,49 @@ class Folder:
         return found
 
 
-class Run:
-    """One run. `done` waits for its end."""
+class Result:
+    """How a run went, and what it left behind."""
 
-    def __init__(self, peer: RawPeer, folder: Folder, format_: str) -> None:
-        self.peer = peer
+    def __init__(self, folder: Folder, format_: str) -> None:
         self.folder = folder
         self.format = format_
         self.status = -1
         self.out: list[bytes] = []
+        """The lines of standard output."""
+        self.unfinished = b""
+        """What came behind its last newline."""
+        self.err = ""
         self.seconds = 0.0
+
+    def check(self) -> None:
+        """What must hold after every run."""
+        assert self.folder.strays() == {}
+        left = [str(path.relative_to(self.folder.temporary)) for path in self.folder.temporary.rglob("*")]
+        assert left == [], (left, self.status, self.out, self.err)
+        assert "Traceback" not in self.err, self.err
+        if self.format == "json":
+            assert self.unfinished == b""
+            assert not self.out or self.events[-1]["event"] == "end"
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(text, parse_constant=_no_constant) for text in self.out]
+
+    @property
+    def text(self) -> str:
+        return "".join(event["text"] for event in self.events if event["event"] == "text")
+
+    @property
+    def outcome(self) -> str:
+        return str(self.events[-1]["outcome"])
+
+
+class Run(Result):
+    """A run in a process of its own. `done` waits for its end."""
+
+    def __init__(self, peer: RawPeer, folder: Folder, format_: str) -> None:
+        super().__init__(folder, format_)
+        self.peer = peer
         self.peak = 0.0
         """The most memory that it had, in MiB."""
         self._began = time.monotonic()
@@ -114,30 +153,9 @@ class Run:
         self.status = await self.peer.wait(seconds=max(0.5, self._began + seconds - time.monotonic()))
         self.seconds = time.monotonic() - self._began
         await self._watch
-        assert self.folder.strays() == {}
-        left = [str(path.relative_to(self.folder.temporary)) for path in self.folder.temporary.rglob("*")]
-        assert left == [], (left, self.status, self.out, self.err)
-        assert "Traceback" not in self.err, self.err
-        if self.format == "json":
-            assert self.peer.unfinished == b""
-            assert not self.out or self.events[-1]["event"] == "end"
+        self.unfinished, self.err = self.peer.unfinished, self.peer.stderr
+        self.check()
         return self
-
-    @property
-    def err(self) -> str:
-        return self.peer.stderr
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(text, parse_constant=_no_constant) for text in self.out]
-
-    @property
-    def text(self) -> str:
-        return "".join(event["text"] for event in self.events if event["event"] == "text")
-
-    @property
-    def outcome(self) -> str:
-        return str(self.events[-1]["outcome"])
 
     @property
     def growth(self) -> float:
@@ -151,6 +169,22 @@ def _no_constant(name: str) -> None:
 
 def agent_command(program: str, fault: str, folder: Folder) -> str:
     return f"{sys.executable} -m tests.faults.client.agents.{program} {fault} {folder.report}"
+
+
+def arguments(
+    program: str,
+    fault: str,
+    folder: Folder,
+    options: Sequence[str],
+    *,
+    format_: str = "json",
+    words: Sequence[str] = ("hello",),
+    command: str | None = None,
+) -> list[str]:
+    """What `dragoman` is started with: a run with the agent of this fault, or with another command."""
+    agent = command or agent_command(program, fault, folder)
+    asked = ["--agent", agent, "--env", f"PYTHONPATH={ROOT}", "--cwd", str(folder.work), "--format", format_]
+    return ["run", *asked, "--no-history", *options, *words]
 
 
 @asynccontextmanager
@@ -167,9 +201,8 @@ async def running(
 ) -> AsyncIterator[Run]:
     """A run with the agent of this fault; what is still there when the block is left is ended."""
     folder = Folder(place)
-    agent = command or agent_command(program, fault, folder)
-    asked = ["--agent", agent, "--env", f"PYTHONPATH={ROOT}", "--cwd", str(folder.work), "--format", format_]
-    full = [*prefix, *RUN, *asked, "--no-history", *options, *words]
+    given = arguments(program, fault, folder, options, format_=format_, words=words, command=command)
+    full = [*prefix, sys.executable, "-m", "dragoman", *given]
     async with RawPeer(full, cwd=folder.work, env={**folder.environment, **(env or {})}) as peer:
         run = Run(peer, folder, format_)
         try:
@@ -179,7 +212,41 @@ async def running(
 
 
 async def complete(program: str, fault: str, place: Path, *options: str, **more: Any) -> Run:
-    """A whole run, from its start to its end."""
+    """A whole run in a process of its own, from its start to its end."""
     async with running(program, fault, place, *options, **more) as run:
         run.peer.close_stdin()
         return await run.done()
+
+
+async def complete_in_fork(
+    program: str,
+    fault: str,
+    place: Path,
+    *options: str,
+    format_: str = "json",
+    words: Sequence[str] = ("hello",),
+    command: str | None = None,
+    env: dict[str, str] | None = None,
+) -> Result:
+    """A whole run in a fork, which starts in a third of the time; in a process where nothing can fork."""
+    if fork_server is None:
+        return await complete(
+            program, fault, place, *options, format_=format_, words=words, command=command, env=env
+        )
+    folder = Folder(place)
+    result = Result(folder, format_)
+    given = arguments(program, fault, folder, options, format_=format_, words=words, command=command)
+    began = time.monotonic()
+    done = await asyncio.to_thread(
+        fork_server.run,
+        given,
+        given=b"",
+        cwd=folder.work,
+        env={**folder.environment, **(env or {})},
+        timeout=patience(IN_TIME),
+    )
+    result.seconds = time.monotonic() - began
+    *result.out, result.unfinished = done.stdout.split(b"\n")
+    result.status, result.err = done.returncode, done.stderr.decode(errors="replace")
+    result.check()
+    return result

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete
+from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete, complete_in_fork
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
@@ -24,7 +25,7 @@ DANGEROUS = [chr(code) for code in (*range(9), *range(11, 32), *range(127, 160),
 @cases(dict.fromkeys(UNHARMED, WELL))
 @together
 async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete_in_fork("envelope", fault, tmp_path)
     assert run.text == case
     assert (run.status, run.outcome) == (0, "end_turn")
     assert run.events[-1]["sessionId"] == "s-1"
@@ -52,9 +53,9 @@ async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, t
 )
 @together
 async def test_an_error_of_any_shape_is_reported(fault: str, case: set[int], tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path, format_="text")
+    run = await complete_in_fork("envelope", fault, tmp_path, format_="text")
     assert run.status in case
-    assert run.seconds < IN_TIME
+    assert run.seconds < patience(IN_TIME)
     assert run.err.startswith("dragoman run: ")
     assert not set(run.err) & set(DANGEROUS)
 
@@ -62,9 +63,9 @@ async def test_an_error_of_any_shape_is_reported(fault: str, case: set[int], tmp
 @cases({"CEN-13": 10, "CEN-14": 8, "CEN-15": 10, "CEN-X22": 10, "CEN-X23": 10, "CEN-X24": 10, "CEN-X26": 10})
 @together
 async def test_an_introduction_that_is_none_ends_the_run(fault: str, case: int, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete_in_fork("envelope", fault, tmp_path)
     assert run.status == case
-    assert run.seconds < IN_TIME
+    assert run.seconds < patience(IN_TIME)
     assert run.events[-1]["message"]
     assert [note for note in run.folder.notes if "session_opened" in note] == []
 
@@ -72,14 +73,14 @@ async def test_an_introduction_that_is_none_ends_the_run(fault: str, case: int, 
 @cases(dict.fromkeys(["CEN-X07", "CEN-X08", "CEN-X30"], 10))
 @together
 async def test_a_session_without_a_name_is_none(fault: str, case: int, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete_in_fork("envelope", fault, tmp_path)
     assert (run.status, run.outcome) == (case, "protocol_error")
 
 
 @cases({"CEN-X05": 10, "CEN-X06": 10, "CEN-X27": 130, "CEN-X28": 5, "CEN-X31": 3, "CEN-X32": 4})
 @together
 async def test_every_end_of_a_turn_has_its_status(fault: str, case: int, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete_in_fork("envelope", fault, tmp_path)
     assert run.status == case
     assert run.text == WELL
 
@@ -111,7 +112,7 @@ def test_what_an_agent_asks_is_answered_or_refused(fault: str, case: object, ask
 @fault("CEN-20")
 @together
 async def test_updates_behind_the_answer_are_shown(fault: str, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete_in_fork("envelope", fault, tmp_path)
     assert run.status == 0
     assert run.text == WELL + "".join(f" late{n}" for n in range(20))
 
@@ -119,15 +120,15 @@ async def test_updates_behind_the_answer_are_shown(fault: str, tmp_path: Path) -
 @fault("CEN-X25")
 @together
 async def test_an_agent_that_goes_on_for_ever_after_its_answer_is_left(fault: str, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path, *AT_ONCE)
+    run = await complete_in_fork("envelope", fault, tmp_path, *AT_ONCE)
     assert run.status == 0
-    assert run.seconds < 10
+    assert run.seconds < patience(10)
 
 
 @fault("CEN-X01")
 @together
 async def test_what_is_said_before_the_session_is_open_is_shown(fault: str, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete_in_fork("envelope", fault, tmp_path)
     assert (run.status, run.text) == (0, f"early {WELL}")
 
 
@@ -142,8 +143,8 @@ async def test_updates_of_other_sessions_cost_nothing(fault: str, case: int, tmp
 @cases({"CEN-22": "text", "CEN-X39": "quiet", "CEN-X40": "json"})
 @together
 async def test_no_escape_sequence_reaches_the_terminal(case: str, tmp_path: Path) -> None:
-    run = await complete("envelope", "CEN-22", tmp_path, "--verbose", format_=case)
-    shown = "\n".join(text.decode() for text in (*run.out, run.peer.unfinished)) + run.err
+    run = await complete_in_fork("envelope", "CEN-22", tmp_path, "--verbose", format_=case)
+    shown = "\n".join(text.decode() for text in (*run.out, run.unfinished)) + run.err
     assert run.status == 0
     assert "before" in shown
     assert "behind" in shown

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import WELL, Folder, Run, complete
+from tests.faults.client.running import WELL, Folder, Run, complete, complete_in_fork
 from tests.faults.watch import MEBIBYTE
 
 pytestmark = pytest.mark.bound(60)
@@ -184,7 +184,7 @@ async def test_hundreds_of_reads_at_once_and_a_large_write(fault: str, tmp_path:
 async def test_a_link_that_is_swapped_during_the_call_leads_nowhere(fault: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     (folder.outside / "secret.txt").write_text(SECRET)
-    run = await complete("files", fault, tmp_path, "--approve", "all")
+    run = await complete_in_fork("files", fault, tmp_path, "--approve", "all")
     seen = set(run.folder.noted("seen"))
     assert seen <= {"inside", "refused"}
     # A write that was approved and then met the link is no success; without one, there is nothing to tell.

@@ -23,7 +23,7 @@ together = SideBySide()
 async def test_many_updates_are_shown_in_order(fault: str, tmp_path: Path) -> None:
     run = await complete("floods", fault, tmp_path, format_="quiet")
     assert run.status == 0
-    assert b"".join((*run.out, run.peer.unfinished)).decode().split() == [str(n) for n in range(50_000)]
+    assert b"".join((*run.out, run.unfinished)).decode().split() == [str(n) for n in range(50_000)]
     assert run.growth <= 200
 
 
@@ -60,7 +60,7 @@ async def test_a_client_that_waits_for_its_reader_can_be_ended(fault: str, tmp_p
 async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("floods", fault, tmp_path, format_="quiet")
     assert run.status == 0
-    assert b"".join((*run.out, run.peer.unfinished)).decode().strip() == WELL
+    assert b"".join((*run.out, run.unfinished)).decode().strip() == WELL
     assert run.growth <= case
     if fault == "CBP-X03":
         assert run.folder.noted("answered") is True

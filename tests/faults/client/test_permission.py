@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import WELL, Folder, Run, complete
+from tests.faults.client.running import WELL, Folder, Run, complete, complete_in_fork
 
 pytestmark = pytest.mark.bound(60)
 
@@ -103,7 +103,7 @@ def test_what_a_client_that_approves_reading_answers(
 
 @fault("CPE-X02")
 async def test_a_hundred_questions_at_once_have_a_hundred_answers(fault: str, tmp_path: Path) -> None:
-    run = await complete("permission", fault, tmp_path)
+    run = await complete_in_fork("permission", fault, tmp_path)
     assert run.text == WELL
     assert run.folder.noted("answered") == list(range(100))
     assert all(map(is_no, run.folder.noted("decided")))
@@ -113,7 +113,7 @@ async def test_a_hundred_questions_at_once_have_a_hundred_answers(fault: str, tm
 async def test_outside_of_a_turn_no_more_is_permitted_than_in_it(
     fault: str, case: str, tmp_path: Path
 ) -> None:
-    run = await complete("permission", fault, tmp_path)
+    run = await complete_in_fork("permission", fault, tmp_path)
     assert run.text == WELL
     if case == "early" or any(case in note for note in run.folder.notes):
         assert each_not_allowed(run.folder.noted(case)), run.folder.noted(case)
@@ -121,12 +121,12 @@ async def test_outside_of_a_turn_no_more_is_permitted_than_in_it(
 
 @fault("CPE-X09")
 async def test_a_question_of_an_agent_that_died_is_forgotten(fault: str, tmp_path: Path) -> None:
-    run = await complete("permission", fault, tmp_path, "--approve", "all")
+    run = await complete_in_fork("permission", fault, tmp_path, "--approve", "all")
     assert (run.status, run.outcome) == (9, "agent_died")
 
 
 @fault("CPE-X14")
 async def test_a_question_that_nobody_answers_ends_the_run(fault: str, tmp_path: Path) -> None:
-    run = await complete("permission", fault, tmp_path, "--approve", "all")
+    run = await complete_in_fork("permission", fault, tmp_path, "--approve", "all")
     assert (run.status, run.outcome) == (6, "question_open")
     assert [event["action"] for event in run.events if event["event"] == "question"] == ["open"]

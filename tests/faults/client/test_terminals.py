@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import AT_ONCE, WELL, Folder, Run, complete, running
+from tests.faults.client.running import (
+    AT_ONCE,
+    WELL,
+    Folder,
+    Result,
+    Run,
+    complete,
+    complete_in_fork,
+    running,
+)
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
@@ -28,7 +37,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return asyncio.run(complete("terminals", "terminals", place, *ALL, env=env))
 
 
-def facts(run: Run, name: str) -> list[Any]:
+def facts(run: Result, name: str) -> list[Any]:
     assert (run.status, run.text) == (0, WELL), (run.events, run.err)
     found = [note[name] for note in run.folder.notes if name in note]
     assert found
@@ -146,7 +155,7 @@ async def test_endless_output_costs_no_memory(fault: str, tmp_path: Path) -> Non
 @cases({"CTE-07": 3, "CTE-X05": 4})
 @together
 async def test_a_released_terminal_takes_its_children_along(fault: str, case: int, tmp_path: Path) -> None:
-    run = await complete("terminals", fault, tmp_path, *ALL)
+    run = await complete_in_fork("terminals", fault, tmp_path, *ALL)
     assert run.status == 0
     assert run.folder.noted("alive") >= case
     assert run.folder.noted("released") is None
@@ -156,7 +165,7 @@ async def test_a_released_terminal_takes_its_children_along(fault: str, case: in
 @cases({"CTE-08": 0, "CTE-X01": 9})
 @together
 async def test_a_terminal_ends_with_the_run(fault: str, case: int, tmp_path: Path) -> None:
-    run = await complete("terminals", fault, tmp_path, *ALL)
+    run = await complete_in_fork("terminals", fault, tmp_path, *ALL)
     assert run.status == case
 
 
@@ -173,7 +182,7 @@ async def test_a_terminal_ends_with_a_client_that_is_ended(fault: str, case: int
 @fault("CTE-X17")
 @together
 async def test_calls_in_any_order_are_all_answered(fault: str, tmp_path: Path) -> None:
-    run = await complete("terminals", fault, tmp_path, *ALL)
+    run = await complete_in_fork("terminals", fault, tmp_path, *ALL)
     assert run.status == 0
     assert facts(run, "ids") == [[0, 1, 2, 3, 4, 5]] * 20
 
@@ -181,7 +190,7 @@ async def test_calls_in_any_order_are_all_answered(fault: str, tmp_path: Path) -
 @fault("CTE-X18")
 @together
 async def test_no_command_runs_without_permission(fault: str, tmp_path: Path) -> None:
-    run = await complete("terminals", fault, tmp_path)
+    run = await complete_in_fork("terminals", fault, tmp_path)
     assert run.folder.noted("refused") is not None
     assert not (run.folder.work / "evil").exists()
     assert run.status == 7

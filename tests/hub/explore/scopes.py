@@ -29,8 +29,11 @@ SCOPES = {
     ),
 }
 
+SLOW_SCOPES = ("a close, a cancel and a crash", "a close, a lost connection and a crash")
+"""Half of all worlds: for `make test-all`. Each two of these accidents are also in smaller scopes."""
+
 AT_LEAST = 200_000
-"""Distinct worlds of all these together. Fewer, and something does not happen any more that did."""
+"""Distinct worlds of each half together. Fewer, and something does not happen any more that did."""
 
 LARGE_SCOPES = {
     "all that two clients do, a refusal of the journal and a crash": Scope(

@@ -12,7 +12,6 @@ QUICK = (
     "keys of answered prompts are forgotten",
     "nobody takes up what a dead hub has left",
     "two prompts are with the agent at once",
-    "effects are done before their entries are stored",
 )
 """Found within a few seeds; the others take minutes, and are for `make test-all`."""
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.hub.simulate.world import run_seed
 
-PARTS = 16
+PARTS = 8
 """Tests among which the seeds are divided, so that processes can share them."""
 
-SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", "240"))
+SEEDS = int(os.environ.get("DRAGOMAN_SEEDS", "64"))
 
 DIGESTS = """
 import sys
@@ -34,7 +34,7 @@ def test_hubs_keep_their_promises_whatever_goes_wrong(part: int) -> None:
 
 
 def test_a_seed_does_the_same_every_time() -> None:
-    seeds = (0, 1, 4, 7)
+    seeds = (0, 1, 4)
     first = [run_seed(seed).digest for seed in seeds]
     assert [run_seed(seed).digest for seed in seeds] == first
     assert [run_seed(seed, verbose=True).turns for seed in seeds] == [run_seed(seed).turns for seed in seeds]
@@ -54,7 +54,7 @@ def test_a_simulation_has_turns_and_faults_of_every_kind() -> None:
     """A workload in which nothing happens finds nothing."""
     kinds: set[str] = set()
     turns = 0
-    for seed in range(24):
+    for seed in range(16):
         outcome = run_seed(seed)
         kinds |= set(outcome.faults)
         turns += outcome.turns
