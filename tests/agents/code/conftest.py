@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.agents.code.agent import code_agent
-from dragoman.agents.code.config import Config
+from dragoman.agents.code.config import CoderConfig
 from dragoman.testing import talking_to
 from dragoman.testing.models import scripted_model
 
@@ -25,7 +25,9 @@ async def _first_requests(folder: Path) -> None:
     for api in ("openai", "anthropic"):
         async with scripted_model(["Hello."]) as model:
             address = model.openai_url if api == "openai" else model.anthropic_url
-            config = Config(model=f"{api}:m", base_url=address, sessions=str(folder / f"{api}.db"), retries=5)
+            config = CoderConfig(
+                model=f"{api}:m", base_url=address, sessions=str(folder / f"{api}.db"), retries=5
+            )
             async with talking_to(code_agent(config)) as handle:
                 session = await handle.new_session(cwd=str(folder))
                 await session.prompt("Hi")
