@@ -39,7 +39,7 @@ HANG_FACTOR = 4.0
 
 # No deadlines: they measure the machine's load, not our code. pytest-timeout catches what hangs.
 hypothesis.settings.register_profile("dev", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=30)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

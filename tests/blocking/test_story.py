@@ -27,14 +27,18 @@ PAIRS = {
     "blocking client, agent of threads": (CLIENT, [*AGENT, "threads"]),
     "blocking client, plain handlers in a loop": (CLIENT, [*AGENT, "loop"]),
 }
+SLOW = {"blocking client, ours", "ours, agent of threads", "ours, plain handlers in a loop"}
+"""The blocking client, the agent of threads and the plain handlers each meet others above."""
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    found = [needs_node] if "TypeScript" in name else []
+    return [*found, pytest.mark.slow] if name in SLOW else found
 
 
 @pytest.mark.parametrize(
     ("client", "agent"),
-    [
-        pytest.param(*pair, id=name, marks=needs_node if "TypeScript" in name else ())
-        for name, pair in PAIRS.items()
-    ],
+    [pytest.param(*pair, id=name, marks=marks(name)) for name, pair in PAIRS.items()],
 )
 @together
 def test_the_story_ends_as_it_does_between_all_others(

@@ -1,6 +1,6 @@
 """The kill test: three hubs, three servers, fifty sessions, and whatever can happen to them.
 
-It mostly waits, so `make test` runs it beside everything else, for five minutes. `DRAGOMAN_STORM_SECONDS`
+It mostly waits, so `make test` runs it beside everything else, for 40 seconds. `DRAGOMAN_STORM_SECONDS`
 says for how long, `DRAGOMAN_STORM_SEED` which storm. By hand, for an hour: `tests/cluster/run_storm.py`.
 """
 

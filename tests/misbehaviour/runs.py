@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 from dragoman.cli.run.exits import EXITS
+from dragoman.testing.pace import patience
 from tests.faults.client.running import AT_ONCE, Result, complete_in_fork, running
 from tests.misbehaviour.agent import POINTS, WAYS
 from tests.misbehaviour.tour import AGENT
 
-TIMES = ("--start-timeout", "3", "--silence", "1", "--timeout", "4", *AT_ONCE)
+TIMES = {"--start-timeout": 3, "--silence": 1, "--timeout": 4}
+"""Seconds. An agent that behaves must be faster, and so it has more of them on a busy machine."""
 IN_TIME = 25.0
 WAITING = ("waiting", "cancel asked", "cancel answered")
 OURS = EXITS["failed"].status
@@ -31,7 +33,9 @@ async def run_through(point: str, way: str, place: Path) -> Result:
     words = [sys.executable, "-S", "-E", str(AGENT), point, way, str(notes)]
     waits = point in WAITING
     session = ["--session", "s-1"] if point.startswith("load") else ["--mode", "b"]
-    options = [*TIMES, "--approve", "all", *session]
+    stretch = patience(1) if point == "never" else 1
+    times = [word for name, seconds in TIMES.items() for word in (name, f"{seconds * stretch:g}")]
+    options = [*times, *AT_ONCE, "--approve", "all", *session]
     command = shlex.join(words)
     if waits:
         run = await _cancelled(place, options, command)

@@ -57,7 +57,11 @@ async def _ask(agent: list[str], prompt: str, answer: str, folder: Path) -> list
 
 @pytest.mark.parametrize(
     ("name", "answer"),
-    [("review", "--approve-all"), ("code", "--approve-all"), ("review", "--deny-all")],
+    [
+        pytest.param("review", "--approve-all", marks=pytest.mark.slow),
+        ("code", "--approve-all"),
+        ("review", "--deny-all"),
+    ],
 )
 async def test_acpx_can_drive_it(name: str, answer: str, tmp_path: Path) -> None:
     missing = await asyncio.to_thread(_missing)

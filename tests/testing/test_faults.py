@@ -24,6 +24,7 @@ STORY = Script.parse(
     """
 )
 HURRY = Limits(handshake_seconds=2, call_seconds=0.3, silence_seconds=0.3)
+"""For agents that may hang. One that does no harm has the usual time, however busy the machine is."""
 
 
 def test_a_fault_is_put_into_every_place_that_is_played() -> None:
@@ -61,7 +62,8 @@ def test_a_variant_is_the_script_with_one_fault_in_it() -> None:
 async def test_a_client_gets_an_answer_or_an_error_from_every_variant(variant: Variant) -> None:
     outcome = ""
     try:
-        async with talking_to(ScriptedAgent(variant.script), limits=HURRY) as handle:
+        limits = Limits() if variant.harmless else HURRY
+        async with talking_to(ScriptedAgent(variant.script), limits=limits) as handle:
             session = await handle.new_session(cwd="/tmp")
             outcome = (await session.prompt("go")).text
     except DragomanError as error:
@@ -79,7 +81,7 @@ async def test_a_client_gets_an_answer_or_an_error_from_a_process_too(fault: str
     outcome = ""
     try:
         async with connect(
-            ScriptedAgent(variant.script).command(tmp_path), limits=Limits(silence_seconds=5, end_seconds=0.5)
+            ScriptedAgent(variant.script).command(tmp_path), limits=Limits(end_seconds=0.5)
         ) as handle:
             session = await handle.new_session(cwd="/tmp")
             outcome = (await session.prompt("go")).text

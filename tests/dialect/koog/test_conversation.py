@@ -123,7 +123,10 @@ HELLO = {
 }
 
 
-@pytest.mark.parametrize("client", ["official-python", pytest.param("typescript", marks=needs_node)])
+# Another dialect has the other client; `make test-all` has both here.
+@pytest.mark.parametrize(
+    "client", ["official-python", pytest.param("typescript", marks=[needs_node, pytest.mark.slow])]
+)
 def test_a_koog_agent_is_driven_by_the_official_clients(client: str) -> None:
     command = [*TRANSLATE, "--client", "v1", "--agent", "koog", "--", *AGENT]
     assert tell(CLIENTS[client], "hello", [], command) == HELLO

@@ -157,7 +157,11 @@ async def test_a_client_that_lends_files_is_asked_for_them(tmp_path: Path) -> No
             assert f'"method":"{method}"' in "".join(asked)
 
 
-@pytest.mark.parametrize("client", ["official-python", pytest.param("typescript", marks=needs_node)])
+# Another dialect has the other client; `make test-all` has both here.
+@pytest.mark.parametrize(
+    "client",
+    [pytest.param("official-python", marks=pytest.mark.slow), pytest.param("typescript", marks=needs_node)],
+)
 @together
 def test_an_agent_from_the_document_is_driven_by_the_official_clients(client: str) -> None:
     report = tell(CLIENTS[client], "hello", [], [*translated("--agent", "threads"), *AGENT])

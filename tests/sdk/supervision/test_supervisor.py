@@ -25,6 +25,7 @@ from dragoman.errors import (
 )
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.testing.pace import patience
 from tests.sdk.ends import text_of
 from tests.sdk.supervision.lives import AT_ONCE, QUICK, Heard, lives, script
 from tests.transport.programs import alive, eventually
@@ -144,17 +145,19 @@ async def test_each_deadline_has_its_own_error(tmp_path: Path) -> None:
 
 @pytest.mark.bound(30)
 @pytest.mark.parametrize(
-    ("turn", "deadlines", "error"),
+    ("turn", "seconds", "error"),
     [
-        ("stall", Deadlines(first_byte=1), FirstByteTimeout),
-        ("say one\n  stall", Deadlines(silence=1), SilenceTimeout),
-        ("linger\n  stall", Deadlines(silence=1, first_byte=20), SilenceTimeout),
+        ("stall", {"first_byte": 1}, FirstByteTimeout),
+        ("say one\n  stall", {"silence": 1}, SilenceTimeout),
+        ("linger\n  stall", {"silence": 1, "first_byte": 20}, SilenceTimeout),
     ],
 )
 async def test_an_agent_that_hangs_in_a_turn_is_ended_and_started_again(
-    tmp_path: Path, turn: str, deadlines: Deadlines, error: type[Exception]
+    tmp_path: Path, turn: str, seconds: dict[str, float], error: type[Exception]
 ) -> None:
     heard = Heard()
+    # The turn after it must end within them.
+    deadlines = Deadlines(**{name: patience(value) for name, value in seconds.items()})
     command = lives(tmp_path, f"agent hangs\non prompt\n  {turn}", GOOD)
     async with supervised(
         command, deadlines=deadlines, limits=AT_ONCE, restarts=QUICK, on_event=heard
@@ -172,7 +175,7 @@ async def test_an_agent_that_hangs_in_a_turn_is_ended_and_started_again(
 @pytest.mark.bound(20)
 async def test_work_that_says_something_now_and_then_is_never_too_long(tmp_path: Path) -> None:
     healthy = "agent healthy\non prompt\n  repeat 9\n    wait 0.15\n    say x"
-    deadlines = Deadlines(silence=1.2, first_byte=5)
+    deadlines = Deadlines(silence=patience(1.2), first_byte=patience(5))
     async with supervised(script(tmp_path, healthy), deadlines=deadlines) as agent:
         session = await agent.new_session(cwd="/tmp")
         assert (await session.prompt("go")).text == "x" * 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from dragoman.sdk.known import KnownAgent, Source, find_agent
 from dragoman.sdk.known.doctor import Diagnosis, Outcome, Step, Verdict, diagnose
 from dragoman.testing import ScriptedAgent
+from dragoman.testing.pace import patience
 from dragoman.transport.owned import Grace, owned_trees
 from tests.transport.programs import python
 
@@ -86,10 +88,11 @@ async def test_an_agent_that_a_signal_ends_in_a_session_is_dead(tmp_path: Path) 
 @pytest.mark.parametrize(("when", "name"), [("initialize", "initialize"), ("new", "session")])
 async def test_an_agent_that_stalls_does_not_stall_us(tmp_path: Path, when: str, name: str) -> None:
     stalling = scripted(tmp_path, f"agent x\non {when}\n  stall\n")
-    diagnosis = await diagnose(stalling, seconds=1, grace=AT_ONCE)
+    seconds = math.ceil(patience(1))  # the steps before must end within it
+    diagnosis = await diagnose(stalling, seconds=seconds, grace=AT_ONCE)
     assert diagnosis.outcome is Outcome.TIMEOUT
     assert verdicts(diagnosis)[name] == "failed"
-    assert "within 1 s" in step(diagnosis, name).summary
+    assert f"within {seconds} s" in step(diagnosis, name).summary
 
 
 async def test_noise_on_standard_output_is_shown(tmp_path: Path) -> None:
