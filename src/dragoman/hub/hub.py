@@ -323,15 +323,15 @@ class Hub:
 
     async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw:
         """A request of a client's to the session's agent, stored before and after."""
-        life = await self.pool.bind(session)
-        number = life.next_id()
+        process = await self.pool.bind(session)
+        number = process.next_id()
         frame = request(number, method, encoded(params))[:-1]
         async with asyncio.timeout(120.0):
             with await session.bounds.answers.take(len(frame)):
-                future = life.promise(number, method)
+                future = process.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
-        session.pending.confirm(life.last_taken(session.state))
+        session.pending.confirm(process.last_taken(session.state))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
         await session.stored()
         return result
@@ -409,7 +409,7 @@ class Hub:
         seat = self.pool.seat(agent)
         if seat.initialized or not start:
             return seat.initialized
-        return (await self.pool.life(agent)).initialized
+        return (await self.pool.ensure_process(agent)).initialized
 
     async def status(self) -> Any:
         return self.showing.status() if self.status_of is None else await self.status_of()

@@ -40,8 +40,8 @@ class HubStage(Stage):
 
     async def _end_agents(self) -> None:
         for seat in self.hub.pool.seats.values():
-            if seat.life is not None:
-                await seat.life.line.aclose()
+            if seat.process is not None:
+                await seat.process.channel.aclose()
 
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()

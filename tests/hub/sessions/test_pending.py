@@ -191,10 +191,10 @@ async def _deaf_session(stage: Stage, client: Talker) -> str:
 
 
 def _cut_line(stage: Stage, session: str) -> None:
-    life = stage.hub.sessions[session].life
-    assert life is not None
-    assert isinstance(life.line, Held)
-    life.line.__class__ = _Deaf
+    process = stage.hub.sessions[session].process
+    assert process is not None
+    assert isinstance(process.channel, Held)
+    process.channel.__class__ = _Deaf
 
 
 async def _is_given(stage: Stage, session: str) -> bool:

@@ -57,9 +57,9 @@ def _act_at_once(self: LiveSession, event: ev.Event, found: machine.Step) -> Non
 
 
 def _confirm_at_once(
-    self: LiveSession, life: AgentProcess, receipt: Receipt, verdict: machine.Verdict
+    self: LiveSession, process: AgentProcess, receipt: Receipt, verdict: machine.Verdict
 ) -> None:
-    life.stored(receipt)
+    process.stored(receipt)
 
 
 _begin_log = SessionLog.__init__
@@ -116,7 +116,7 @@ def _take_all(work: machine._Work, event: ev.UpdatesReceived) -> machine.Verdict
 # Opening, recovery, followers.
 
 
-def _say_nothing_again(session: LiveSession, life: AgentProcess, unfinished: Unfinished) -> None:
+def _say_nothing_again(session: LiveSession, process: AgentProcess, unfinished: Unfinished) -> None:
     pass
 
 

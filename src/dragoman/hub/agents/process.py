@@ -1,4 +1,4 @@
-"""One life of an agent: a process, from its start to its end, and the sessions that it knows.
+"""One process of an agent, from its start to its end, and the sessions that it knows.
 
 Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
 Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
@@ -99,7 +99,7 @@ class AgentProcess:
     def __init__(
         self,
         agent: str,
-        line: AgentChannel,
+        channel: AgentChannel,
         *,
         survives: bool,
         origin: int = 0,
@@ -112,8 +112,8 @@ class AgentProcess:
         that are no messages.
         """
         self.agent = agent
-        self.line = line
-        self.process = origin + line.pid
+        self.channel = channel
+        self.process_id = origin + channel.pid
         """Tells it from every other process of its agent, on this machine and others."""
         self.survives = survives
         """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
@@ -128,9 +128,9 @@ class AgentProcess:
         self.started = time.time()
         self.used = asyncio.get_running_loop().time()
         self.over = ""
-        """Why it has ended; empty while it lives."""
+        """Why it has ended; empty while it runs."""
         self.end: AgentEnd | None = None
-        """How it has ended; None while it lives."""
+        """How it has ended; None while it runs."""
         self._stderr = StderrLines(secrets)
         self._last_said: dict[str, int] = {}  # numbers of the last frames, by their streams
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
@@ -154,7 +154,7 @@ class AgentProcess:
         self._seeking: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        self.line.start(self)
+        self.channel.start(self)
 
     # What we say.
 
@@ -174,11 +174,11 @@ class AgentProcess:
 
     def last_number(self, stream: str) -> int:
         """The last number that the process was given, or is about to be given, of a stream of this name."""
-        return max(self.line.taken.get(stream, 0), self._last_said.get(stream, 0))
+        return max(self.channel.taken.get(stream, 0), self._last_said.get(stream, 0))
 
     def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
-        return self.line.taken.get(state.id, 0) - state.taken_before
+        return self.channel.taken.get(state.id, 0) - state.taken_before
 
     def refuse(self, request_id: Id, error: ErrorObject) -> None:
         """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
@@ -196,11 +196,11 @@ class AgentProcess:
         """Whether it has much to read. Work for it waits then, but it is not kept from speaking: one that can
         do one thing at a time would wait for us, and we for it.
         """
-        return self.line.pending > UNREAD_BYTES
+        return self.channel.pending > UNREAD_BYTES
 
     def _watch_pipe(self) -> None:
         """Free what the pipe has taken, now or when it has."""
-        if self.over or self.line.pending <= PIPE_BYTES:
+        if self.over or self.channel.pending <= PIPE_BYTES:
             self._taken()
             return
         if self.is_behind:
@@ -212,7 +212,7 @@ class AgentProcess:
 
     async def _drain(self) -> None:
         try:
-            await self.line.drain()
+            await self.channel.drain()
         except LinkClosed:
             pass  # what it has not taken, it never will
         finally:
@@ -231,9 +231,9 @@ class AgentProcess:
         """The answer to this request belongs to the session."""
         self._connection.expect(request_id, "session/prompt", session)
 
-    def knows(self, own: str, process: int) -> bool:
+    def knows(self, own: str, process_id: int) -> bool:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
-        return self.survives and not self.over and process == self.process and own not in self.parted
+        return self.survives and not self.over and process_id == self.process_id and own not in self.parted
 
     def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
         """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
@@ -355,7 +355,7 @@ class AgentProcess:
 
     def _write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
         try:
-            self.line.write(block, stream=stream, last=last)
+            self.channel.write(block, stream=stream, last=last)
         except LinkClosed:
             pass  # its end is on its way to us
 
@@ -550,12 +550,12 @@ class AgentProcess:
         while self._receipts and self._receipts[0].open == 0:
             last = self._receipts.popleft().last
         if last and not self.over:
-            self.line.acknowledge(last)
+            self.channel.acknowledge(last)
 
     def hold(self, holder: object) -> None:
         """Somebody cannot take more now."""
         if not self._full and not self.over:
-            self.line.pause()
+            self.channel.pause()
         self._full.add(holder)
 
     def hold_while_full(self, budget: ByteBudget) -> None:
@@ -574,7 +574,7 @@ class AgentProcess:
         self._full.discard(holder)
         self._lent.discard(holder)
         if not self._full and not self.over:
-            self.line.resume()
+            self.channel.resume()
 
     # What it can.
 

@@ -138,8 +138,8 @@ class Methods:
         raise AssertionError("asked by name")
 
     async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
-        life = await self._hub.pool.life(client.agent)
-        return bytes(await life.call(method, params))
+        process = await self._hub.pool.ensure_process(client.agent)
+        return bytes(await process.call(method, params))
 
     # Sessions.
 

@@ -212,14 +212,16 @@ class SessionViews:
     def _agents(self) -> list[dict[str, Any]]:
         shown = []
         for seat in self._hub.pool.seats.values():
-            life = seat.life if seat.life is not None and not seat.life.over else None
-            state = "up" if life else "starting" if seat.starting.locked() else "stopped"
-            if not life and seat.failures > seat.spec.restarts:
+            process = seat.process if seat.process is not None and not seat.process.over else None
+            state = "up" if process else "starting" if seat.starting.locked() else "stopped"
+            if not process and seat.failures > seat.spec.restarts:
                 state = "failed"
-            more: dict[str, Any] = {} if life is None else {"pid": life.line.pid, "started": life.started}
+            more: dict[str, Any] = (
+                {} if process is None else {"pid": process.channel.pid, "started": process.started}
+            )
             if seat.last_error:
                 more["lastError"] = seat.last_error
-            sessions = 0 if life is None else len(life.sessions)
+            sessions = 0 if process is None else len(process.sessions)
             shown.append(
                 {
                     "name": seat.spec.name,

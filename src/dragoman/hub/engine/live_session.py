@@ -62,7 +62,7 @@ class LiveSession:
         self.id = self.stream = state.id
         self._state = state
         self.followers: dict[HubClient, Follower] = {}
-        self.life: AgentProcess | None = None
+        self.process: AgentProcess | None = None
         """The process that knows this session; None if none does."""
         self.bounds = hub.bounds.session(agent)
         self.log = SessionLog(
@@ -126,21 +126,21 @@ class LiveSession:
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         state = self._state
-        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.life)
+        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.process)
         at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
         return at_rest and not self.binding.in_use and not self.lookups
 
     @property
     def is_releasable(self) -> bool:
         """Whether nobody would notice that its agent has closed it: it is loaded again on demand."""
-        state, life = self._state, self.life
-        if life is None or life.over or state.phase != "open" or self.followers or self.binding.in_use:
+        state, process = self._state, self.process
+        if process is None or process.over or state.phase != "open" or self.followers or self.binding.in_use:
             return False
         if state.parent or any(child.state.requests for child in self.hub.children.open_children(self)):
             return False  # children are not the client's to close, and rest in their own way
         quiet = not (state.is_busy or state.queue or state.requests)
-        returns = life.can("sessionCapabilities", "resume") or life.can("loadSession")
-        return quiet and returns and life.can("sessionCapabilities", "close")
+        returns = process.can("sessionCapabilities", "resume") or process.can("loadSession")
+        return quiet and returns and process.can("sessionCapabilities", "close")
 
     # Events.
 
@@ -233,9 +233,11 @@ class LiveSession:
 
     # From the agent.
 
-    def on_updates(self, frames: Sequence[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
+    def on_updates(
+        self, frames: Sequence[bytes], number: int, process: AgentProcess, receipt: Receipt
+    ) -> None:
         if self.is_replaying or (self._state.parent and self.root.is_replaying):
-            life.stored(receipt)
+            process.stored(receipt)
             return
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
@@ -244,19 +246,19 @@ class LiveSession:
             for update in tool_call_updates(self.id, frames):
                 self.calls.hear(self.id, update)
             self.hub.changes.on_updates(self.id, frames)
-        self._keep_receipt(life, receipt, verdict)
+        self._keep_receipt(process, receipt, verdict)
 
     def on_request(
-        self, frame: bytes, request_id: Id, number: int, life: AgentProcess, receipt: Receipt
+        self, frame: bytes, request_id: Id, number: int, process: AgentProcess, receipt: Receipt
     ) -> None:
         event: ev.Event = ev.RequestReceived(frame=frame, id=request_id, number=number)
         if not self.bounds.requests.fits(size_of_request(frame)):
-            life.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
+            process.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
             event = ev.FrameDropped(number=number)
-        self._keep_receipt(life, receipt, self.dispatch(event))
+        self._keep_receipt(process, receipt, self.dispatch(event))
 
     def on_answer(
-        self, frame: bytes, answer: Response | Failure, number: int, life: AgentProcess, receipt: Receipt
+        self, frame: bytes, answer: Response | Failure, number: int, process: AgentProcess, receipt: Receipt
     ) -> None:
         """The answer to a prompt of ours."""
         ending: dict[str, Any] = {}
@@ -268,54 +270,56 @@ class LiveSession:
             why = f"Internal error: {no_result('session/prompt')}"
             ending["error"] = error_object(INTERNAL_ERROR, why)
         event = ev.AnswerReceived(frame=frame, id=answer.id, number=number, **ending)
-        self._keep_receipt(life, receipt, self.dispatch(event))
+        self._keep_receipt(process, receipt, self.dispatch(event))
 
-    def _keep_receipt(self, life: AgentProcess, receipt: Receipt, verdict: Verdict) -> None:
+    def _keep_receipt(self, process: AgentProcess, receipt: Receipt, verdict: Verdict) -> None:
         """The process is told when what it said is stored."""
         if self._state.phase == "lost":
             return  # whoever has the session hears it again
-        if life.survives and verdict == "done":
-            self._receipts.append((self._state.last, life, receipt))
+        if process.survives and verdict == "done":
+            self._receipts.append((self._state.last, process, receipt))
         else:
-            life.stored(receipt)
-        self.pending.confirm(life.last_taken(self._state))
+            process.stored(receipt)
+        self.pending.confirm(process.last_taken(self._state))
         if self.log.is_full:
-            life.hold_while_full(self.bounds.unstored)
+            process.hold_while_full(self.bounds.unstored)
 
-    def keep_receipt(self, life: AgentProcess, receipt: Receipt) -> None:
+    def keep_receipt(self, process: AgentProcess, receipt: Receipt) -> None:
         """Give it back when all that has happened so far is stored."""
         if self._state.phase == "lost" or self.log.last == self._state.last:
-            life.stored(receipt)
+            process.stored(receipt)
         else:
-            self._receipts.append((self._state.last, life, receipt))
+            self._receipts.append((self._state.last, process, receipt))
 
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
         receipts, self._receipts = self._receipts, deque()
-        for _, life, receipt in receipts:
-            life.stored(receipt)
+        for _, process, receipt in receipts:
+            process.stored(receipt)
 
     def bind(
-        self, life: AgentProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
+        self, process: AgentProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
     ) -> None:
         """The process knows the session from here on, or is asked to bring it back by the request `load`."""
-        self.life = life
-        bound = ev.AgentBound(process=life.process, survives=life.survives, note=note, load=load, heard=heard)
+        self.process = process
+        bound = ev.AgentBound(
+            process=process.process_id, survives=process.survives, note=note, load=load, heard=heard
+        )
         self.dispatch(bound)
 
     def unbind(self) -> AgentProcess | None:
         """Let go of the process; returns it."""
-        life, self.life = self.life, None
+        process, self.process = self.process, None
         self.dispatch(ev.AgentUnbound())
-        return life
+        return process
 
-    def on_agent_end(self, life: AgentProcess) -> None:
+    def on_agent_end(self, process: AgentProcess) -> None:
         """The process that knew us has ended."""
-        if self.life is not life:
+        if self.process is not process:
             return
-        self.life = None
+        self.process = None
         self.pending.agent_gone()
-        self.dispatch(ev.AgentGone(error=life.cut_short(), reason=life.over))
+        self.dispatch(ev.AgentGone(error=process.cut_short(), reason=process.over))
         self.hub.resting(self)
 
     # Prompts.
@@ -359,15 +363,15 @@ class LiveSession:
         """
         try:
             await self.hub.will_run(self)
-            life = await self.hub.pool.bind(self)
+            process = await self.hub.pool.bind(self)
             if self._state.remind:
                 await self.hub.extras.recall(self)
             if self._state.start == key:
                 await self.hub.changes.begin(self, key)
             room = await self.bounds.answers.take(self._size_of(key))
-            if life.over:
+            if process.over:
                 room.release()
-                raise life.failure()
+                raise process.failure()
         except CallFailed as error:
             failure = error_object(error.code, error.message, error.data)
         except AgentFailed as error:
@@ -376,7 +380,7 @@ class LiveSession:
             failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
             with room:  # it is counted anew as what is given to the agent
-                self._on_ready(key, life)
+                self._on_ready(key, process)
             return
         self.dispatch(ev.StartFailed(key=key, error=failure))
 
@@ -384,14 +388,14 @@ class LiveSession:
         """Bytes of a prompt that waits."""
         return sum(memoryview(one.params).nbytes for one in self._state.queue if one.key == key)
 
-    def _on_ready(self, key: str, life: AgentProcess) -> None:
+    def _on_ready(self, key: str, process: AgentProcess) -> None:
         """The process is there for a prompt, if that still waits for it."""
         if self._state.start != key:
             self.hub.changes.end(self.id, key)
             return
         params = bytes(self._state.queue[0].params)
         reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
-        self.dispatch(ev.AgentReady(key=key, id=life.next_id(), reminded=reminded))
+        self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminded=reminded))
 
     # What agents ask.
 
@@ -434,49 +438,51 @@ class LiveSession:
     async def release(self) -> None:
         """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
         async with self.binding:
-            life = self.life
-            if life is None or self._state.is_busy or self._state.phase != "open":
+            process = self.process
+            if process is None or self._state.is_busy or self._state.phase != "open":
                 return
-            own = life.bound.get(self.id, self.id)
+            own = process.bound.get(self.id, self.id)
             # Stored before the agent hears of it: else the next hub takes it for one that knows the session.
             self.dispatch(ev.AgentReleased())
             try:
                 await self.stored()
-                await life.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
+                await process.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
             except (DragomanError, TimeoutError) as error:
-                log.info("agent %s did not close unused session %s: %s", life.agent, self.id, error)
+                log.info("agent %s did not close unused session %s: %s", process.agent, self.id, error)
                 self.used = asyncio.get_running_loop().time()  # it is asked again, later
-                if self.life is life:
-                    self.bind(life, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None))
+                if self.process is process:
+                    self.bind(
+                        process, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None)
+                    )
                 return
-            if self.life is life:
-                self.life = None
-                life.forget(self, for_good=True)
+            if self.process is process:
+                self.process = None
+                process.forget(self, for_good=True)
         self.hub.resting(self)
 
     async def _close_in_agent(self, deletes: bool) -> None:
         await self.hub.children.close(self, deletes=deletes)
-        life = self.life
+        process = self.process
         try:
-            if life is not None and not life.over and not self._state.parent:
+            if process is not None and not process.over and not self._state.parent:
                 async with asyncio.timeout(CLOSE_SECONDS):
-                    await self._end_in(life, deletes)
+                    await self._end_in(process, deletes)
         except (DragomanError, TimeoutError) as error:
             log.info(
                 "agent %s did not close session %s: %s", self._state.agent, self.id, str(error) or "late"
             )
-        life = self.unbind()
-        if life is not None:
-            life.forget(self, for_good=True)
+        process = self.unbind()
+        if process is not None:
+            process.forget(self, for_good=True)
         self.pending.agent_gone()
         self.dispatch(ev.AgentClosed())
 
-    async def _end_in(self, life: AgentProcess, deletes: bool) -> None:
-        own = {"sessionId": life.bound.get(self.id, self.id)}
-        if deletes and life.can("sessionCapabilities", "delete"):
-            await life.call("session/delete", own)
-        if life.can("sessionCapabilities", "close"):
-            await life.call("session/close", own)
+    async def _end_in(self, process: AgentProcess, deletes: bool) -> None:
+        own = {"sessionId": process.bound.get(self.id, self.id)}
+        if deletes and process.can("sessionCapabilities", "delete"):
+            await process.call("session/delete", own)
+        if process.can("sessionCapabilities", "close"):
+            await process.call("session/close", own)
 
     async def aclose(self) -> None:
         """Let go of it. What is not stored is lost, as by a crash."""
@@ -540,8 +546,8 @@ class LiveSession:
     def _confirm(self) -> None:
         last = self.log.last
         while self._receipts and self._receipts[0][0] <= last:
-            _, life, receipt = self._receipts.popleft()
-            life.stored(receipt)
+            _, process, receipt = self._receipts.popleft()
+            process.stored(receipt)
         while self._stored and self._stored[0][0] <= last:
             self._stored.popleft()[1]()
 
@@ -607,23 +613,23 @@ class LiveSession:
                 self.hub.owner.start(self.hub.forget_closed(self, deletes=deletes))
 
     def _send(self, effect: ev.SendToAgent) -> None:
-        life = self.life
-        if life is None or life.over or life.process != effect.process:
+        process = self.process
+        if process is None or process.over or process.process_id != effect.process:
             self.bounds.answers.remove(len(effect.frame))
             self.pending.settle(effect.after)
             return
-        if life.survives:
+        if process.survives:
             self.pending.give(effect.after)
         if effect.prompt_id is not None:
-            life.expect(effect.prompt_id, self)
-        life.say(self, effect.frame, effect.after)
+            process.expect(effect.prompt_id, self)
+        process.say(self, effect.frame, effect.after)
 
     def _on_turn_ended(self, key: str) -> None:
         self.used = asyncio.get_running_loop().time()
         self.hub.changes.end(self.id, key)
         self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
-        if self.life is not None:
-            self.pending.confirm(self.life.last_taken(self._state))
+        if self.process is not None:
+            self.pending.confirm(self.process.last_taken(self._state))
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
         one: OpenRequest = effect.request

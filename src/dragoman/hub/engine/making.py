@@ -54,8 +54,8 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
     """A new session of an agent."""
     if len(hub.sessions) >= hub.options.sessions:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
-    life = await hub.pool.life(agent)
-    with life.making():
+    process = await hub.pool.ensure_process(agent)
+    with process.making():
         _, answer = await hub.pool.make(agent, params)
         own = str(answer.pop("sessionId"))
         session_id = await free_id(hub, own)
@@ -69,14 +69,14 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
             folders=tuple(folders) if isinstance(folders, list) else (),
             session=own,
             result=answer,
-            process=life.process,
+            process=process.process_id,
             key=key,
-            taken=life.last_number(session_id),
+            taken=process.last_number(session_id),
         )
         session.dispatch(made)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
-        hub.pool.join(session, life, own)
+        hub.pool.join(session, process, own)
     await session.log.flush(STORE_SECONDS)
     await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
     hub.on_session_change(session)
@@ -133,8 +133,8 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
         return None
     await permit_servers(hub, params, agent=client.agent, cwd=str(cwd))
-    life = await hub.pool.life(client.agent)
-    if not life.can("loadSession"):
+    process = await hub.pool.ensure_process(client.agent)
+    if not process.can("loadSession"):
         return None
     session = LiveSession(hub, new_state(session_id), agent=client.agent, listed="idle")
     session.claim = await hub.belonging.claim(session_id)
@@ -143,24 +143,24 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
         cwd=str(cwd),
         folders=(),
         session=session_id,
-        process=life.process,
-        taken=life.last_number(session_id),
+        process=process.process_id,
+        taken=process.last_number(session_id),
     )
     session.dispatch(made)
-    hub.pool.join(session, life, session_id)
+    hub.pool.join(session, process, session_id)
     hub.sessions[session_id] = session
     try:
-        answer = await life.call("session/load", params, within=300.0)
+        answer = await process.call("session/load", params, within=300.0)
     except BaseException:
         del hub.sessions[session_id]
-        life.forget(session)
+        process.forget(session)
         with suppress(JournalError):
             await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew
         await session.aclose()
         await hub.journal.delete(session_id)
         await hub.belonging.release(session.claim)
         raise
-    session.bind(life, note=ev.BroughtBack(session=session_id, result=answer, remembers=None))
+    session.bind(process, note=ev.BroughtBack(session=session_id, result=answer, remembers=None))
     await session.log.flush(STORE_SECONDS)
     await hub.journal.describe(session_id, agent=client.agent, cwd=session.state.cwd, state="idle")
     return session
@@ -172,7 +172,7 @@ def widen(session: LiveSession, folders: list[str]) -> None:
     """
     if session.dispatch(ev.FoldersChanged(folders=tuple(folders))) != "done":
         return
-    life = session.life
-    if life is not None and life.can("sessionCapabilities", "additionalDirectories"):
-        life.forget(session)
+    process = session.process
+    if process is not None and process.can("sessionCapabilities", "additionalDirectories"):
+        process.forget(session)
         session.unbind()

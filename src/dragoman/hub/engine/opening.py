@@ -45,10 +45,10 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
             raise session_not_found(session_id)
         originals = await hub.journal.originals(session_id)
         state = _opened(reading.state, originals, info)
-        life = _process_of(hub, state)
+        process = _process_of(hub, state)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
         is_unfinished = claim.taken or not is_calm(state) or info.state in ("running", "waiting")
-        unfinished = await read_unfinished(hub, state, life) if is_unfinished else None
+        unfinished = await read_unfinished(hub, state, process) if is_unfinished else None
     except BaseException:
         await _give_up(hub, claim)
         raise
@@ -57,13 +57,13 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
     session.claim = claim
     session.checkpoint_at = reading.checkpoint_at
     session.calls = reading.calls
-    if life is not None and life is _process_of(hub, state):
-        hub.pool.join(session, life, state.agent_session)
+    if process is not None and process is _process_of(hub, state):
+        hub.pool.join(session, process, state.agent_session)
         if state.loading:
-            hub.pool.go_on_loading(session, life)
+            hub.pool.go_on_loading(session, process)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
-    if session.life is not None and state.parent:
+    if session.process is not None and state.parent:
         hub.children.on_open(session)
     if unfinished is not None:
         take_up(hub, session, unfinished)
@@ -72,8 +72,8 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
 
 def _process_of(hub: Hub, state: SessionState) -> AgentProcess | None:
     """The process that knows the session since a hub before this one."""
-    life = hub.pool.seats[state.agent].life if state.agent in hub.pool.seats else None
-    return life if life is not None and life.knows(state.agent_session, state.process) else None
+    process = hub.pool.seats[state.agent].process if state.agent in hub.pool.seats else None
+    return process if process is not None and process.knows(state.agent_session, state.process) else None
 
 
 async def _give_up(hub: Hub, claim: Claim) -> None:
@@ -144,9 +144,9 @@ async def lose(hub: Hub, session: LiveSession) -> None:
         return
     del hub.sessions[session.id]
     hub.described.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
-    life = session.life
-    if life is not None:
-        life.part_from(session)
+    process = session.process
+    if process is not None:
+        process.part_from(session)
         session.unbind()
     followers = list(session.followers)
     for follower in session.followers.values():

@@ -25,7 +25,7 @@ class Ownership(Protocol):
         """Whether others might have sessions of the same journal."""
 
     def left_behind(self) -> Sequence[str] | None:
-        """Sessions that a life of ours before this one had open; None if only the journal knows."""
+        """Sessions that this hub had open before its last restart; None if only the journal knows."""
 
     async def claim(self, session: str) -> Claim:
         """Make it ours. Raises `Elsewhere`."""

@@ -78,14 +78,14 @@ class PendingEntries:
 
     def recall(self, session: LiveSession, originals: Iterable[int]) -> None:
         """The session was opened with these originals: keep those that are needed."""
-        state, life = session.state, session.life
+        state, process = session.state, session.process
         needed = {*session.state.requests, *(waiting.sequence for waiting in state.queue)}
         others = [sequence for sequence in originals if sequence not in needed]
-        if life is None:
+        if process is None:
             self.settle(*others)
         else:
             self._to_agent += others  # older notes among them are settled with the frames behind them
-            self.confirm(life.last_taken(session.state))
+            self.confirm(process.last_taken(session.state))
 
     async def aclose(self) -> None:
         """Drop what is settled, and end."""
@@ -142,6 +142,6 @@ async def drop_overdue(hub: Hub) -> None:
         except JournalError as error:
             log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
         for session in list(hub.sessions.values()):
-            if session.life is not None:
-                session.pending.confirm(session.life.last_taken(session.state))
+            if session.process is not None:
+                session.pending.confirm(session.process.last_taken(session.state))
         await asyncio.sleep(LOOK_SECONDS)

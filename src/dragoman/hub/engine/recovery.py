@@ -41,7 +41,7 @@ async def recover(hub: Hub) -> None:
     answers are for.
     """
     await drop_asking_sessions(hub)
-    adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
+    adopted = [process for seat in hub.pool.seats.values() if (process := await hub.pool.adopt(seat))]
     ours = hub.belonging.left_behind()
     left = await _open_all(hub, await _unfinished(hub) if ours is None else ours)
     if left:
@@ -51,8 +51,8 @@ async def recover(hub: Hub) -> None:
 
 
 def _listen(adopted: Sequence[AgentProcess]) -> None:
-    for life in adopted:
-        life.start()
+    for process in adopted:
+        process.start()
 
 
 async def _open_all(hub: Hub, streams: Sequence[str]) -> list[str]:
@@ -118,14 +118,14 @@ class Unfinished(NamedTuple):
     """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
 
 
-async def read_unfinished(hub: Hub, state: SessionState, life: AgentProcess | None) -> Unfinished:
+async def read_unfinished(hub: Hub, state: SessionState, process: AgentProcess | None) -> Unfinished:
     """Everything that has to be read and waited for. Nothing is changed: whoever fails here can ask again."""
     is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
     frames: list[tuple[int, bytes]] = []
     has_lost_prompt = False
-    if life is not None:
+    if process is not None:
         originals = await hub.journal.originals(state.id)
-        async for page in hub.journal.replay(state.id, after=max(life.last_taken(state), state.bound_at)):
+        async for page in hub.journal.replay(state.id, after=max(process.last_taken(state), state.bound_at)):
             for stored in page:
                 if stored.direction != "to_agent":
                     continue
@@ -139,8 +139,8 @@ async def read_unfinished(hub: Hub, state: SessionState, life: AgentProcess | No
 
 def take_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
     """Go on with a session where the hub before stopped."""
-    if session.life is not None:
-        _say_again(session, session.life, unfinished)
+    if session.process is not None:
+        _say_again(session, session.process, unfinished)
         refuse_redacted(session)
         hub.desk.recovered(session)
     else:
@@ -152,14 +152,14 @@ def take_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
     session.dispatch(ev.Resumed())
 
 
-def _say_again(session: LiveSession, life: AgentProcess, unfinished: Unfinished) -> None:
+def _say_again(session: LiveSession, process: AgentProcess, unfinished: Unfinished) -> None:
     """As it was said. A prompt of which only the redacted form is left is not said: its turn ends."""
     turn = session.state.turn
     if turn is not None and turn.id is not None:
-        life.expect(turn.id, session)
+        process.expect(turn.id, session)
     for sequence, frame in unfinished.frames:
         session.bounds.answers.add(len(frame))
-        life.say(session, frame, sequence)
+        process.say(session, frame, sequence)
     if unfinished.has_lost_prompt:
         error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
         session.dispatch(ev.TurnFailed(error=error))

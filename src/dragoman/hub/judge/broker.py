@@ -262,8 +262,8 @@ class ApprovalBroker:
         if self._lending.serves(one.method):
             work = LentWork(session, one)
             self._hub.owner.start(self._lending.answer(session, one, work, made=self._made))
-            if session.life is not None:
-                session.life.slow_down(session.bounds.lent)
+            if session.process is not None:
+                session.process.slow_down(session.bounds.lent)
         else:
             error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": one.method}}
             session.settle(one.sequence, outcome="answered", by="hub", error=error)
@@ -358,10 +358,10 @@ class ApprovalBroker:
 
     def on_failed_append(self, session: LiveSession) -> None:
         """The agent need not go on with what nobody can keep."""
-        life = session.life
-        if life is not None and session.state.turn is not None:
-            own = life.bound.get(session.id, session.id)
-            life.notify("session/cancel", encoded({"sessionId": own}))
+        process = session.process
+        if process is not None and session.state.turn is not None:
+            own = process.bound.get(session.id, session.id)
+            process.notify("session/cancel", encoded({"sessionId": own}))
 
 
 def _may_hear(client: HubClient, session: LiveSession) -> bool:

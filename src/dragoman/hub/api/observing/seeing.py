@@ -68,22 +68,22 @@ class SeenHub:
 
 
 def _agent(seat: Seat) -> SeenAgent:
-    life = seat.life if seat.life is not None and not seat.life.over else None
+    process = seat.process if seat.process is not None and not seat.process.over else None
     return SeenAgent(
         name=seat.spec.name,
         title=seat.spec.title,
         state=_state(seat),
-        pid=None if life is None else life.line.pid or None,
-        sessions=0 if life is None else len(life.sessions),
+        pid=None if process is None else process.channel.pid or None,
+        sessions=0 if process is None else len(process.sessions),
         restarts=max(0, seat.starts - 1),
-        started=None if life is None else life.started,
+        started=None if process is None else process.started,
         last_error=seat.last_error,
         invalid_frames=seat.invalid.count,
     )
 
 
 def _state(seat: Seat) -> AgentState:
-    if seat.life is not None and not seat.life.over:
+    if seat.process is not None and not seat.process.over:
         return "up"
     if seat.starting.locked():
         return "restarting" if seat.starts > 1 else "starting"
