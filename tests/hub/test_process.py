@@ -10,8 +10,9 @@ import pytest
 
 from dragoman.errors import CallFailed
 from dragoman.hub.agents.channel import AgentChannel
-from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess, Receipt
+from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess
 from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.ports import Receipt
 from dragoman.wire.envelope import Id
 
 

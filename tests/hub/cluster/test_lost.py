@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.engine import bounds
 from dragoman.hub.engine import log as hub_log
 from dragoman.hub.engine.live_session import LiveSession
@@ -66,7 +67,7 @@ async def test_a_session_that_is_lost_while_it_cannot_store_holds_nobody_else_up
 
         monkeypatch.setattr(node.journal, "append", blocked)
         process = node.hub.sessions[stuck].process
-        assert process is not None
+        assert isinstance(process, AgentProcess)
         gate.open.set()
         await full.wait()
         node.cluster.lost(stuck)

@@ -16,8 +16,9 @@ from dragoman.hub.agents.channel import DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,13 +22,11 @@ from dragoman.hub.agents.end import AgentEnd
 from dragoman.hub.agents.invalid_frames import InvalidFrames
 from dragoman.hub.agents.loading import LOAD_SECONDS, SessionLoad
 from dragoman.hub.agents.process import AgentProcess
+from dragoman.hub.engine.live_session import LiveSession, SessionProcess
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import value_of
 from dragoman.runtime.owner import Owner
 from dragoman.version import VERSION
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +142,15 @@ class AgentPool:
                 raise
             return process
 
-    async def adopt(self, seat: Seat) -> AgentProcess | None:
+    def find_process(self, name: str) -> AgentProcess | None:
+        """The last process of the agent, if it has had one."""
+        return self.seats[name].process if name in self.seats else None
+
+    async def adopt_all(self) -> list[AgentProcess]:
+        """The processes that outlived the hub before this one."""
+        return [process for seat in self.seats.values() if (process := await self._adopt(seat))]
+
+    async def _adopt(self, seat: Seat) -> AgentProcess | None:
         """The process that outlived the hub before this one, if there is one."""
         channel = None if seat.spec.adopt is None else await seat.spec.adopt()
         if channel is None:
@@ -241,7 +247,7 @@ class AgentPool:
         if seat.process is process:
             loop = asyncio.get_running_loop()
             if loop.time() - process.used < CALM_SECONDS and any(
-                one.state.is_busy for one in process.sessions.values()
+                session.state.is_busy for session in process.sessions.values()
             ):
                 self._failed(seat)
             else:
@@ -271,26 +277,7 @@ class AgentPool:
             raise CallFailed(-32603, f"{name} made a session without an id")
         return process, made
 
-    def join(
-        self,
-        session: LiveSession,
-        process: AgentProcess,
-        own: str,
-        *,
-        note: BroughtBack | None = None,
-        heard: int = 0,
-    ) -> None:
-        """From here on the process knows the session. `note` is for the stream, if that does not say so
-        yet; `heard` is the number of the frame that `note` comes from.
-        """
-        process.sessions[own] = session
-        process.bound[session.id] = own
-        process.parted.discard(own)
-        process.used = asyncio.get_running_loop().time()
-        session.bind(process, note=note, heard=heard)
-        process.on_joined(own)
-
-    async def bind(self, session: LiveSession) -> AgentProcess:
+    async def bind(self, session: LiveSession) -> SessionProcess:
         """A process that knows the session."""
         async with session.binding:
             if session.process is not None and not session.process.over:
@@ -321,7 +308,7 @@ class AgentPool:
             if self._owner is not None:
                 self._owner.start(_close_again(session, process, own))
             raise LinkClosed("the session was closed while its agent was being started")
-        self.join(session, process, own, note=note, heard=heard)
+        process.join(session, own, note=note, heard=heard)
 
     async def _bring_back(self, session: LiveSession, process: AgentProcess) -> None:
         state = session.state
@@ -352,8 +339,10 @@ class AgentPool:
             await load.send(params)
             return await self._loaded(load)
 
-    def go_on_loading(self, session: LiveSession, process: AgentProcess) -> None:
+    def go_on_loading(self, session: LiveSession) -> None:
         """The hub before us was killed while the process brought the session back."""
+        process = self.find_process(session.state.agent)
+        assert process is not None  # the session has just been bound to it
         load = SessionLoad(session, process, session.state.loading, "session/load")
 
         async def finish() -> None:
@@ -388,7 +377,7 @@ class AgentPool:
                 if (
                     process is None
                     or process.over
-                    or any(one.state.is_busy for one in process.sessions.values())
+                    or any(session.state.is_busy for session in process.sessions.values())
                 ):
                     continue
                 if now - process.used > seat.spec.idle:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from secrets import randbits
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -25,9 +25,13 @@ from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agents.channel import AgentChannel
 from dragoman.hub.agents.end import AgentEnd, StderrLines
 from dragoman.hub.agents.invalid_frames import InvalidFrames
-from dragoman.hub.agents.sessionless import told_beyond
+from dragoman.hub.agents.sessionless import SessionlessNotifications
 from dragoman.hub.engine.bounds import MIB, PIPE_BYTES
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.ports import Receipt
+from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.hub.session.state import SessionState
 from dragoman.runtime.budget import ByteBudget
 from dragoman.schema.v1.methods import METHODS
 from dragoman.wire import (
@@ -47,10 +51,6 @@ from dragoman.wire import (
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
 from dragoman.wire.envelope import Id
 from dragoman.wire.glance import glance
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.session.state import SessionState
 
 log = logging.getLogger(__name__)
 
@@ -76,21 +76,9 @@ UNREAD_BYTES = 4 * PIPE_BYTES
 """An agent with more than this to take has to read before it can be expected to go on."""
 
 
-class Receipt:
-    """A block of the agent's, and how many sessions still have to store their part of it."""
-
-    __slots__ = ("last", "open")
-
-    def __init__(self, last: int) -> None:
-        self.last = last
-        self.open = 1  # the one who sorts it
-
-
 class AgentProcess:
     """Made by the pool, which hears of its end through `on_end`."""
 
-    withdrawals = 0
-    """Requests that it has given up, and that are looked for."""
     last_frame = 0
     """The number of the last frame that we had from it."""
     dismissed = False
@@ -148,6 +136,7 @@ class AgentProcess:
         self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
         self._early_count = self._early_bytes = 0
         self._on_end = on_end
+        self._sessionless = SessionlessNotifications(agent, self.sessions)
         self._find = find
         self._unknown: dict[str, None] = {}  # sessions that were looked for, and perhaps not found
         self._looking: set[str] = set()  # those that are being looked for
@@ -234,6 +223,19 @@ class AgentProcess:
     def knows(self, own: str, process_id: int) -> bool:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
         return self.survives and not self.over and process_id == self.process_id and own not in self.parted
+
+    def join(
+        self, session: LiveSession, own: str, *, note: BroughtBack | None = None, heard: int = 0
+    ) -> None:
+        """From here on it knows the session, by the id `own`. `note` is for the stream, if that does not say
+        so yet.
+        """
+        self.sessions[own] = session
+        self.bound[session.id] = own
+        self.parted.discard(own)
+        self.used = asyncio.get_running_loop().time()
+        session.bind(self, note=note, heard=heard)
+        self.on_joined(own)
 
     def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
         """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
@@ -418,7 +420,7 @@ class AgentProcess:
             self._early_count += 1
             self._early_bytes += len(frame)
         else:
-            self._beyond(frame, message, name)
+            self._on_sessionless_message(frame, message, name)
 
     def _is_awaited(self, name: str) -> bool:
         """Whether it may be a session in a moment: one that is being made, or looked for."""
@@ -512,10 +514,10 @@ class AgentProcess:
             else:
                 waiting.set_exception(failed_with(answer.error))
 
-    def _beyond(self, frame: bytes, message: Request | Notification, name: str) -> None:
+    def _on_sessionless_message(self, frame: bytes, message: Request | Notification, name: str) -> None:
         """It speaks of no session that we know; `name` is the one that it means, if it means one."""
         if isinstance(message, Notification):
-            told_beyond(self, frame, message, name)
+            self._sessionless.on_notification(frame, message, name)
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
             self.refuse(message.id, error)

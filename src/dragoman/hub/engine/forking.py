@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw
 
 from dragoman.errors import CallFailed
-from dragoman.hub.clients.rendering import read_cursor
+from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
 from dragoman.hub.engine.making import free_id
+from dragoman.hub.engine.ports import read_cursor
 from dragoman.hub.session.frames import readdressed, value_of
 from dragoman.hub.session.machine import CANCELLED
 from dragoman.hub.session.notes import note, read_note
 from dragoman.hub.session.state import fold, new_state
-from dragoman.journal import Entry
+from dragoman.journal import Entry, Stored
 from dragoman.wire import Notification, Request, decode
-
-if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.journal import Stored
 
 BATCH = 1000
 
 
 async def fork(
-    hub: Hub, source: LiveSession, params: dict[str, Raw], before: Any, *, key: str = ""
+    hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: Any, *, key: str = ""
 ) -> LiveSession:
     """`before` is a cursor: what came from there on is left out."""
     end = source.log.last
@@ -46,11 +41,11 @@ async def fork(
 
 
 async def _copied_session(
-    hub: Hub,
+    hub: EngineHub,
     source: LiveSession,
     end: int,
     *,
-    process: AgentProcess | None = None,
+    process: SessionProcess | None = None,
     answer: dict[str, Any] | None = None,
     key: str,
 ) -> LiveSession:
@@ -74,11 +69,13 @@ async def _copied_session(
     session = await hub.session(session_id)
     session.needs_reminder = not own and session.state.turns > 0
     if process is not None and not process.over and session.process is None:
-        hub.pool.join(session, process, str(own))
+        process.join(session, str(own))
     return session
 
 
-async def _finish(hub: Hub, session_id: str, own: str, process: AgentProcess | None, key: str) -> None:
+async def _finish(
+    hub: EngineHub, session_id: str, own: str, process: SessionProcess | None, key: str
+) -> None:
     """Behind all that was copied: prompts among that were never for the process that knows the fork, and a
     fork that was broken off is not found by its key.
     """
@@ -91,7 +88,7 @@ async def _finish(hub: Hub, session_id: str, own: str, process: AgentProcess | N
         await hub.journal.append(session_id, [Entry("note", frame, time.time()) for frame in notes])
 
 
-async def _forking_process(hub: Hub, source: LiveSession) -> AgentProcess | None:
+async def _forking_process(hub: EngineHub, source: LiveSession) -> SessionProcess | None:
     """The process that knows the session, if it can fork it."""
     if source.state.parent:
         return None  # a child is its agent's own
@@ -100,7 +97,7 @@ async def _forking_process(hub: Hub, source: LiveSession) -> AgentProcess | None
 
 
 async def _forked_by_agent(
-    process: AgentProcess, source: LiveSession, params: dict[str, Raw]
+    process: SessionProcess, source: LiveSession, params: dict[str, Raw]
 ) -> dict[str, Any] | None:
     """What the agent answers; None if it has made no fork."""
     own = process.bound.get(source.id, source.id)
@@ -111,12 +108,12 @@ async def _forked_by_agent(
     return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
 
 
-async def _copy(hub: Hub, source: LiveSession, session_id: str, end: int) -> None:
+async def _copy(hub: EngineHub, source: LiveSession, session_id: str, end: int) -> None:
     batch: list[Entry] = []
     state = new_state(source.id)
     async for page in hub.journal.replay(source.stream, after=0, limit=end):
         state = fold(state, page)
-        batch += [one for stored in page if (one := _copied(stored, session_id)) is not None]
+        batch += [copy for stored in page if (copy := _copied(stored, session_id)) is not None]
         if len(batch) >= BATCH:
             await hub.journal.append(session_id, batch)
             batch = []

@@ -13,7 +13,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from msgspec import Raw
@@ -23,25 +23,20 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError
 from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, size_of_request
 from dragoman.hub.engine.key_lookup import KeyLookups
 from dragoman.hub.engine.log import SessionLog
-from dragoman.hub.engine.ownership import Claim
+from dragoman.hub.engine.ownership import SessionLease
 from dragoman.hub.engine.pending import PendingEntries
+from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
-from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
+from dragoman.hub.session.state import OWN_ID, OpenRequest, PromptAnswer, SessionState, tool_call_updates
 from dragoman.journal.entry_runs import Run, RunPage
 from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
-from dragoman.wire import Failure, Response, error_object, request
+from dragoman.wire import ErrorObject, Failure, Response, error_object, request
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
 from dragoman.workspace.policy.tool_calls import ToolCalls
-
-if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess, Receipt
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.clients.follower import Follower
-    from dragoman.hub.hub import Hub
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +51,13 @@ CALM = frozenset({"idle", "failed"})
 class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it."""
 
-    def __init__(self, hub: Hub, state: SessionState, *, agent: str, listed: str = "") -> None:
+    def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed: str = "") -> None:
         """`listed` is how the session stands in listings."""
         self.hub = hub
         self.id = self.stream = state.id
         self._state = state
-        self.followers: dict[HubClient, Follower] = {}
-        self.process: AgentProcess | None = None
+        self.followers: dict[ClientPort, SessionFollower] = {}
+        self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
         self.bounds = hub.bounds.session(agent)
         self.log = SessionLog(
@@ -73,7 +68,7 @@ class LiveSession:
             on_stored=self._on_stored,
             on_failure=self._on_failure,
         )
-        self.claim = Claim(state.id)
+        self.lease = SessionLease(state.id)
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
         self.listed = listed
@@ -90,10 +85,10 @@ class LiveSession:
         """When a client or a turn of it was there last."""
         self.gone = Signal()
         """The session is closed, or lost: nothing happens here any more."""
-        self.pending = PendingEntries(hub, state.id)
-        self.lookups = KeyLookups(self)
+        self.pending = PendingEntries(hub.journal, hub.owner, state.id)
+        self.lookups = KeyLookups(self, hub.journal, hub.owner)
         self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
-        self._receipts: deque[tuple[int, AgentProcess, Receipt]] = deque()  # with the last entry of each
+        self._receipts: deque[tuple[int, SessionProcess, Receipt]] = deque()  # with the last entry of each
         self._stored: deque[tuple[int, Callable[[], None]]] = deque()
         self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
         self._acted_upon = state.last
@@ -166,7 +161,7 @@ class LiveSession:
                 case ev.ReplaceEntry(after=number, frame=frame):
                     self.log.replace(number, frame)
                 case ev.RefusePrompt(key=key, error=error):
-                    self.hub.desk.refuse_prompt(self, key, error)
+                    self.refuse_prompt(key, error)
                 case _:
                     if type(effect) is ev.SendToAgent:
                         self.bounds.answers.add(len(effect.frame))
@@ -176,10 +171,10 @@ class LiveSession:
 
     def _record(self, effect: ev.RequestSettled) -> None:
         """What becomes of a question is in the audit log before anybody hears of it."""
-        one = effect.request
-        if one.is_question:
-            self.hub.desk.judge.on_answer(
-                self, one, outcome=effect.outcome, by=effect.by, result=effect.result
+        settled = effect.request
+        if settled.is_question:
+            self.hub.broker.judge.on_answer(
+                self, settled, outcome=effect.outcome, by=effect.by, result=effect.result
             )
 
     def _compare(self, before: SessionState, after: SessionState) -> None:
@@ -214,7 +209,7 @@ class LiveSession:
 
     def _set_timer(self) -> None:
         state = self._state
-        due = [one.expires for one in state.requests.values() if one.expires]
+        due = [known.expires for known in state.requests.values() if known.expires]
         if state.phase == "closing" and state.turn is not None:
             due.append(state.close_by)
         if self._timer is not None:
@@ -234,7 +229,7 @@ class LiveSession:
     # From the agent.
 
     def on_updates(
-        self, frames: Sequence[bytes], number: int, process: AgentProcess, receipt: Receipt
+        self, frames: Sequence[bytes], number: int, process: SessionProcess, receipt: Receipt
     ) -> None:
         if self.is_replaying or (self._state.parent and self.root.is_replaying):
             process.stored(receipt)
@@ -249,7 +244,7 @@ class LiveSession:
         self._keep_receipt(process, receipt, verdict)
 
     def on_request(
-        self, frame: bytes, request_id: Id, number: int, process: AgentProcess, receipt: Receipt
+        self, frame: bytes, request_id: Id, number: int, process: SessionProcess, receipt: Receipt
     ) -> None:
         event: ev.Event = ev.RequestReceived(frame=frame, id=request_id, number=number)
         if not self.bounds.requests.fits(size_of_request(frame)):
@@ -258,7 +253,12 @@ class LiveSession:
         self._keep_receipt(process, receipt, self.dispatch(event))
 
     def on_answer(
-        self, frame: bytes, answer: Response | Failure, number: int, process: AgentProcess, receipt: Receipt
+        self,
+        frame: bytes,
+        answer: Response | Failure,
+        number: int,
+        process: SessionProcess,
+        receipt: Receipt,
     ) -> None:
         """The answer to a prompt of ours."""
         ending: dict[str, Any] = {}
@@ -272,7 +272,7 @@ class LiveSession:
         event = ev.AnswerReceived(frame=frame, id=answer.id, number=number, **ending)
         self._keep_receipt(process, receipt, self.dispatch(event))
 
-    def _keep_receipt(self, process: AgentProcess, receipt: Receipt, verdict: Verdict) -> None:
+    def _keep_receipt(self, process: SessionProcess, receipt: Receipt, verdict: Verdict) -> None:
         """The process is told when what it said is stored."""
         if self._state.phase == "lost":
             return  # whoever has the session hears it again
@@ -284,7 +284,7 @@ class LiveSession:
         if self.log.is_full:
             process.hold_while_full(self.bounds.unstored)
 
-    def keep_receipt(self, process: AgentProcess, receipt: Receipt) -> None:
+    def keep_receipt(self, process: SessionProcess, receipt: Receipt) -> None:
         """Give it back when all that has happened so far is stored."""
         if self._state.phase == "lost" or self.log.last == self._state.last:
             process.stored(receipt)
@@ -298,7 +298,7 @@ class LiveSession:
             process.stored(receipt)
 
     def bind(
-        self, process: AgentProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
+        self, process: SessionProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
     ) -> None:
         """The process knows the session from here on, or is asked to bring it back by the request `load`."""
         self.process = process
@@ -307,13 +307,13 @@ class LiveSession:
         )
         self.dispatch(bound)
 
-    def unbind(self) -> AgentProcess | None:
+    def unbind(self) -> SessionProcess | None:
         """Let go of the process; returns it."""
         process, self.process = self.process, None
         self.dispatch(ev.AgentUnbound())
         return process
 
-    def on_agent_end(self, process: AgentProcess) -> None:
+    def on_agent_end(self, process: SessionProcess) -> None:
         """The process that knew us has ended."""
         if self.process is not process:
             return
@@ -324,20 +324,26 @@ class LiveSession:
 
     # Prompts.
 
-    def submit(self, client: HubClient, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
-        """A prompt; its answer goes to whoever waits for its key."""
-        most = max(0, self.hub.options.prompts_queued - len(self.lookups))
+    @property
+    def prompts_queued(self) -> int:
+        """How many prompts may wait."""
+        return self.hub.options.prompts_queued
+
+    def submit(self, params: dict[str, Raw], *, key: str, by: str, lends: Sequence[str]) -> Verdict:
+        """A prompt; its answer goes to whoever waits for its key. `lends` are the methods that its client
+        answers for the agent.
+        """
+        most = max(0, self.prompts_queued - len(self.lookups))
         verdict = prompt_verdict(self._state, key, most)
         if verdict != "accepted":
             return verdict
-        lends = client.lends()
         more = {"lends": lends} if lends else {}
         ready = Raw(encoded(merged(self._traced(params, key), {"key": key, "by": by, **more})))
         return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
 
     def edit(self, key: str, params: dict[str, Raw]) -> None:
         """Another prompt in the place of this one, unless it is on its way already."""
-        by = next((one.by for one in self._state.queue if one.key == key), "")
+        by = next((prompt.by for prompt in self._state.queue if prompt.key == key), "")
         self.dispatch(ev.PromptEdited(key=key, params=Raw(encoded(merged(params, {"key": key, "by": by})))))
 
     def withdraw(self, key: str) -> bool:
@@ -365,9 +371,9 @@ class LiveSession:
             await self.hub.will_run(self)
             process = await self.hub.pool.bind(self)
             if self._state.remind:
-                await self.hub.extras.recall(self)
+                await self.hub.reminders.recall(self.id)
             if self._state.start == key:
-                await self.hub.changes.begin(self, key)
+                await self.hub.changes.begin(self.id, key, (self._state.cwd, *self._state.folders))
             room = await self.bounds.answers.take(self._size_of(key))
             if process.over:
                 room.release()
@@ -386,16 +392,31 @@ class LiveSession:
 
     def _size_of(self, key: str) -> int:
         """Bytes of a prompt that waits."""
-        return sum(memoryview(one.params).nbytes for one in self._state.queue if one.key == key)
+        return sum(memoryview(prompt.params).nbytes for prompt in self._state.queue if prompt.key == key)
 
-    def _on_ready(self, key: str, process: AgentProcess) -> None:
+    def _on_ready(self, key: str, process: SessionProcess) -> None:
         """The process is there for a prompt, if that still waits for it."""
         if self._state.start != key:
             self.hub.changes.end(self.id, key)
             return
         params = bytes(self._state.queue[0].params)
-        reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
+        reminded = self.hub.reminders.remind(self.id, params) if self._state.remind else None
         self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminded=reminded))
+
+    def refuse_prompt(self, key: str, error: ErrorObject) -> None:
+        """Tell whoever waits for a prompt that it was not accepted."""
+        self.hub.broker.refuse_prompt(self.id, key, error)
+
+    def answer_prompt(self, key: str, answer: PromptAnswer) -> None:
+        """The answer to an old prompt that was sent again. A client that has not been told all up to the
+        answer yet gets it in its place.
+        """
+        self.hub.broker.answer_detached(self.id, key, answer)
+        for follower in list(self.followers.values()):
+            waiting = follower.waits_for(key)
+            if waiting and follower.position.sequence >= answer.sequence:
+                follower.answered(key)
+                follower.client.tell(b"".join(answer.to(request_id) for request_id in waiting))
 
     # What agents ask.
 
@@ -418,11 +439,11 @@ class LiveSession:
         reason: str = "",
     ) -> bool:
         """The first to say what comes of a request decides it."""
-        one = self._state.requests.get(sequence)
-        if one is None:
+        known = self._state.requests.get(sequence)
+        if known is None:
             return False
-        if one.is_question:
-            result = self.hub.desk.judge.on_answer(self, one, outcome=outcome, by=by, result=result)
+        if known.is_question:
+            result = self.hub.broker.judge.on_answer(self, known, outcome=outcome, by=by, result=result)
         event = ev.RequestAnswered(
             sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
         )
@@ -477,7 +498,7 @@ class LiveSession:
         self.pending.agent_gone()
         self.dispatch(ev.AgentClosed())
 
-    async def _end_in(self, process: AgentProcess, deletes: bool) -> None:
+    async def _end_in(self, process: SessionProcess, deletes: bool) -> None:
         own = {"sessionId": process.bound.get(self.id, self.id)}
         if deletes and process.can("sessionCapabilities", "delete"):
             await process.call("session/delete", own)
@@ -571,7 +592,7 @@ class LiveSession:
         if not self.hub.on_failed_append(self, error):
             return False
         if certain:
-            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.desk.unstored_error(error)))
+            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.broker.unstored_error(error)))
         return True
 
     # Effects.
@@ -596,9 +617,9 @@ class LiveSession:
             case ev.SendToAgent():
                 self._send(effect)
             case ev.OpenRequestReceived(after=sequence):
-                one = self._state.requests.get(sequence)
-                if one is not None:
-                    self.hub.desk.asked(self, one)
+                known = self._state.requests.get(sequence)
+                if known is not None:
+                    self.hub.broker.on_request(self, known)
             case ev.RequestSettled():
                 self._on_settled(effect)
             case ev.TurnEnded(key=key):
@@ -627,12 +648,18 @@ class LiveSession:
     def _on_turn_ended(self, key: str) -> None:
         self.used = asyncio.get_running_loop().time()
         self.hub.changes.end(self.id, key)
-        self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
+        self.hub.broker.answer_detached(self.id, key, self._state.answers.get(key))
         if self.process is not None:
             self.pending.confirm(self.process.last_taken(self._state))
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
-        one: OpenRequest = effect.request
-        if effect.result is not None and one.method == "fs/write_text_file":
-            self.hub.changes.on_write(self.id, one.params)
-        self.hub.desk.settled(self, one, effect.outcome)
+        settled: OpenRequest = effect.request
+        if effect.result is not None and settled.method == "fs/write_text_file":
+            self.hub.changes.on_write(self.id, settled.params)
+        self.hub.broker.on_settled(self, settled, effect.outcome)
+
+
+SessionProcess: TypeAlias = AgentPort[LiveSession]
+SessionFollower: TypeAlias = FollowerPort[LiveSession]
+EngineHub: TypeAlias = HubPort[LiveSession]
+"""A process, a follower and the hub, as everything that works with open sessions sees them."""
