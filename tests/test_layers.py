@@ -52,6 +52,144 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
 }
 
+# Rooms of the hub, from the lowest to the highest; a room may import those of lower floors and of none above.
+HUB_FLOORS: dict[str, int] = {
+    "session": 0,
+    "gate": 1,
+    "engine": 2,
+    "agents": 3,
+    "lending": 3,
+    "clients": 4,
+    "judge": 5,
+    "cluster": 6,
+    "api": 6,
+}
+HUB_BASE = frozenset(
+    {"settings", "settings_agents", "log_rate"}
+)  # modules beside the rooms that any of them may import
+
+# Modules that import each other in a circle, also for type checkers alone. This list may only shrink.
+CIRCLES: tuple[frozenset[str], ...] = (
+    frozenset(
+        {
+            "dragoman.sdk.client.agent_handle",
+            "dragoman.sdk.client.client",
+            "dragoman.sdk.client.prompt",
+            "dragoman.sdk.client.session",
+            "dragoman.sdk.client.side",
+            "dragoman.sdk.handlers",
+            "dragoman.sdk.listening",
+            "dragoman.sdk.login",
+            "dragoman.sdk.threads.agent",
+            "dragoman.sdk.threads.faces",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.sdk.proxy.calls",
+            "dragoman.sdk.proxy.conductor",
+            "dragoman.sdk.proxy.flow",
+            "dragoman.sdk.proxy.lanes",
+            "dragoman.sdk.proxy.proxy",
+            "dragoman.sdk.proxy.run",
+            "dragoman.sdk.proxy.side",
+            "dragoman.sdk.proxy.target",
+            "dragoman.sdk.serve",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.blocking.agent_link",
+            "dragoman.blocking.attended",
+            "dragoman.blocking.deadlines",
+            "dragoman.blocking.intake",
+            "dragoman.blocking.link",
+            "dragoman.blocking.voice",
+            "dragoman.blocking.waiting",
+            "dragoman.blocking.worker",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.sdk.agent.client_handle",
+            "dragoman.sdk.agent.lender",
+            "dragoman.sdk.agent.session",
+            "dragoman.sdk.agent.speaker",
+            "dragoman.sdk.agent.terminal",
+            "dragoman.sdk.agent.tool_call",
+            "dragoman.sdk.agent.turn",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.agents.code.conversation",
+            "dragoman.agents.code.permission",
+            "dragoman.agents.code.tools.places",
+            "dragoman.agents.code.tools.tool",
+            "dragoman.agents.code.tools.work",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.sdk.kit.local",
+            "dragoman.sdk.kit.mounts",
+            "dragoman.sdk.kit.session",
+            "dragoman.sdk.kit.turn",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.transport.owned",
+            "dragoman.transport.posix",
+            "dragoman.transport.windows",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.journal.salvage",
+            "dragoman.journal.sealed_file",
+            "dragoman.journal.sqlite",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.sdk.supervision.session",
+            "dragoman.sdk.supervision.supervisor",
+            "dragoman.sdk.supervision.turn",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.runtime.calls",
+            "dragoman.runtime.link",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.workspace.policy.policy",
+            "dragoman.workspace.policy.policy_files",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.sdk.kit.kit",
+            "dragoman.sdk.kit.sessions",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.tui.app",
+            "dragoman.tui.screens.chat",
+        }
+    ),
+    frozenset(
+        {
+            "dragoman.cli.hub_status",
+            "dragoman.cli.hub_talk",
+        }
+    ),
+)
+
 PURE = ("errors", "wire", "schema", "core", "dialect", "text")
 FORBIDDEN_IN_PURE = frozenset(
     {"asyncio", "socket", "subprocess", "threading", "time", "random", "os", "logging", "sqlite3"}
@@ -179,6 +317,63 @@ def objection(room: str, imported: str) -> str | None:
     return f"{room} may not import {top}, which is not in the standard library"
 
 
+def hub_objection(module: str, imported: str) -> str | None:
+    """Why a module of the hub may not import another one: its room is not below."""
+    if not (module.startswith("dragoman.hub.") and imported.startswith("dragoman.hub.")):
+        return None
+    room, target = module.split(".")[2], imported.split(".")[2]
+    if room == target or room not in HUB_FLOORS or target in HUB_BASE:
+        return None
+    floor = HUB_FLOORS.get(target, len(HUB_FLOORS))  # whatever is beside the rooms is above them
+    return None if floor < HUB_FLOORS[room] else f"hub/{room} may not import hub/{target}"
+
+
+def imports_of(module: str, path: Path) -> list[Import]:
+    visitor = Imports(module if path.name == "__init__.py" else module.rpartition(".")[0])
+    visitor.visit(ast.parse(path.read_text("utf-8")))
+    return visitor.found
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Which module imports which, imports for type checkers included."""
+    known = dict(modules())
+    graph: dict[str, set[str]] = {module: set() for module in known}
+    for module, path in known.items():
+        for found in imports_of(module, path):
+            target = found.module
+            while target and target not in known:
+                target = target.rpartition(".")[0]
+            if target and target != module:
+                graph[module].add(target)
+    return graph
+
+
+def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
+    """Sets of modules that reach each other."""
+    core = dict(graph)
+    while leaves := [module for module, targets in core.items() if not targets & core.keys()]:
+        for module in leaves:  # whoever imports nothing that is left is in no circle
+            del core[module]
+    core = {module: targets & core.keys() for module, targets in core.items()}
+    reached = {module: reachable(core, module) for module in core}
+    found = {
+        frozenset({module, *(other for other in reached[module] if module in reached[other])})
+        for module in core
+        if module in reached[module]
+    }
+    return sorted(found, key=sorted)
+
+
+def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        for target in graph[left.pop()] - seen:
+            seen.add(target)
+            left.append(target)
+    return seen
+
+
 def modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
@@ -192,6 +387,44 @@ def test_every_import_keeps_to_the_table() -> None:
         for line in complaints(module, path.read_text("utf-8"), is_package=path.name == "__init__.py")
     ]
     assert found == []
+
+
+def test_no_room_of_the_hub_imports_one_above_it() -> None:
+    found = [
+        f"{module}:{found.line}: {why}"
+        for module, path in modules()
+        for found in imports_of(module, path)
+        if (why := hub_objection(module, found.module))
+    ]
+    assert found == []
+
+
+def test_modules_import_each_other_in_no_circle_but_the_known_ones() -> None:
+    found = circles(import_graph())
+    new = [sorted(circle) for circle in found if not any(circle <= known for known in CIRCLES)]
+    assert new == []
+    gone = [sorted(known) for known in CIRCLES if known not in found]
+    assert gone == [], "these circles are smaller or gone: make CIRCLES smaller too"
+
+
+def test_a_circle_is_found_however_long_it_is() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": set()}
+    assert circles(graph) == [frozenset({"a", "b", "c"})]
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "is_allowed"),
+    [
+        ("dragoman.hub.engine.log", "dragoman.hub.session.events", True),
+        ("dragoman.hub.engine.log", "dragoman.hub.agents.pool", False),
+        ("dragoman.hub.engine.log", "dragoman.hub.hub", False),
+        ("dragoman.hub.agents.specs", "dragoman.hub.lending.lender", False),
+        ("dragoman.hub.agents.specs", "dragoman.hub.settings", True),
+        ("dragoman.hub.hub", "dragoman.hub.api.app", True),
+    ],
+)
+def test_rooms_of_the_hub_have_an_order(module: str, imported: str, is_allowed: bool) -> None:
+    assert (hub_objection(module, imported) is None) is is_allowed
 
 
 def test_everything_under_the_package_is_a_room_of_the_table() -> None:

@@ -11,9 +11,11 @@ import pytest
 
 from dragoman.hub.agents.end import AgentEnd, StderrLines, headline_of
 from dragoman.hub.agents.specs import specs_of
+from dragoman.hub.api.observing.hub_meters import HubMeters
 from dragoman.hub.api.observing.seeing import SeenHub
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.hub.settings import AgentSettings
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.memory import memory_pair
@@ -90,9 +92,9 @@ async def test_status_and_last_words_of_an_agent_reach_every_face(
         MemoryJournal(), specs_of(agents, tmp_path), options=HubOptions(default_agent="direct")
     ) as hub:
         answers = {name: await _refusal(hub, name) for name in DEATHS}
-        seen = SeenHub(hub, url="", journal="", observer=_NoObserver())  # type: ignore[arg-type]
+        seen = SeenHub(hub, url="", journal="", meters=HubMeters())
         status = {agent.name: agent.last_error for agent in seen.seen_agents()}
-        listed = {one["name"]: one["lastError"] for one in hub.showing._agents()}
+        listed = {one["name"]: one["lastError"] for one in hub.views._agents()}
     for name, (_, _, message, exit_status, signal) in DEATHS.items():
         message = message.format(name)
         error = answers[name]
@@ -110,10 +112,6 @@ async def _refusal(hub: Hub, agent: str) -> dict[str, Any]:
     client = Talker(here)
     hub.accept(there, Grant("owner"), agent=agent)
     return await client.refusal("initialize", {"protocolVersion": 1})
-
-
-class _NoObserver:
-    """Agents are seen without one."""
 
 
 async def test_a_turn_that_its_agent_cuts_short_says_how_the_agent_ended(tmp_path: Path) -> None:

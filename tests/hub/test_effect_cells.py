@@ -21,8 +21,9 @@ from dragoman import Agent, Turn, connect
 from dragoman.errors import CallFailed
 from dragoman.hub.agents.specs import specs_of
 from dragoman.hub.clients.client import LENT
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.hub.lending.lender import HubLender
 from dragoman.hub.settings import AgentSettings
 from dragoman.journal.memory import MemoryJournal

@@ -396,7 +396,7 @@ async def test_after_a_crash_what_may_have_been_done_is_not_done_again(project: 
             begun.set()
             await asyncio.Event().wait()
 
-        stage.hub.desk._lending.answer = halted  # type: ignore[method-assign]
+        stage.hub.broker._lending.answer = halted  # type: ignore[method-assign]
         client.prompt(session, "run touch made.txt")
         await begun.wait()
         await stage.crash()
@@ -437,7 +437,7 @@ async def test_a_policy_that_is_loaded_anew_holds_for_what_is_lent(project: Path
         assert (await witness.follow(session, "run touch made.txt")).startswith("403 policy ")
         policy.write_text(ALLOW_ALL)
         assert (await witness.follow(session, "run touch made.txt")).startswith("403 policy ")
-        assert stage.hub.desk.load_policy(str(policy)) == ""
+        assert stage.hub.broker.load_policy(str(policy)) == ""
         assert await witness.follow(session, "run touch made.txt") == "ran"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.lending.folders import complete_folder
+from dragoman.hub.lending.file_search import complete_folder
 
 ANYBODY = Grant("owner", frozenset({"prompt"}))
 

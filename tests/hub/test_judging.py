@@ -48,7 +48,7 @@ async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) 
         client = await stage.client().begin()
         session = await client.new(str(tmp_path))
         assert await answered(client, session) == "no"
-        stage.hub.desk.load_policy("")
+        stage.hub.broker.load_policy("")
         asked = client.prompt(session, "ask")
         client.allow(await client.asked())  # a person permits it, and nobody could know that later
         await client.answer(asked)
@@ -65,14 +65,14 @@ async def test_a_policy_is_loaded_when_the_hub_is_told_to_and_a_broken_one_chang
         session = await client.new(str(tmp_path))
         policy.write_text("nonsense = 1\n")
         assert await answered(client, session) == "no"
-        why = stage.hub.desk.load_policy(str(policy))
+        why = stage.hub.broker.load_policy(str(policy))
         assert why.startswith(f"the policy stays as it was: {policy}:1: ")
         assert "\n" not in why
         assert await answered(client, session) == "no"
         other.write_text(ALLOW)
-        assert stage.hub.desk.load_policy(str(other)) == ""
+        assert stage.hub.broker.load_policy(str(other)) == ""
         assert await answered(client, session) == "yes"
-        assert stage.hub.desk.load_policy("") == ""
+        assert stage.hub.broker.load_policy("") == ""
         asked = client.prompt(session, "ask")
         client.allow(await client.asked())
         assert (await client.answer(asked))["result"]["stopReason"] == "end_turn"

@@ -60,8 +60,8 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
 
     renewing = asyncio.create_task(renew())
     try:
-        life = await pool.life("late")
-        assert life.initialized == {"protocolVersion": 1}
+        process = await pool.ensure_process("late")
+        assert process.initialized == {"protocolVersion": 1}
         assert pool.seats["late"].beginning is None
     finally:
         renewing.cancel()
@@ -81,7 +81,7 @@ async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Pa
 
     pool = AgentPool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
     pool.start()
-    starting = asyncio.create_task(pool.life("late"))
+    starting = asyncio.create_task(pool.ensure_process("late"))
     await until(lambda: pool.seats["late"].beginning is not None, turns=10_000_000)
     await pool.leave()
     with pytest.raises(AgentFailed):

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import HubOptions
 from tests.hub.sessions.stage import Stage, staged
 from tests.hub.test_effects import logged, nobodys_own_policy, project, user
 

@@ -242,8 +242,7 @@ async def test_a_snapshot_is_freed_although_its_turn_never_began(project: Path, 
     async with staged({"one": writer}, changes=True) as stage:
         client = await stage.client().begin()
         session = await client.new(str(project))
-        hub_session = stage.hub.sessions[session]
-        await stage.hub.changes.begin(hub_session, "key")
+        await stage.hub.changes.begin(session, "key", [str(project)])
         assert stores(temporary) == 1
         stage.hub.changes.forget(session)
         await until(lambda: stores(temporary) == 0)

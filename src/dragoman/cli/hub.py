@@ -129,7 +129,7 @@ def _show(settings: Any) -> int:
     from dragoman.hub.settings_agents import offered_agents
 
     agents = offered_agents(settings)
-    from dragoman.hub.cluster.joining import node_name, shown_place
+    from dragoman.hub.cluster.node import node_name, shown_place
 
     say(f"listen   {settings.listen}\njournal  {shown_place(settings)}\ntokens   {settings.tokens_path}")
     if node_name(settings):

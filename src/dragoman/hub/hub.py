@@ -12,31 +12,32 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, JournalError, LinkClosed, StreamMoved
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
 from dragoman.hub.clients.client import HubClient
 from dragoman.hub.clients.follower import Follower
 from dragoman.hub.clients.methods import Methods
-from dragoman.hub.clients.rendering import Position
-from dragoman.hub.clients.showing import SessionViews
-from dragoman.hub.engine.bounds import MIB, HubBounds
+from dragoman.hub.clients.views import SessionViews
+from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
 from dragoman.hub.engine.child_sessions import ChildSessions
-from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.making import Made
 from dragoman.hub.engine.opening import hand_over, open_session
+from dragoman.hub.engine.options import HubOptions, Trace
 from dragoman.hub.engine.ownership import Ownership, SoleOwnership
-from dragoman.hub.engine.pending import drop_overdue
-from dragoman.hub.engine.recovery import recover
+from dragoman.hub.engine.ports import Position
+from dragoman.hub.engine.recovery import drop_overdue, recover
+from dragoman.hub.engine.reminders import Reminders
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.judge.broker import ApprovalBroker
-from dragoman.hub.lending.extras import SessionExtras
-from dragoman.hub.lending.turn_changes import KEPT_SECONDS, TurnChanges
+from dragoman.hub.judge.servers import drop_asking_sessions
+from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded
 from dragoman.journal import Journal
@@ -51,39 +52,6 @@ log = logging.getLogger(__name__)
 RELEASE_LOOK_SECONDS = 15.0
 """Between two looks for sessions that nobody uses, at most."""
 
-Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
-"""From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
-
-
-class HubOptions(Struct, frozen=True, kw_only=True):
-    """How the hub behaves; see docs/hub-configuration.md for each."""
-
-    default_agent: str = "review"
-    prompts_queued: int = 32
-    unread: int = 8 * MIB
-    """What a client may leave unread of what is not in a session's stream."""
-    sessions: int = 10_000
-    files: str = "client"
-    expire: float = 86400.0
-    on_expiry: str = "reject"
-    policy: str = ""
-    audit: str = ""
-    """The file in which decisions of the policy are written down; none if it is empty."""
-    on_last_leave: str = "go-on"
-    leave_after: float = 0.0
-    release_after: float = 300.0
-    """Seconds after which an idle session without clients is closed in its agent; 0 keeps it there."""
-    lender_grace: float = 30.0
-    """Seconds that a request for a client's files waits for the client to come back."""
-    originals_kept: float = 7 * 86400.0
-    """Seconds for which the journal keeps originals of what nobody has settled."""
-    changes: bool = False
-    """Whether what a turn changes on disk is looked at."""
-    changes_kept: float = KEPT_SECONDS
-    """Seconds for which that is known after the turn, or after the last question about it."""
-    prompt_rate: Callable[[str], float] | None = None
-    """Seconds that the holder of a token has to wait before its next prompt; 0 if it may go on."""
-
 
 class Hub:
     """`async with Hub(journal, agents) as hub:`; connections are given to `accept`."""
@@ -96,12 +64,12 @@ class Hub:
         options: HubOptions | None = None,
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]] | None = None,
         trace: Trace | None = None,
-        belonging: Ownership | None = None,
+        ownership: Ownership | None = None,
     ) -> None:
-        """`trace` is asked for the `_meta` with which each prompt goes to its agent, `belonging` whose a
+        """`trace` is asked for the `_meta` with which each prompt goes to its agent, `ownership` whose a
         session is.
         """
-        self.belonging: Ownership = belonging or SoleOwnership()
+        self.ownership: Ownership = ownership or SoleOwnership()
         self.journal = journal
         self.bounds = HubBounds()
         self.options = options or HubOptions()
@@ -109,16 +77,16 @@ class Hub:
         self.pool = AgentPool(agents, remember=remember or (lambda name, answer: answer or {}))
         self.sessions: dict[str, LiveSession] = {}
         self.clients: set[HubClient] = set()
-        self.methods = Methods(self)
-        self.desk = ApprovalBroker(self)
+        self.broker = ApprovalBroker(self)
         self.children = ChildSessions(self)
-        self.extras = SessionExtras(self)
+        self.reminders = Reminders(journal)
         self.changes = TurnChanges(enabled=self.options.changes, kept=self.options.changes_kept)
-        self.showing = SessionViews(self)
+        self.views = SessionViews(self)
+        self.methods = Methods(self, self.views)
         self.trace = trace
         self.status_of: Callable[[], Awaitable[Any]] | None = None
         """Says how the hub stands; whoever runs it sets it."""
-        self.front: Callable[[Transport, Grant, str], HubClient] | None = None
+        self.route: Callable[[Transport, Grant, str], HubClient] | None = None
         """Stands between a connection and us, in a cluster."""
         self.draining = False
         self._closed = False
@@ -136,6 +104,7 @@ class Hub:
         self.pool.find = self.children.find
         self.owner.start(self._release_unused())
         await self.changes.open()
+        await drop_asking_sessions(self)
         await recover(self)
         self.owner.start(drop_overdue(self))
         return self
@@ -161,23 +130,19 @@ class Hub:
         await self.owner.finish(STORE_SECONDS)  # what was stored last has changed how sessions stand
         await self.owner.aclose()
         await self.changes.aclose()
-        await self.desk.aclose()
+        await self.broker.aclose()
 
     # Clients.
 
     def accept(self, transport: Transport, grant: Grant, *, agent: str = "") -> HubClient:
-        if self.front is not None:
-            return self.front(transport, grant, agent)
+        if self.route is not None:
+            return self.route(transport, grant, agent)
         client = HubClient(self, transport, grant, agent=agent)
         self.clients.add(client)
         client.start()
         return client
 
-    def arrived(self, client: HubClient) -> None:
-        """It has said who it is: what waited for it is its own again."""
-        self.desk.arrived(client)
-
-    def left(self, client: HubClient) -> None:
+    def on_client_left(self, client: HubClient) -> None:
         self.clients.discard(client)
         for session_id in list(client.followed):
             session = self.sessions.get(session_id)
@@ -192,7 +157,7 @@ class Hub:
         position: Position,
         *,
         own: Iterable[str] = (),
-        through: Follower | None = None,
+        through: SessionFollower | None = None,
     ) -> Follower:
         """`own` are the keys of prompts that the client wrote before. `through` is how it follows the parent
         of a child session that it has not asked for. Raises `LinkClosed` if it has left.
@@ -209,7 +174,7 @@ class Hub:
         client.followed[session.id] = session.followers[client] = follower
         if client.seat is not None and not follower.is_silent:
             client.seat.stands(session.id, position)
-        self.desk.joined(client, session)
+        self.broker.on_attach(client, session)
         if session.state.children:
             self.children.on_attached(follower)
         return follower
@@ -222,7 +187,7 @@ class Hub:
             if client.seat is not None and not follower.is_silent:
                 client.seat.stands(session.id, None)
             self.children.on_detached(follower)
-        self.desk.parted(client, session)
+        self.broker.on_detach(client, session)
         session.used = asyncio.get_running_loop().time()
         if not session.followers:
             self._alone(session)
@@ -243,7 +208,7 @@ class Hub:
     async def session(self, session_id: str) -> LiveSession:
         """The session, opened from the journal if need be."""
         if session_id in self.sessions:
-            await self.belonging.may_act()  # else another node may have gone on with it
+            await self.ownership.may_act()  # else another node may have gone on with it
         found = self.sessions.get(session_id)
         if found is not None and found.state.phase == "open":
             return found
@@ -286,19 +251,17 @@ class Hub:
 
     async def _forget(self, session: LiveSession) -> None:
         for client in list(session.followers):
-            client.followed.pop(session.id, None)
-            if client.seat is not None:
-                client.seat.stands(session.id, None)
+            client.on_session_closed(session.id)
         self.sessions.pop(session.id, None)
-        self.desk.forgotten(session)
-        self.extras.forget(session)
+        self.broker.forget(session)
+        self.reminders.forget(session.id)
         await session.aclose()
-        await self.belonging.release(session.claim)
+        await self.ownership.release(session.lease)
 
     def resting(self, session: LiveSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
         self.rested.set()
-        if self.draining and self.belonging.is_shared and not self._closed and not session.state.is_busy:
+        if self.draining and self.ownership.is_shared and not self._closed and not session.state.is_busy:
             self.owner.start(hand_over(self, session))
         elif session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))
@@ -325,15 +288,15 @@ class Hub:
 
     async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw:
         """A request of a client's to the session's agent, stored before and after."""
-        life = await self.pool.bind(session)
-        number = life.next_id()
+        process = await self.pool.bind(session)
+        number = process.next_id()
         frame = request(number, method, encoded(params))[:-1]
         async with asyncio.timeout(120.0):
             with await session.bounds.answers.take(len(frame)):
-                future = life.promise(number, method)
+                future = process.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
-        session.pending.confirm(life.last_taken(session.state))
+        session.pending.confirm(process.last_taken(session.state))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
         await session.stored()
         return result
@@ -355,19 +318,19 @@ class Hub:
     # What sessions tell.
 
     def on_session_change(self, session: LiveSession) -> None:
-        self.showing.noticed(session)
-        if self.belonging.is_shared and is_due(session) and not self._closed:
+        self.views.on_change(session)
+        if self.ownership.is_shared and is_due(session) and not self._closed:
             self.owner.start(take_checkpoint(self, session))
 
     def on_failed_append(self, session: LiveSession, error: JournalError) -> bool:
         """Whether it is tried again. False if the session is another node's by now, and nothing of it will
         ever be stored here.
         """
-        if isinstance(error, StreamMoved) and self.belonging.is_shared:
+        if isinstance(error, StreamMoved) and self.ownership.is_shared:
             if self.sessions.get(session.id) is session:  # else it was lost before, and may be open anew
-                self.belonging.lost(session.id)
+                self.ownership.lost(session.id)
             return False
-        self.desk.on_failed_append(session)
+        self.broker.on_failed_append(session)
         return True
 
     def begin_draining(self) -> None:
@@ -378,7 +341,7 @@ class Hub:
 
     async def will_run(self, session: LiveSession) -> None:
         """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
-        if not self.belonging.is_shared:
+        if not self.ownership.is_shared:
             await self.journal.describe(session.stream, state="running")
 
     def describe(self, session: LiveSession, **fields: str) -> None:
@@ -411,7 +374,7 @@ class Hub:
         seat = self.pool.seat(agent)
         if seat.initialized or not start:
             return seat.initialized
-        return (await self.pool.life(agent)).initialized
+        return (await self.pool.ensure_process(agent)).initialized
 
     async def status(self) -> Any:
-        return self.showing.status() if self.status_of is None else await self.status_of()
+        return self.views.status() if self.status_of is None else await self.status_of()

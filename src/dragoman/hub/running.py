@@ -26,13 +26,14 @@ from dragoman.hub.api.observing.observer import Observer
 from dragoman.hub.api.observing.spans import open_spans
 from dragoman.hub.api.observing.status import SeesHub, Status
 from dragoman.hub.cluster.cluster import Cluster
-from dragoman.hub.cluster.joining import node_name, place_of
+from dragoman.hub.cluster.node import node_name, place_of
+from dragoman.hub.engine.options import HubOptions, Trace
 from dragoman.hub.gate.admission import Admission, local_hosts, names_of
 from dragoman.hub.gate.grants import LiveGrants
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.gate.rates import Buckets
 from dragoman.hub.gate.unadmitted import ConnectionLimits
-from dragoman.hub.hub import Hub, HubOptions, Trace
+from dragoman.hub.hub import Hub
 from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.runtime.owner import Owner
@@ -108,7 +109,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
             trace=_trace(observer) if settings.telemetry.traces else None,
-            belonging=place.cluster,
+            ownership=place.cluster,
         )
         store = TokenStore(settings.tokens_path)
         token = store.first_token()
@@ -144,7 +145,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             hub.options = options_of(fresh)
             hub.default_agent = fresh.default_agent
             hub.pool.offer(_specs(fresh, folder, place.lease))
-            stays = hub.desk.load_policy(fresh.approvals.policy)
+            stays = hub.broker.load_policy(fresh.approvals.policy)
             return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
 
         try:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.cluster import switch, words
-from dragoman.hub.cluster.switch import Switch
-from dragoman.hub.cluster.words import Word
+from dragoman.hub.cluster import link_messages as words
+from dragoman.hub.cluster import links
+from dragoman.hub.cluster.link_messages import Word
+from dragoman.hub.cluster.links import Links
 from dragoman.hub.engine import bounds
 from dragoman.hub.gate.admission import Grant
 from dragoman.journal.contract import PAGE_BYTES
@@ -44,9 +45,9 @@ async def test_words_that_are_lost_cost_a_link_and_nothing_else(
     lost: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = lost
-    send = Switch.send
+    send = Links.send
 
-    def losing(self: Switch, node: str, word: Word) -> None:
+    def losing(self: Links, node: str, word: Word) -> None:
         nonlocal left
         left -= word.kind == words.DATA
         if word.kind != words.DATA or left != 0:
@@ -56,7 +57,7 @@ async def test_words_that_are_lost_cost_a_link_and_nothing_else(
         session, far = await afar(group, await group["a"].client().begin())
         client = await far.client().begin()
         await client.call("session/load", {"sessionId": session, **LOAD})
-        monkeypatch.setattr(Switch, "send", losing)
+        monkeypatch.setattr(Links, "send", losing)
         for _ in range(3):
             assert (await client.answer(client.prompt(session, "say 3")))["result"]
         assert left <= 0, "nothing was lost"
@@ -78,7 +79,7 @@ async def test_what_a_client_waits_for_at_another_node_is_bounded(monkeypatch: p
         for request in (first, second):
             assert "result" in await client.answer(request)
         assert "result" in await client.answer(client.prompt(session, "z" * 300_000))
-        assert far.hub.bounds.fronts.held == 0
+        assert far.hub.bounds.routers.held == 0
 
 
 class Reluctant(Talker):
@@ -157,7 +158,7 @@ async def test_what_a_node_claimed_and_never_stored_is_free_again() -> None:
 
 
 async def test_a_node_that_is_back_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switch, "BEAT_SECONDS", 1000.0)
+    monkeypatch.setattr(links, "BEAT_SECONDS", 1000.0)
     async with nodes("a", "b", agents={"one": obedient}) as group:
         session, far = await afar(group, await group["a"].client().begin())
         client = await far.client().begin()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.engine import bounds
 from dragoman.hub.engine import log as hub_log
 from dragoman.hub.engine.live_session import LiveSession
@@ -65,14 +66,14 @@ async def test_a_session_that_is_lost_while_it_cannot_store_holds_nobody_else_up
             return await append(stream, entries, after=after)
 
         monkeypatch.setattr(node.journal, "append", blocked)
-        life = node.hub.sessions[stuck].life
-        assert life is not None
+        process = node.hub.sessions[stuck].process
+        assert isinstance(process, AgentProcess)
         gate.open.set()
         await full.wait()
         node.cluster.lost(stuck)
         assert (await client.answer(client.prompt(other, "say 2")))["result"] == {"stopReason": "end_turn"}
         assert client.texts(session=other) == ["0 ", "1 "]
-        assert not life._receipts  # all that the agent said is acknowledged
+        assert not process._receipts  # all that the agent said is acknowledged
 
 
 async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_second_time(

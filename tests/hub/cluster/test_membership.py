@@ -13,8 +13,8 @@ from dragoman.errors import Elsewhere, JournalError, LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.membership import Members, Node, new_life
-from dragoman.hub.cluster.owning import Owners
-from dragoman.hub.cluster.placing import heir, place
+from dragoman.hub.cluster.owners import Owners
+from dragoman.hub.cluster.placement import heir, place
 from dragoman.journal.shared_state_memory import MemoryNode, SharedMemory
 
 LEASE = 0.4

@@ -15,8 +15,9 @@ from dragoman import Agent
 from dragoman.errors import JournalError
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.membership import Node, new_life
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from dragoman.journal.shared_state_memory import MemoryNode, SharedMemory
@@ -69,25 +70,25 @@ class Member(Stage):
         node = Node(name=self.name, life=new_life(), home=self.name, **self._about)
         self.cluster = Cluster(self.network, self.network, node, lease=self._lease)
         self.hub = Hub(
-            self.journal, specs, options=self.options, remember=self._remember, belonging=self.cluster
+            self.journal, specs, options=self.options, remember=self._remember, ownership=self.cluster
         )
         await self.cluster.join(self.hub)
         await self.hub.__aenter__()
         await self.cluster.open()
 
     async def crash(self) -> None:
-        for front in list(self.cluster.fronts):
-            front.told = front.feed = _nothing  # type: ignore[method-assign,assignment]
+        for router in list(self.cluster.routers):
+            router.on_block = router.feed = _nothing  # type: ignore[method-assign,assignment]
         self.network.cut = True
         await super().crash()
         await self.cluster.owner.aclose()
         await self.cluster.members.aclose()
         await self.cluster.owners.aclose()
-        self.cluster.switch._links.clear()
-        await self.cluster.switch.aclose()
-        for front in list(self.cluster.fronts):
-            await front.owner.aclose()
-            await front.transport.aclose()
+        self.cluster.links._links.clear()
+        await self.cluster.links.aclose()
+        for router in list(self.cluster.routers):
+            await router.owner.aclose()
+            await router.transport.aclose()
         for kept in list(self.kept.values()):
             await kept.aclose()
         self.kept.clear()

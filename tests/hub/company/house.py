@@ -23,8 +23,9 @@ from dragoman.hub.agents.channel import DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal.sqlite import open_journal
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair

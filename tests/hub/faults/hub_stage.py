@@ -16,8 +16,9 @@ from dragoman.hub.agents.channel import DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
 from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
@@ -40,8 +41,8 @@ class HubStage(Stage):
 
     async def _end_agents(self) -> None:
         for seat in self.hub.pool.seats.values():
-            if seat.life is not None:
-                await seat.life.line.aclose()
+            if seat.process is not None:
+                await seat.process.channel.aclose()
 
     async def _run(self) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()

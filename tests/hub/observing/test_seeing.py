@@ -13,8 +13,9 @@ from dragoman.hub.agents.channel import AgentChannel, DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.observing.observer import Observer
 from dragoman.hub.api.observing.seeing import SeenHub, transport_of
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving

@@ -19,8 +19,9 @@ from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.api.listening import listening, open_socket
 from dragoman.hub.api.observing.asgi import PATHS, ObservingPages
 from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, Scope, hashed, local_hosts
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal import MemoryJournal
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.sdk.serve import serving

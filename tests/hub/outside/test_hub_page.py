@@ -9,14 +9,13 @@ from pathlib import Path
 from dragoman.cli.parser import make_parser
 from dragoman.hub import running
 from dragoman.hub.agents import end as agent_end
-from dragoman.hub.agents import pool
-from dragoman.hub.agents import process as life
+from dragoman.hub.agents import pool, process
 from dragoman.hub.agents.host import keeper
 from dragoman.hub.clients import client as client_side
-from dragoman.hub.cluster import front
-from dragoman.hub.engine import bounds, live_session, log
+from dragoman.hub.cluster import client_router
+from dragoman.hub.engine import bounds, live_session, log, reminders
 from dragoman.hub.engine.bounds import MIB
-from dragoman.hub.lending import extras, turn_changes
+from dragoman.hub.lending import turn_changes
 from dragoman.hub.settings import HubSettings
 from dragoman.journal import writer
 from dragoman.journal.nats import bus
@@ -40,7 +39,7 @@ def test_the_limits_on_the_page_are_the_defaults() -> None:
     assert (limits.unread, limits.prompts_queued) == (8 << 20, 32)
     assert (str(limits.prompt_rate), str(limits.connect_rate)) == ("60/min", "120/min")
     assert http_outlet.PATIENCE == 60.0
-    assert (extras.REMINDER, turn_changes.LOOK_SECONDS) == (24_000, 3.0)
+    assert (reminders.REMINDER, turn_changes.LOOK_SECONDS) == (24_000, 3.0)
     assert (turn_changes.FIRST_PAUSE, turn_changes.LONGEST_PAUSE) == (30.0, 3600.0)
     assert live_session.CLOSE_SECONDS == 5.0
     assert (turn_changes.KEPT_SECONDS, pool.INITIALIZE_SECONDS, agent_end.LINES) == (1800.0, 300.0, 20)
@@ -67,10 +66,10 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
     one, everybody = map(mib, bounds.CLIENT)
     asked = f"{one} of one client, {client_side.AT_ONCE} requests"
     assert row("requests of a client") == [asked, "–", everybody]
-    assert row("refusals") == ["–", mib(life.REFUSED_BYTES), "–"]
+    assert row("refusals") == ["–", mib(process.REFUSED_BYTES), "–"]
     assert row("what an agent says of a session before") == [
         "–",
-        f"{mib(life.EARLY_BYTES)}, {life.EARLY:,} messages",
+        f"{mib(process.EARLY_BYTES)}, {process.EARLY:,} messages",
         "–",
     ]
     assert row("one append") == [
@@ -79,6 +78,10 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
         f"{mib(writer.QUEUED_BYTES)} of all sessions",
     ]
     assert row("in the keeper of an agent")[1] == f"{mib(keeper.ATTACHED)} with a hub, 64 MiB without"
-    assert row("between nodes: requests") == [f"{one} of one client; {mib(front.HELD_BYTES)}", "–", everybody]
+    assert row("between nodes: requests") == [
+        f"{one} of one client; {mib(client_router.HELD_BYTES)}",
+        "–",
+        everybody,
+    ]
     assert row("between nodes: messages")[2] == mib(bus.QUEUED_BYTES)
     assert row("what a client has not read of a session")[0] == f"{mib(running.AHEAD)} of one client"

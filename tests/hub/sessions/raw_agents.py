@@ -10,8 +10,9 @@ from typing import Any
 
 from dragoman.hub.agents.channel import AgentChannel, DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal import Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.testing.pace import deadline

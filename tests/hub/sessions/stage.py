@@ -17,8 +17,9 @@ from typing import Any
 from dragoman import Agent
 from dragoman.hub.agents.channel import Hears
 from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.hub.session.invariants import SessionHistory, facts_of
 from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal
@@ -301,7 +302,7 @@ class Stage:
         await hub.owner.aclose()
         if hub.pool._owner is not None:
             await hub.pool._owner.aclose()
-        await hub.desk.aclose()
+        await hub.broker.aclose()
 
     def client(self, grant: Grant | None = None, **ours: Any) -> Talker:
         here, there = memory_pair()

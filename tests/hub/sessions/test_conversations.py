@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.hub.agents import pool
+from dragoman.hub.engine.reminders import REMINDER
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.lending.extras import REMINDER
 from dragoman.testing.pace import deadline
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Talker, staged, text

@@ -81,9 +81,9 @@ async def test_what_an_agent_says_of_a_fork_while_its_past_is_copied_comes_behin
     async with raw_stage("one", journal=journal) as (stage, client):
         agent = stage.agents["one"]
         session = await client.new()
-        life = stage.hub.pool.seats["one"].life
-        assert life is not None
-        life.initialized["agentCapabilities"] = {"sessionCapabilities": {"fork": {}}}
+        process = stage.hub.pool.seats["one"].process
+        assert process is not None
+        process.initialized["agentCapabilities"] = {"sessionCapabilities": {"fork": {}}}
         prompt = client.prompt(session, "go")
         await eventually(lambda: agent.prompts)
         agent.tell(session, "past")

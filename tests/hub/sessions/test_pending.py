@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 
+from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.agents.specs import specs_of
 from dragoman.hub.engine.checkpoints import read_session
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.engine.pending import PendingEntries
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.hub.session.checkpoint import write_checkpoint
 from dragoman.hub.session.state import restore
 from dragoman.hub.settings import AgentSettings
@@ -191,10 +193,10 @@ async def _deaf_session(stage: Stage, client: Talker) -> str:
 
 
 def _cut_line(stage: Stage, session: str) -> None:
-    life = stage.hub.sessions[session].life
-    assert life is not None
-    assert isinstance(life.line, Held)
-    life.line.__class__ = _Deaf
+    process = stage.hub.sessions[session].process
+    assert isinstance(process, AgentProcess)
+    assert isinstance(process.channel, Held)
+    process.channel.__class__ = _Deaf
 
 
 async def _is_given(stage: Stage, session: str) -> bool:

@@ -112,7 +112,7 @@ async def test_a_session_stays_where_its_agent_could_not_bring_it_back_or_the_ow
     async with unused(memory, after=after) as (stage, session):
         await asyncio.sleep(0.3)
         assert memory.calls == []
-        assert stage.hub.sessions[session].life is not None
+        assert stage.hub.sessions[session].process is not None
 
 
 async def test_a_session_with_a_client_a_turn_or_a_question_stays() -> None:

@@ -54,7 +54,7 @@ async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch
     async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client = await stage.client().begin()
         session = await client.new()
-        stage.hub.belonging = SharedOwnership()
+        stage.hub.ownership = SharedOwnership()
         client.prompt(session, "wait", key="k")
         await gate.waiting.wait()
         live = stage.hub.sessions[session]
@@ -79,7 +79,7 @@ async def test_a_hub_without_a_lease_does_not_answer_for_a_session_that_it_has_o
         client = await stage.client(cursors=True).begin()
         session = await client.new()
         await client.answer(client.prompt(session, "say 1"))
-        stage.hub.belonging = shared = SharedOwnership()
+        stage.hub.ownership = shared = SharedOwnership()
         shared.has_lease.clear()
         late = await stage.client().begin()
         params = {"sessionId": session, **LOAD, "_meta": {"dragoman": {"after": "999"}}}
@@ -98,6 +98,6 @@ async def test_a_hub_that_does_not_get_its_lease_back_says_so() -> None:
     async with staged({"one": obedient}) as stage:
         client = await stage.client().begin()
         session = await client.new()
-        stage.hub.belonging = NoLease()
+        stage.hub.ownership = NoLease()
         refused = await client.refusal("session/load", {"sessionId": session, **LOAD})
         assert refused["code"] == -32603

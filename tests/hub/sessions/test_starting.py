@@ -76,8 +76,8 @@ async def test_a_session_can_be_closed_while_its_agent_is_being_started() -> Non
         await client.call("session/close", {"sessionId": session})
         assert (await client.answer(first))["result"] == {"stopReason": "cancelled"}
         door.open.set()
-        life = await stage.hub.pool.life("one")
-        assert not life.sessions
+        process = await stage.hub.pool.ensure_process("one")
+        assert not process.sessions
         assert session not in stage.hub.sessions
 
 

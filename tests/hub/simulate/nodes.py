@@ -97,7 +97,7 @@ class SimulatedNode:
         self.network.is_cut = self.is_cut
         node = Node(name=self.name, life=new_life(), home=self.name)
         self.cluster = Cluster(self.network, self.network, node, lease=LEASE)
-        self.hub = Hub(self.disk, specs, options=options, remember=self._remember, belonging=self.cluster)
+        self.hub = Hub(self.disk, specs, options=options, remember=self._remember, ownership=self.cluster)
         await self.cluster.join(self.hub)
         await self.hub.__aenter__()
         await self.cluster.open()

@@ -15,15 +15,16 @@ from msgspec.structs import replace
 from dragoman.hub import hub
 from dragoman.hub.agents import process
 from dragoman.hub.agents.pool import AgentPool
-from dragoman.hub.agents.process import AgentProcess, Receipt
+from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.clients.follower import Follower
 from dragoman.hub.cluster import membership
-from dragoman.hub.cluster.front import Front
+from dragoman.hub.cluster.client_router import ClientRouter
+from dragoman.hub.cluster.links import Links
 from dragoman.hub.cluster.membership import Members
-from dragoman.hub.cluster.switch import Switch
 from dragoman.hub.engine import forking, log, opening, recovery
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.engine.ports import Receipt
 from dragoman.hub.engine.recovery import Unfinished
 from dragoman.hub.hub import Hub
 from dragoman.hub.session import events as ev
@@ -58,9 +59,9 @@ def _act_at_once(self: LiveSession, event: ev.Event, found: machine.Step) -> Non
 
 
 def _confirm_at_once(
-    self: LiveSession, life: AgentProcess, receipt: Receipt, verdict: machine.Verdict
+    self: LiveSession, process: AgentProcess, receipt: Receipt, verdict: machine.Verdict
 ) -> None:
-    life.stored(receipt)
+    process.stored(receipt)
 
 
 _begin_log = SessionLog.__init__
@@ -117,15 +118,14 @@ def _take_all(work: machine._Work, event: ev.UpdatesReceived) -> machine.Verdict
 # Opening, recovery, followers.
 
 
-def _say_nothing_again(session: LiveSession, life: AgentProcess, unfinished: Unfinished) -> None:
+def _say_nothing_again(session: LiveSession, process: AgentProcess, unfinished: Unfinished) -> None:
     pass
 
 
 async def _listen_first(hub: Hub) -> None:
-    adopted = [found for seat in hub.pool.seats.values() if (found := await hub.pool.adopt(seat))]
-    for one in adopted:
-        one.start()
-    ours = hub.belonging.left_behind()
+    for adopted in await hub.pool.adopt_all():
+        adopted.start()
+    ours = hub.ownership.left_behind()
     await recovery._open_all(hub, await recovery._unfinished(hub) if ours is None else ours)
 
 
@@ -161,10 +161,10 @@ def _always_lives(self: Members, name: str) -> Any:
     return None if name != self.node.name else self.node
 
 
-_hear = Switch._hear
+_hear = Links._hear
 
 
-def _hear_without_numbers(self: Switch, subject: str, data: bytes, answer: str) -> None:
+def _hear_without_numbers(self: Links, subject: str, data: bytes, answer: str) -> None:
     for link in self._links.values():
         link.heard = _Any()
     _hear(self, subject, data, answer)
@@ -187,13 +187,15 @@ class _Any(int):
     __radd__ = __add__
 
 
-_front_told = Front.told
+_router_on_block = ClientRouter.on_block
 
 
-def _stay_behind(self: Front, branch: Any, block: bytes, session: str = "", position: Any = None) -> None:
+def _stay_behind(
+    self: ClientRouter, branch: Any, block: bytes, session: str = "", position: Any = None
+) -> None:
     followed = self.sessions.get(session)
     before = None if followed is None else followed.position
-    _front_told(self, branch, block, session, position)
+    _router_on_block(self, branch, block, session, position)
     if followed is not None and before is not None:
         followed.position = before
 
@@ -249,8 +251,10 @@ BUGS: dict[str, Callable[[], Any]] = {
         AgentProcess, "knows", lambda self, own, process: False
     ),
     "sessions of living nodes are taken": lambda: patch.object(Members, "find", _always_lives),
-    "lost words between nodes are not noticed": lambda: patch.object(Switch, "_hear", _hear_without_numbers),
-    "a front does not know how far its client was told": lambda: patch.object(Front, "told", _stay_behind),
+    "lost words between nodes are not noticed": lambda: patch.object(Links, "_hear", _hear_without_numbers),
+    "a front does not know how far its client was told": lambda: patch.object(
+        ClientRouter, "on_block", _stay_behind
+    ),
 }
 """By what is wrong with them."""
 

@@ -29,8 +29,8 @@ from dragoman.hub.agents import process
 from dragoman.hub.agents.host import lease
 from dragoman.hub.clients import methods
 from dragoman.hub.clients.client import HubClient
-from dragoman.hub.cluster import membership, remembering
-from dragoman.hub.cluster.front import Front
+from dragoman.hub.cluster import membership, pending_requests
+from dragoman.hub.cluster.client_router import ClientRouter
 from dragoman.hub.engine import checkpoints, forking, live_session, making, opening, pending
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.judge import servers
@@ -274,7 +274,7 @@ def virtual_time(seed: str) -> Iterator[VirtualLoop]:
         (checkpoints, "EVERY", 8),  # sessions are short here
         (checkpoints, "SPANS", (16, 480)),
         *((one, "time", clocks) for one in (forking, lease, process, live_session, opening, pending)),
-        *((one, "uuid", ids) for one in (forking, making, methods, remembering, servers)),
+        *((one, "uuid", ids) for one in (forking, making, methods, pending_requests, servers)),
         (live_session, "uuid4", ids.uuid4),
         (membership, "secrets", secret),
         (process, "randbits", names.getrandbits),
@@ -283,7 +283,7 @@ def virtual_time(seed: str) -> Iterator[VirtualLoop]:
     patches = [patch.object(module, name, value) for module, name, value in modules]
     # Sets of these are gone through: their order must not depend on addresses.
     numbers = _counting()
-    patches += [_numbered(kind, numbers) for kind in (HubClient, Front, LiveSession, asyncio.Event)]
+    patches += [_numbered(kind, numbers) for kind in (HubClient, ClientRouter, LiveSession, asyncio.Event)]
     if not gc.get_freeze_count():
         gc.freeze()  # what is loaded now stays: nobody need look through it again after every seed
     gc.disable()  # when it would run, and what would end then, differs from run to run

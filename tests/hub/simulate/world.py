@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from dragoman.errors import LinkClosed
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import HubOptions
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.contract import Limits, Transport
 from tests.hub.simulate.agents import AgentBook

@@ -24,19 +24,19 @@ LOAD_SECONDS = 300.0
 class SessionLoad:
     """`with SessionLoad(…) as load:`; the session is bound to the process behind it if `is_done` is set."""
 
-    def __init__(self, session: LiveSession, life: AgentProcess, number: int, method: str) -> None:
+    def __init__(self, session: LiveSession, process: AgentProcess, number: int, method: str) -> None:
         """`number` is the id of the request, which is in the stream."""
         self.session = session
-        self.life = life
+        self.process = process
         self.own = session.state.agent_session
         self.heard = 0
         """The number of the frame that is the answer."""
         self.is_done = False
         self._number = number
         self._method = method
-        self._answer: asyncio.Future[Raw] = life.promise(number, method)
-        life.keep_answer(number)
-        life.sessions[self.own] = session
+        self._answer: asyncio.Future[Raw] = process.promise(number, method)
+        process.keep_answer(number)
+        process.sessions[self.own] = session
         session.is_replaying = True  # what it tells of the past is in the stream already
 
     def __enter__(self) -> SessionLoad:
@@ -45,23 +45,23 @@ class SessionLoad:
     async def send(self, params: dict[str, Any]) -> None:
         """The next hub looks for the session before anything can be asked in it."""
         await self.session.hub.will_run(self.session)
-        self.life.request(self._number, self._method, params)
+        self.process.request(self._number, self._method, params)
 
     async def result(self) -> dict[str, Any]:
         """What the process answers. Raises what `AgentProcess.call` does."""
-        made = await self.life.result(self._answer, self._method, within=LOAD_SECONDS)
-        self.heard = self.life.number_of_answer(self._number)
+        made = await self.process.result(self._answer, self._method, within=LOAD_SECONDS)
+        self.heard = self.process.number_of_answer(self._number)
         return dict(object_of(made))
 
     def __exit__(self, *_: object) -> None:
-        session, life = self.session, self.life
+        session, process = self.session, self.process
         session.is_replaying = False
         if not self.is_done:
-            life.sessions.pop(self.own, None)
-            life.bound.pop(session.id, None)
-            if session.life is life:
+            process.sessions.pop(self.own, None)
+            process.bound.pop(session.id, None)
+            if session.process is process:
                 session.unbind()
         self._answer.cancel()
-        receipt = life.take_answer(self._number)
+        receipt = process.take_answer(self._number)
         if receipt is not None:
-            session.keep_receipt(life, receipt)
+            session.keep_receipt(process, receipt)

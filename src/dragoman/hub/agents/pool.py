@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,13 +22,11 @@ from dragoman.hub.agents.end import AgentEnd
 from dragoman.hub.agents.invalid_frames import InvalidFrames
 from dragoman.hub.agents.loading import LOAD_SECONDS, SessionLoad
 from dragoman.hub.agents.process import AgentProcess
+from dragoman.hub.engine.live_session import LiveSession, SessionProcess
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import value_of
 from dragoman.runtime.owner import Owner
 from dragoman.version import VERSION
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
 
 log = logging.getLogger(__name__)
 
@@ -68,11 +66,11 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
 
 
 class Seat:
-    """One agent's place: its life, if it has one, and how its last ones went."""
+    """One agent: its process, if one runs, and how the last ones ended."""
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
-        self.life: AgentProcess | None = None
+        self.process: AgentProcess | None = None
         self.beginning: AgentProcess | None = None
         """A process that has not answered to `initialize` yet."""
         self.starting = asyncio.Lock()
@@ -86,7 +84,7 @@ class Seat:
 
 
 class AgentPool:
-    """`on_gone` hears of lives that ended; `remember` keeps what an agent answered to `initialize`."""
+    """Starts and ends processes; `remember` keeps what an agent answered to `initialize`."""
 
     def __init__(
         self,
@@ -116,7 +114,7 @@ class AgentPool:
             else:
                 self.seats[name] = Seat(spec)
         for name, seat in list(self.seats.items()):
-            rests = seat.life is None or seat.life.over
+            rests = seat.process is None or seat.process.over
             if name not in specs and rests and not seat.starting.locked():
                 del self.seats[name]
 
@@ -127,40 +125,48 @@ class AgentPool:
             known = ", ".join(sorted(self.seats))
             raise LocalMistake(f"the hub has no agent {name!r}; it has {known}") from None
 
-    async def life(self, name: str) -> AgentProcess:
-        """A life of the agent, begun if there is none."""
+    async def ensure_process(self, name: str) -> AgentProcess:
+        """A running process of the agent; starts one if there is none."""
         seat = self.seat(name)
         async with seat.starting:
-            if seat.life is not None and not seat.life.over:
-                return seat.life
+            if seat.process is not None and not seat.process.over:
+                return seat.process
             await self._wait_for_turn(seat)
             seat.starts += 1
             try:
-                life = await self._begin(seat, await _opened(seat.spec))
+                process = await self._begin(seat, await _opened(seat.spec))
             except BaseException as error:
                 self._failed(seat)
                 if isinstance(error, DragomanError):
                     seat.last_error = str(error)
                 raise
-            return life
+            return process
 
-    async def adopt(self, seat: Seat) -> AgentProcess | None:
-        """The life that outlived the hub before, if there is one."""
-        line = None if seat.spec.adopt is None else await seat.spec.adopt()
-        if line is None:
+    def find_process(self, name: str) -> AgentProcess | None:
+        """The last process of the agent, if it has had one."""
+        return self.seats[name].process if name in self.seats else None
+
+    async def adopt_all(self) -> list[AgentProcess]:
+        """The processes that outlived the hub before this one."""
+        return [process for seat in self.seats.values() if (process := await self._adopt(seat))]
+
+    async def _adopt(self, seat: Seat) -> AgentProcess | None:
+        """The process that outlived the hub before this one, if there is one."""
+        channel = None if seat.spec.adopt is None else await seat.spec.adopt()
+        if channel is None:
             return None
-        life = self._life(seat, line, survives=True)
-        life.initialized = seat.initialized = self._remember(seat.spec.name, None)
-        seat.life = life
-        return life
+        process = self._new_process(seat, channel, survives=True)
+        process.initialized = seat.initialized = self._remember(seat.spec.name, None)
+        seat.process = process
+        return process
 
-    def _life(self, seat: Seat, line: AgentChannel, *, survives: bool) -> AgentProcess:
+    def _new_process(self, seat: Seat, channel: AgentChannel, *, survives: bool) -> AgentProcess:
         if self.lease is not None:
             lasting = self.lease()
-            line.lease(lasting.seconds, since=lasting.since)
+            channel.lease(lasting.seconds, since=lasting.since)
         return AgentProcess(
             seat.spec.name,
-            line,
+            channel,
             survives=survives,
             origin=self.origin,
             on_end=self._ended,
@@ -171,53 +177,53 @@ class AgentPool:
 
     def renew(self, lasting: LeaseTerm) -> None:
         """Agents that run may go on for so long."""
-        for life in self._lives():
-            life.line.lease(lasting.seconds, since=lasting.since)
+        for process in self._processes():
+            process.channel.lease(lasting.seconds, since=lasting.since)
 
     async def end_kept(self) -> None:
         """End agents that a hub before us has left running: they are not ours to go on with."""
         for seat in self.seats.values():
-            line = None if seat.spec.adopt is None else await seat.spec.adopt()
-            if line is not None:
-                await line.aclose()
+            channel = None if seat.spec.adopt is None else await seat.spec.adopt()
+            if channel is not None:
+                await channel.aclose()
 
     async def lose(self) -> None:
         """End all agents at once; what they were doing is for others to write down."""
-        lives = self._lives()
-        for life in lives:
-            life.dismissed = True
-            for session in list(life.sessions.values()):
-                session.life = None
-            life.sessions.clear()
-            life.bound.clear()
-        await asyncio.gather(*(life.line.aclose() for life in lives), return_exceptions=True)
+        processes = self._processes()
+        for process in processes:
+            process.dismissed = True
+            for session in list(process.sessions.values()):
+                session.process = None
+            process.sessions.clear()
+            process.bound.clear()
+        await asyncio.gather(*(process.channel.aclose() for process in processes), return_exceptions=True)
 
-    def _lives(self) -> list[AgentProcess]:
+    def _processes(self) -> list[AgentProcess]:
         """All processes that run, those included that have not answered yet: their leases run too."""
-        found = [life for seat in self.seats.values() for life in (seat.life, seat.beginning)]
-        return [life for life in found if life is not None and not life.over]
+        found = [process for seat in self.seats.values() for process in (seat.process, seat.beginning)]
+        return [process for process in found if process is not None and not process.over]
 
-    async def _begin(self, seat: Seat, line: AgentChannel) -> AgentProcess:
+    async def _begin(self, seat: Seat, channel: AgentChannel) -> AgentProcess:
         survives = seat.spec.adopt is not None
-        life = self._life(seat, line, survives=survives)
-        seat.beginning = life
-        life.start()
+        process = self._new_process(seat, channel, survives=survives)
+        seat.beginning = process
+        process.start()
         try:
-            answer = await life.call("initialize", CLIENT, within=INITIALIZE_SECONDS)
+            answer = await process.call("initialize", CLIENT, within=INITIALIZE_SECONDS)
         except TimeoutError:
-            end = life.ended_so_far(f"it did not answer initialize within {INITIALIZE_SECONDS:g} s")
-            await line.aclose()
+            end = process.ended_so_far(f"it did not answer initialize within {INITIALIZE_SECONDS:g} s")
+            await channel.aclose()
             raise AgentFailed(f"agent {end.agent}: {end.reason}", end.details()) from None
         except BaseException:
-            await line.aclose()
+            await channel.aclose()
             raise
         finally:
             seat.beginning = None
-        life.initialized = seat.initialized = value_of(answer, {})
-        self._remember(seat.spec.name, life.initialized)
-        seat.life = life
+        process.initialized = seat.initialized = value_of(answer, {})
+        self._remember(seat.spec.name, process.initialized)
+        seat.process = process
         seat.last_error = ""
-        return life
+        return process
 
     async def _wait_for_turn(self, seat: Seat) -> None:
         if seat.failures > seat.spec.restarts:
@@ -236,82 +242,63 @@ class AgentPool:
         pause = min(LONGEST_PAUSE, 0.1 * 2.0**seat.failures)
         seat.not_before = asyncio.get_running_loop().time() + pause
 
-    def _ended(self, life: AgentProcess) -> None:
-        seat = self.seats[life.agent]
-        if seat.life is life:
+    def _ended(self, process: AgentProcess) -> None:
+        seat = self.seats[process.agent]
+        if seat.process is process:
             loop = asyncio.get_running_loop()
-            if loop.time() - life.used < CALM_SECONDS and any(
-                one.state.is_busy for one in life.sessions.values()
+            if loop.time() - process.used < CALM_SECONDS and any(
+                session.state.is_busy for session in process.sessions.values()
             ):
                 self._failed(seat)
             else:
                 seat.failures = 0
         if self._owner is not None:
-            self._owner.start(life.line.aclose())  # whoever keeps it waits for this
-            self._owner.start(life.finish_seeking())
-        if getattr(life.line, "replaced", False):
-            log.error("%s was taken over by another hub on the same journal", life.agent)
-            for session in list(life.sessions.values()):
-                session.life = None  # what becomes of its turn, the other hub writes down
+            self._owner.start(process.channel.aclose())  # whoever keeps it waits for this
+            self._owner.start(process.finish_seeking())
+        if getattr(process.channel, "replaced", False):
+            log.error("%s was taken over by another hub on the same journal", process.agent)
+            for session in list(process.sessions.values()):
+                session.process = None  # what becomes of its turn, the other hub writes down
             return
-        if life.dismissed:
-            log.info("agent %s has ended", life.agent)
+        if process.dismissed:
+            log.info("agent %s has ended", process.agent)
         else:
-            seat.last_error = life.over
-            log.warning("%s", life.over)
-        for session in list(life.sessions.values()):
-            session.on_agent_end(life)
+            seat.last_error = process.over
+            log.warning("%s", process.over)
+        for session in list(process.sessions.values()):
+            session.on_agent_end(process)
 
-    # Sessions and lives.
+    # Sessions and processes.
 
     async def make(self, name: str, params: dict[str, Any]) -> tuple[AgentProcess, dict[str, Any]]:
         """A new session of the agent; what it answered."""
-        life = await self.life(name)
-        made = value_of(await life.call("session/new", params, within=LOAD_SECONDS), {})
+        process = await self.ensure_process(name)
+        made = value_of(await process.call("session/new", params, within=LOAD_SECONDS), {})
         if not isinstance(made, dict) or not isinstance(made.get("sessionId"), str):
             raise CallFailed(-32603, f"{name} made a session without an id")
-        return life, made
+        return process, made
 
-    def join(
-        self,
-        session: LiveSession,
-        life: AgentProcess,
-        own: str,
-        *,
-        note: BroughtBack | None = None,
-        heard: int = 0,
-    ) -> None:
-        """From here on the process knows the session. `note` is for the stream, if that does not say so
-        yet; `heard` is the number of the frame that `note` comes from.
-        """
-        life.sessions[own] = session
-        life.bound[session.id] = own
-        life.parted.discard(own)
-        life.used = asyncio.get_running_loop().time()
-        session.bind(life, note=note, heard=heard)
-        life.on_joined(own)
-
-    async def bind(self, session: LiveSession) -> AgentProcess:
-        """A life that knows the session."""
+    async def bind(self, session: LiveSession) -> SessionProcess:
+        """A process that knows the session."""
         async with session.binding:
-            if session.life is not None and not session.life.over:
-                session.life.used = asyncio.get_running_loop().time()
-                return session.life
+            if session.process is not None and not session.process.over:
+                session.process.used = asyncio.get_running_loop().time()
+                return session.process
             if session.state.parent:
                 raise LinkClosed("a child session is its agent's own, and its agent has left it")
-            life = await self.life(session.state.agent)
-            own = life.bound.get(session.id)
+            process = await self.ensure_process(session.state.agent)
+            own = process.bound.get(session.id)
             if own is not None:
-                self._join_open(session, life, own)
+                self._join_open(session, process, own)
             else:
-                await self._bring_back(session, life)
+                await self._bring_back(session, process)
             session.needs_reminder = False
-            return life
+            return process
 
     def _join_open(
         self,
         session: LiveSession,
-        life: AgentProcess,
+        process: AgentProcess,
         own: str,
         *,
         note: BroughtBack | None = None,
@@ -320,40 +307,44 @@ class AgentPool:
         """Join them, unless the session was closed meanwhile."""
         if session.state.phase != "open":
             if self._owner is not None:
-                self._owner.start(_close_again(session, life, own))
+                self._owner.start(_close_again(session, process, own))
             raise LinkClosed("the session was closed while its agent was being started")
-        self.join(session, life, own, note=note, heard=heard)
+        process.join(session, own, note=note, heard=heard)
 
-    async def _bring_back(self, session: LiveSession, life: AgentProcess) -> None:
+    async def _bring_back(self, session: LiveSession, process: AgentProcess) -> None:
         state = session.state
         params: dict[str, Any] = {"cwd": state.cwd, "mcpServers": [], **session.setup}
-        if state.folders and life.can("sessionCapabilities", "additionalDirectories"):
+        if state.folders and process.can("sessionCapabilities", "additionalDirectories"):
             params["additionalDirectories"] = state.folders
         for method, can in (
-            ("session/resume", life.can("sessionCapabilities", "resume")),
-            ("session/load", life.can("loadSession")),
+            ("session/resume", process.can("sessionCapabilities", "resume")),
+            ("session/load", process.can("loadSession")),
         ):
-            if can and await self._load(session, life, method, {**params, "sessionId": state.agent_session}):
+            if can and await self._load(
+                session, process, method, {**params, "sessionId": state.agent_session}
+            ):
                 return
-        with life.making():
-            _, answer = await self.make(life.agent, params)
+        with process.making():
+            _, answer = await self.make(process.agent, params)
             own = str(answer.pop("sessionId"))
             note = BroughtBack(session=own, result=answer, remembers=state.turns == 0)
-            self._join_open(session, life, own, note=note)
+            self._join_open(session, process, own, note=note)
 
     async def _load(
-        self, session: LiveSession, life: AgentProcess, method: str, params: dict[str, Any]
+        self, session: LiveSession, process: AgentProcess, method: str, params: dict[str, Any]
     ) -> bool:
         """Let the process bring the session back. False if it refuses."""
-        number = life.next_id()
-        session.bind(life, load=number, heard=life.last_frame)
-        with SessionLoad(session, life, number, method) as load:
+        number = process.next_id()
+        session.bind(process, load=number, heard=process.last_frame)
+        with SessionLoad(session, process, number, method) as load:
             await load.send(params)
             return await self._loaded(load)
 
-    def go_on_loading(self, session: LiveSession, life: AgentProcess) -> None:
+    def go_on_loading(self, session: LiveSession) -> None:
         """The hub before us was killed while the process brought the session back."""
-        load = SessionLoad(session, life, session.state.loading, "session/load")
+        process = self.find_process(session.state.agent)
+        assert process is not None  # the session has just been bound to it
+        load = SessionLoad(session, process, session.state.loading, "session/load")
 
         async def finish() -> None:
             async with session.binding:  # a prompt waits for it
@@ -364,14 +355,14 @@ class AgentPool:
             self._owner.start(finish())
 
     async def _loaded(self, load: SessionLoad) -> bool:
-        session, life = load.session, load.life
+        session, process = load.session, load.process
         try:
             made = await load.result()
         except CallFailed as error:
-            log.info("%s does not bring session %s back (%s)", life.agent, session.id, error.message)
+            log.info("%s does not bring session %s back (%s)", process.agent, session.id, error.message)
             return False
         note = BroughtBack(session=load.own, result=made, remembers=not session.needs_reminder)
-        self._join_open(session, life, load.own, note=note, heard=load.heard)
+        self._join_open(session, process, load.own, note=note, heard=load.heard)
         load.is_done = True
         return True
 
@@ -383,13 +374,17 @@ class AgentPool:
             await asyncio.sleep(LOOK_SECONDS)
             now = asyncio.get_running_loop().time()
             for seat in self.seats.values():
-                life = seat.life
-                if life is None or life.over or any(one.state.is_busy for one in life.sessions.values()):
+                process = seat.process
+                if (
+                    process is None
+                    or process.over
+                    or any(session.state.is_busy for session in process.sessions.values())
+                ):
                     continue
-                if now - life.used > seat.spec.idle:
-                    log.info("%s is stopped: nobody has used it for %g s", life.agent, seat.spec.idle)
-                    life.dismissed = True
-                    await life.line.aclose()
+                if now - process.used > seat.spec.idle:
+                    log.info("%s is stopped: nobody has used it for %g s", process.agent, seat.spec.idle)
+                    process.dismissed = True
+                    await process.channel.aclose()
 
     async def leave(self) -> None:
         """Let go of agents that outlive us, and end the others; one that has not answered to `initialize` is
@@ -397,23 +392,27 @@ class AgentPool:
         """
         useless = {seat.beginning for seat in self.seats.values()}
 
-        def how(life: AgentProcess) -> Awaitable[None]:
-            return life.line.leave() if life.survives and life not in useless else life.line.aclose()
+        def how(process: AgentProcess) -> Awaitable[None]:
+            return (
+                process.channel.leave()
+                if process.survives and process not in useless
+                else process.channel.aclose()
+            )
 
         await self._end(how)
 
     async def aclose(self) -> None:
         """End all agents."""
-        await self._end(lambda life: life.line.aclose())
+        await self._end(lambda process: process.channel.aclose())
 
     async def _end(self, how: Callable[[AgentProcess], Awaitable[None]]) -> None:
         if self._owner is not None:
             await self._owner.aclose()
-        for life in self._lives():
-            life.dismissed = True
-        lives = self._lives()
-        await asyncio.gather(*(life.stop_seeking() for life in lives))
-        ended = await asyncio.gather(*(how(life) for life in lives), return_exceptions=True)
+        processes = self._processes()
+        for process in processes:
+            process.dismissed = True
+        await asyncio.gather(*(process.stop_seeking() for process in processes))
+        ended = await asyncio.gather(*(how(process) for process in processes), return_exceptions=True)
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)
@@ -428,16 +427,16 @@ async def _opened(spec: AgentSpec) -> AgentChannel:
         raise AgentFailed(message, AgentEnd(agent=spec.name).details()) from error
 
 
-async def _close_again(session: LiveSession, life: AgentProcess, own: str) -> None:
+async def _close_again(session: LiveSession, process: AgentProcess, own: str) -> None:
     """A session was closed while the agent brought it back: nobody wants it there. First that is stored: else
     the hub after a crash takes the process for one that knows the session.
     """
-    if life.can("sessionCapabilities", "close"):
+    if process.can("sessionCapabilities", "close"):
         with suppress(DragomanError, TimeoutError):
             async with asyncio.timeout(LOAD_SECONDS):
                 await session.stored()
-                await life.call("session/close", {"sessionId": own})
+                await process.call("session/close", {"sessionId": own})
 
 
-async def _nobody(life: AgentProcess, session_id: str) -> None:
+async def _nobody(process: AgentProcess, session_id: str) -> None:
     pass

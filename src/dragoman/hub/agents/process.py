@@ -1,4 +1,4 @@
-"""One life of an agent: a process, from its start to its end, and the sessions that it knows.
+"""One process of an agent, from its start to its end, and the sessions that it knows.
 
 Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
 Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from secrets import randbits
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -25,9 +25,13 @@ from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agents.channel import AgentChannel
 from dragoman.hub.agents.end import AgentEnd, StderrLines
 from dragoman.hub.agents.invalid_frames import InvalidFrames
-from dragoman.hub.agents.sessionless import told_beyond
+from dragoman.hub.agents.sessionless import SessionlessNotifications
 from dragoman.hub.engine.bounds import MIB, PIPE_BYTES
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.ports import Receipt
+from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.hub.session.state import SessionState
 from dragoman.runtime.budget import ByteBudget
 from dragoman.schema.v1.methods import METHODS
 from dragoman.wire import (
@@ -47,10 +51,6 @@ from dragoman.wire import (
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
 from dragoman.wire.envelope import Id
 from dragoman.wire.glance import glance
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.session.state import SessionState
 
 log = logging.getLogger(__name__)
 
@@ -76,21 +76,9 @@ UNREAD_BYTES = 4 * PIPE_BYTES
 """An agent with more than this to take has to read before it can be expected to go on."""
 
 
-class Receipt:
-    """A block of the agent's, and how many sessions still have to store their part of it."""
-
-    __slots__ = ("last", "open")
-
-    def __init__(self, last: int) -> None:
-        self.last = last
-        self.open = 1  # the one who sorts it
-
-
 class AgentProcess:
     """Made by the pool, which hears of its end through `on_end`."""
 
-    withdrawals = 0
-    """Requests that it has given up, and that are looked for."""
     last_frame = 0
     """The number of the last frame that we had from it."""
     dismissed = False
@@ -99,7 +87,7 @@ class AgentProcess:
     def __init__(
         self,
         agent: str,
-        line: AgentChannel,
+        channel: AgentChannel,
         *,
         survives: bool,
         origin: int = 0,
@@ -112,8 +100,8 @@ class AgentProcess:
         that are no messages.
         """
         self.agent = agent
-        self.line = line
-        self.process = origin + line.pid
+        self.channel = channel
+        self.process_id = origin + channel.pid
         """Tells it from every other process of its agent, on this machine and others."""
         self.survives = survives
         """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
@@ -128,9 +116,9 @@ class AgentProcess:
         self.started = time.time()
         self.used = asyncio.get_running_loop().time()
         self.over = ""
-        """Why it has ended; empty while it lives."""
+        """Why it has ended; empty while it runs."""
         self.end: AgentEnd | None = None
-        """How it has ended; None while it lives."""
+        """How it has ended; None while it runs."""
         self._stderr = StderrLines(secrets)
         self._last_said: dict[str, int] = {}  # numbers of the last frames, by their streams
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
@@ -148,13 +136,14 @@ class AgentProcess:
         self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
         self._early_count = self._early_bytes = 0
         self._on_end = on_end
+        self._sessionless = SessionlessNotifications(agent, self.sessions)
         self._find = find
         self._unknown: dict[str, None] = {}  # sessions that were looked for, and perhaps not found
         self._looking: set[str] = set()  # those that are being looked for
         self._seeking: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        self.line.start(self)
+        self.channel.start(self)
 
     # What we say.
 
@@ -174,11 +163,11 @@ class AgentProcess:
 
     def last_number(self, stream: str) -> int:
         """The last number that the process was given, or is about to be given, of a stream of this name."""
-        return max(self.line.taken.get(stream, 0), self._last_said.get(stream, 0))
+        return max(self.channel.taken.get(stream, 0), self._last_said.get(stream, 0))
 
     def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
-        return self.line.taken.get(state.id, 0) - state.taken_before
+        return self.channel.taken.get(state.id, 0) - state.taken_before
 
     def refuse(self, request_id: Id, error: ErrorObject) -> None:
         """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
@@ -196,11 +185,11 @@ class AgentProcess:
         """Whether it has much to read. Work for it waits then, but it is not kept from speaking: one that can
         do one thing at a time would wait for us, and we for it.
         """
-        return self.line.pending > UNREAD_BYTES
+        return self.channel.pending > UNREAD_BYTES
 
     def _watch_pipe(self) -> None:
         """Free what the pipe has taken, now or when it has."""
-        if self.over or self.line.pending <= PIPE_BYTES:
+        if self.over or self.channel.pending <= PIPE_BYTES:
             self._taken()
             return
         if self.is_behind:
@@ -212,7 +201,7 @@ class AgentProcess:
 
     async def _drain(self) -> None:
         try:
-            await self.line.drain()
+            await self.channel.drain()
         except LinkClosed:
             pass  # what it has not taken, it never will
         finally:
@@ -231,9 +220,22 @@ class AgentProcess:
         """The answer to this request belongs to the session."""
         self._connection.expect(request_id, "session/prompt", session)
 
-    def knows(self, own: str, process: int) -> bool:
+    def knows(self, own: str, process_id: int) -> bool:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
-        return self.survives and not self.over and process == self.process and own not in self.parted
+        return self.survives and not self.over and process_id == self.process_id and own not in self.parted
+
+    def join(
+        self, session: LiveSession, own: str, *, note: BroughtBack | None = None, heard: int = 0
+    ) -> None:
+        """From here on it knows the session, by the id `own`. `note` is for the stream, if that does not say
+        so yet.
+        """
+        self.sessions[own] = session
+        self.bound[session.id] = own
+        self.parted.discard(own)
+        self.used = asyncio.get_running_loop().time()
+        session.bind(self, note=note, heard=heard)
+        self.on_joined(own)
 
     def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
         """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
@@ -355,7 +357,7 @@ class AgentProcess:
 
     def _write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
         try:
-            self.line.write(block, stream=stream, last=last)
+            self.channel.write(block, stream=stream, last=last)
         except LinkClosed:
             pass  # its end is on its way to us
 
@@ -418,7 +420,7 @@ class AgentProcess:
             self._early_count += 1
             self._early_bytes += len(frame)
         else:
-            self._beyond(frame, message, name)
+            self._on_sessionless_message(frame, message, name)
 
     def _is_awaited(self, name: str) -> bool:
         """Whether it may be a session in a moment: one that is being made, or looked for."""
@@ -527,10 +529,10 @@ class AgentProcess:
             else:
                 waiting.set_exception(failed_with(answer.error))
 
-    def _beyond(self, frame: bytes, message: Request | Notification, name: str) -> None:
+    def _on_sessionless_message(self, frame: bytes, message: Request | Notification, name: str) -> None:
         """It speaks of no session that we know; `name` is the one that it means, if it means one."""
         if isinstance(message, Notification):
-            told_beyond(self, frame, message, name)
+            self._sessionless.on_notification(frame, message, name)
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
             self.refuse(message.id, error)
@@ -565,12 +567,12 @@ class AgentProcess:
         while self._receipts and self._receipts[0].open == 0:
             last = self._receipts.popleft().last
         if last and not self.over:
-            self.line.acknowledge(last)
+            self.channel.acknowledge(last)
 
     def hold(self, holder: object) -> None:
         """Somebody cannot take more now."""
         if not self._full and not self.over:
-            self.line.pause()
+            self.channel.pause()
         self._full.add(holder)
 
     def hold_while_full(self, budget: ByteBudget) -> None:
@@ -589,7 +591,7 @@ class AgentProcess:
         self._full.discard(holder)
         self._lent.discard(holder)
         if not self._full and not self.over:
-            self.line.resume()
+            self.channel.resume()
 
     # What it can.
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.wire import Notification
 from dragoman.wire.codes import CANCELLED
-
-if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess
-    from dragoman.wire.envelope import Id
+from dragoman.wire.envelope import Id
 
 log = logging.getLogger(__name__)
 
@@ -28,57 +26,61 @@ PAUSES = (0.0, 0.05, 0.25, 1.0)
 """Seconds between looks for a request that was made a moment ago, and is perhaps not stored yet."""
 
 
-def told_beyond(life: AgentProcess, frame: bytes, note: Notification, name: str) -> None:
-    """`name` is the session that it is about, which is not ours; empty if it is about none."""
-    if name:
-        log.info("%s told of no session of ours: %s", life.agent, note.method)
-    elif note.method == "$/cancel_request":
-        _give_up(life, note)
-    elif note.method == COMPLETE or note.method.startswith("_"):
-        _tell_everybody(life, frame, is_harmless=note.method == COMPLETE)
-    else:
-        log.info("%s told of no session: %s", life.agent, note.method)
+class SessionlessNotifications:
+    """Those of one process. `sessions` are the sessions that it knows."""
 
+    def __init__(self, agent: str, sessions: Mapping[str, LiveSession]) -> None:
+        self._agent = agent
+        self._sessions = sessions
+        self._withdrawals = 0  # requests that it has given up, and that are looked for
 
-def _tell_everybody(life: AgentProcess, frame: bytes, *, is_harmless: bool) -> None:
-    """Whoever follows a session of this process. One who is confined to some folders is not told what may be
-    about others; a slow reader is not told at all.
-    """
-    for client in {client for session in life.sessions.values() for client in session.followers}:
-        if not client.is_full and (is_harmless or not client.grant.roots):
-            client.tell(frame + b"\n")
+    def on_notification(self, frame: bytes, note: Notification, name: str) -> None:
+        """`name` is the session that it is about, which is not ours; empty if it is about none."""
+        if name:
+            log.info("ignored %s of agent %s: unknown session", note.method, self._agent)
+        elif note.method == "$/cancel_request":
+            self._on_withdrawal(note)
+        elif note.method == COMPLETE or note.method.startswith("_"):
+            self._tell_everybody(frame, is_harmless=note.method == COMPLETE)
+        else:
+            log.info("ignored %s of agent %s: it names no session", note.method, self._agent)
 
+    def _tell_everybody(self, frame: bytes, *, is_harmless: bool) -> None:
+        """Whoever follows a session of this process. One who is confined to some folders is not told what may
+        be about others; a slow reader is not told at all.
+        """
+        for client in {client for session in self._sessions.values() for client in session.followers}:
+            if not client.is_full and (is_harmless or not client.grant.roots):
+                client.tell(frame + b"\n")
 
-def _give_up(life: AgentProcess, note: Notification) -> None:
-    request = value_of(object_of(note.params).get("requestId"))
-    session = next(iter(life.sessions.values()), None)
-    if not isinstance(request, int | str) or session is None or _settled(life, request):
-        return
-    if life.withdrawals >= WITHDRAWALS:
-        log.info("%s gives up more requests than it has made", life.agent)
-    else:
-        life.withdrawals += 1
-        session.hub.owner.start(_settle_soon(life, request))
+    def _on_withdrawal(self, note: Notification) -> None:
+        request_id = value_of(object_of(note.params).get("requestId"))
+        session = next(iter(self._sessions.values()), None)
+        if not isinstance(request_id, int | str) or session is None or self._cancel(request_id):
+            return
+        if self._withdrawals >= WITHDRAWALS:
+            log.info("agent %s gives up more requests than it has made", self._agent)
+        else:
+            self._withdrawals += 1
+            session.hub.owner.start(self._cancel_soon(request_id))
 
+    async def _cancel_soon(self, request_id: Id) -> None:
+        try:
+            for pause in PAUSES:
+                await asyncio.sleep(pause)
+                if self._cancel(request_id):
+                    return
+        finally:
+            self._withdrawals -= 1
 
-async def _settle_soon(life: AgentProcess, request: Id) -> None:
-    try:
-        for pause in PAUSES:
-            await asyncio.sleep(pause)
-            if _settled(life, request):
-                return
-    finally:
-        life.withdrawals -= 1
-
-
-def _settled(life: AgentProcess, request: Id) -> bool:
-    """Nobody is to answer it any more; the agent hears the answer that belongs to it. False if there is no
-    such request.
-    """
-    for session in life.sessions.values():
-        for sequence, one in session.state.requests.items():
-            if one.id == request:
-                error = {"code": CANCELLED, "message": "Request cancelled"}
-                session.settle(sequence, outcome="cancelled", by="", error=error)
-                return True
-    return False
+    def _cancel(self, request_id: Id) -> bool:
+        """Nobody is to answer it any more; the agent hears the answer that belongs to it. False if there is
+        no such request.
+        """
+        for session in self._sessions.values():
+            for sequence, request in session.state.requests.items():
+                if request.id == request_id:
+                    error = {"code": CANCELLED, "message": "Request cancelled"}
+                    session.settle(sequence, outcome="cancelled", by="", error=error)
+                    return True
+        return False

@@ -21,9 +21,9 @@ from dragoman.hub.api.endpoint import TICKET, Endpoint, Visit
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.api.listening import NETWORK
+from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, Grant
 from dragoman.hub.gate.rates import Buckets
-from dragoman.hub.hub import Hub
 from dragoman.journal import StreamInfo
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.transport.contract import Limits, Transport
@@ -44,7 +44,7 @@ class HubApp:
 
     def __init__(
         self,
-        hub: Hub,
+        hub: ClientHub,
         admission: Admission,
         *,
         page: App | None = None,

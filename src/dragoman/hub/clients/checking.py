@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw
 
-from dragoman.errors import ErrorAnswer
+from dragoman.hub.engine.key_lookup import CHILD
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
 from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.session.machine import Verdict
 
 KINDS: dict[str, type] = {
     "sessionId": str,
@@ -24,8 +21,6 @@ KINDS: dict[str, type] = {
     "_meta": dict,
 }
 """Members of the protocol's requests about sessions."""
-
-CHILD = "its agent alone works in it; send this to the parent session"
 
 
 def check_version(params: Mapping[str, Raw]) -> None:
@@ -61,15 +56,3 @@ def check_no_child(session: LiveSession) -> None:
     """A child session is its agent's own: a client reads it, answers its requests, and may cancel it."""
     if session.state.parent:
         raise invalid_request(f"session {session.id} is a child of {session.state.parent}: {CHILD}")
-
-
-def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
-    """What a client hears whose prompt was not accepted; None if it was, or is known already."""
-    match verdict:
-        case "closing":
-            return invalid_request("the session is being closed; load it again before the next prompt")
-        case "full":
-            return invalid_request("too many prompts wait in this session already")
-        case "child":
-            return invalid_request(CHILD)
-    return None

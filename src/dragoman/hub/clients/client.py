@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Protocol
 
 from msgspec import Raw
 
 from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
+from dragoman.hub.agents.pool import AgentPool
 from dragoman.hub.clients.checking import check_version
 from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
 from dragoman.hub.engine.bounds import size_of_request
+from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower
+from dragoman.hub.engine.ports import BrokerPort, Position
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.table import check, check_session
+from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
@@ -38,13 +44,6 @@ from dragoman.wire import (
 )
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES, invalid_request
 from dragoman.wire.envelope import Envelope, ErrorObject, Id
-
-if TYPE_CHECKING:
-    from dragoman.hub.clients.follower import Follower
-    from dragoman.hub.clients.rendering import Position
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +85,7 @@ class HubClient:
     """Lives as long as its connection."""
 
     def __init__(
-        self, hub: Hub, transport: Transport, grant: Grant, *, agent: str = "", first_id: int = 0
+        self, hub: ClientHub, transport: Transport, grant: Grant, *, agent: str = "", first_id: int = 0
     ) -> None:
         self.hub = hub
         self.grant = grant
@@ -102,7 +101,7 @@ class HubClient:
         self.seat: Seat | None = None
         self.is_guest = False
         """Whether its connection is another node's, which looks after its token."""
-        self.followed: dict[str, Follower] = {}
+        self.followed: dict[str, SessionFollower] = {}
         self.waiting: dict[tuple[str, str], tuple[Id, ...]] = {}
         """Its prompts that have no answer: session and key → the ids of all requests that have sent it."""
         self.questions: Connection[tuple[LiveSession, int]] = Connection(first_id=first_id + 1)
@@ -158,11 +157,18 @@ class HubClient:
 
     def forget(self, session_id: str) -> None:
         """A session that it followed is another node's: whatever it waits for comes from there."""
+        self.followed.pop(session_id, None)
         for of, key in list(self.waiting):
             if of == session_id:
                 del self.waiting[of, key]
         if self.seat is not None:
             self.seat.moved(session_id)
+
+    def on_session_closed(self, session_id: str) -> None:
+        """It follows the session no more: nothing is open there."""
+        self.followed.pop(session_id, None)
+        if self.seat is not None:
+            self.seat.stands(session_id, None)
 
     def give_up(self, why: str) -> None:
         if not self._is_given_up:
@@ -186,7 +192,7 @@ class HubClient:
     def ended(self, reason: BaseException | None) -> None:
         if not self.gone.is_set():
             self.gone.set()
-            self.hub.left(self)
+            self.hub.on_client_left(self)
 
     def _take(self, envelope: Envelope) -> None:
         match envelope:
@@ -282,23 +288,23 @@ class HubClient:
         elif method == "$/cancel_request":
             self.hub.methods.cancel_request(self, members)
         else:
-            self.hub.methods.told(self, method, members, params)
+            self.hub.methods.on_notification(self, method, members)
 
     def _answered(self, request_id: Id, *, result: Raw | None = None, error: Any = None) -> None:
         call = self.questions.take(request_id)
         if call is None:
             return  # too late, or never asked
         session, sequence = call.context
-        one = session.state.requests.get(sequence)
-        if one is None:
+        request = session.state.requests.get(sequence)
+        if request is None:
             return  # somebody else was first
         if request_id in self._dismissed and is_cancelled(result):
             session.followers[self].ask_anew(sequence)
             return
         if result is not None and bytes(result) == b"null":
-            result, error = _without_result(one.method)
-        if one.is_question and (error is not None or not is_answer(one, result)):
-            self._on_no_answer(one, error)
+            result, error = _without_result(request.method)
+        if request.is_question and (error is not None or not is_answer(request, result)):
+            self._on_no_answer(request, error)
             return
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
 
@@ -375,3 +381,60 @@ def _why(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "the agent did not answer in time"
     return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]
+
+
+class ClientMethods(Protocol):
+    """What answers a client's messages (`methods.Methods`)."""
+
+    async def call(
+        self, client: HubClient, method: str, params: dict[str, Raw], request_id: Id
+    ) -> dict[str, Any] | bytes | None: ...
+    def introduce(self, client: HubClient, params: dict[str, Raw]) -> dict[str, Any]: ...
+    def prompt(self, client: HubClient, request_id: Id, params: dict[str, Raw]) -> None: ...
+    def cancel(self, client: HubClient, params: dict[str, Raw]) -> None: ...
+    def cancel_request(self, client: HubClient, params: dict[str, Raw]) -> None: ...
+    def on_notification(self, client: HubClient, method: str, params: dict[str, Raw]) -> None: ...
+
+
+class ClientBroker(BrokerPort[LiveSession], Protocol):
+    """The approvals, as clients see them (`judge.broker.ApprovalBroker`)."""
+
+    def on_client_arrival(self, client: HubClient) -> None: ...
+    def inbox(self, client: HubClient) -> list[dict[str, Any]]: ...
+    def terminal(self, session: LiveSession, terminal_id: str) -> dict[str, Any] | None: ...
+
+
+class ClientHub(EngineHub, Protocol):
+    """The hub, as its clients, the judge, the cluster and the API see it (`hub.Hub`)."""
+
+    clients: set[HubClient]
+    default_agent: str
+    route: Callable[[Transport, Grant, str], HubClient] | None
+
+    @property
+    def pool(self) -> AgentPool: ...
+    @property
+    def broker(self) -> ClientBroker: ...
+    @property
+    def changes(self) -> TurnChanges: ...
+    @property
+    def methods(self) -> ClientMethods: ...
+    def accept(self, transport: Transport, grant: Grant, *, agent: str = "") -> HubClient: ...
+    def on_client_left(self, client: HubClient) -> None: ...
+    def begin_draining(self) -> None: ...
+    def attach(
+        self,
+        client: HubClient,
+        session: LiveSession,
+        position: Position,
+        *,
+        own: Iterable[str] = (),
+        through: SessionFollower | None = None,
+    ) -> SessionFollower: ...
+    def detach(self, client: HubClient, session: LiveSession) -> None: ...
+    async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw: ...
+    def pass_on(self, session: LiveSession, method: str, params: dict[str, Raw]) -> None: ...
+    def tell(self, session: LiveSession, update: dict[str, Any]) -> None: ...
+    def check_rate(self, client: HubClient) -> None: ...
+    async def introduction(self, agent: str, *, start: bool) -> dict[str, Any]: ...
+    def status(self) -> Awaitable[Any]: ...

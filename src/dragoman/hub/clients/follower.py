@@ -11,25 +11,24 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
+from dragoman.hub.clients.client import HubClient
 from dragoman.hub.clients.questions import PERMISSION, is_told
-from dragoman.hub.clients.rendering import Position, asked_again, block_of
+from dragoman.hub.clients.rendering import asked_again, block_of
+from dragoman.hub.engine.live_session import LiveSession, SessionFollower
+from dragoman.hub.engine.ports import Position
 from dragoman.hub.session.frames import UPDATE, encoded
 from dragoman.hub.session.notes import read_note
+from dragoman.hub.session.state import PromptAnswer
+from dragoman.journal import Stored
 from dragoman.journal.entry_runs import first_of, last_of
 from dragoman.runtime.signal import Signal
 from dragoman.wire import Request, decode, notification
-
-if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.session.state import PromptAnswer
-    from dragoman.journal import Stored
-    from dragoman.wire.envelope import Id
+from dragoman.wire.envelope import Id
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ class Follower:
         client: HubClient,
         position: Position,
         *,
-        through: Follower | None = None,
+        through: SessionFollower | None = None,
     ) -> None:
         """`through` is how the client follows the parent of a child session that it has not asked for."""
         self.session = session
@@ -93,9 +92,9 @@ class Follower:
     def ask_again(self) -> None:
         """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
         again = [
-            asked_again(one, self)
-            for one in self.session.state.requests.values()
-            if one.sequence <= self.position.sequence
+            asked_again(request, self)
+            for request in self.session.state.requests.values()
+            if request.sequence <= self.position.sequence
         ]
         if any(again):
             self.client.send(b"".join(again))
@@ -123,6 +122,21 @@ class Follower:
             self._task = None
             if failed is not None and not moves:
                 failed("the session was closed, or loaded again, before it was told to its end")
+
+    @property
+    def follows_children(self) -> bool:
+        return self.client.follows_children
+
+    def follow_child(self, child: LiveSession, position: Position) -> None:
+        """Let the client follow a child of this session too, unless it does, or has left."""
+        client = self.client
+        is_there = client.followed.get(self.session.id) is self and not client.gone.is_set()
+        if is_there and child.id not in client.followed and child.state.phase == "open":
+            follower = client.hub.attach(client, child, position, through=self)
+            follower.catch_up(follower.ask_again)
+
+    def detach(self) -> None:
+        self.client.hub.detach(self.client, self.session)
 
     def end(self) -> None:
         """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
@@ -165,7 +179,7 @@ class Follower:
                 self.client.give_up(why)
                 return
             # It would wait for ever for what stands behind the part that cannot be read.
-            session.hub.detach(self.client, session)
+            self.detach()
             failed(why)
 
     def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
@@ -232,7 +246,7 @@ class Follower:
         if open_request is None:
             return UNSET
         if not open_request.is_question:
-            lender = self.session.hub.desk.lender(self.session, sequence)
+            lender = self.session.hub.broker.lender(self.session, sequence)
             if lender is not self.client:
                 return UNSET
         elif not self.client.can_answer(open_request):
@@ -248,9 +262,9 @@ class Follower:
         if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
             return None
         self._notices.add(sequence)
-        return self.session.hub.desk.told(self.session, self.session.state.requests[sequence])
+        return self.session.hub.broker.describe(self.session, self.session.state.requests[sequence])
 
-    def judged(self, sequence: int, /) -> dict[str, Any]:
+    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
         request = self.session.state.requests.get(sequence)
         return {} if request is None else dict(request.assessment or {})
 

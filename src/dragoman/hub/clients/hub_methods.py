@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.questions import is_answer
-from dragoman.hub.clients.rendering import HistoryView, Position, messages, read_cursor
+from dragoman.hub.clients.rendering import HistoryView, messages
+from dragoman.hub.clients.views import SessionViews
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB
-from dragoman.hub.lending.folders import complete_folder
+from dragoman.hub.lending.file_search import complete_folder, find_files
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
+from dragoman.journal import Stored
 from dragoman.wire.codes import invalid_params, method_not_found
 
-if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.journal import Stored
-
 Params = dict[str, Raw]
-Handler = Callable[["HubClient", Params], Awaitable[dict[str, Any]]]
+HubHandler = Callable[[HubClient, Params], Awaitable[dict[str, Any]]]
 
 PAGE = 500
 MOST = 5000
@@ -36,9 +35,10 @@ HISTORY_BYTES = 4 * 1024 * 1024
 class HubMethods:
     """One method each. Scopes and places were checked at the gate (see `gate`)."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub
-        self._handlers: dict[str, Handler] = {
+        self._views = views
+        self._handlers: dict[str, HubHandler] = {
             "sessions": self._sessions,
             "inbox": self._inbox,
             "watch": self._watch,
@@ -71,7 +71,7 @@ class HubMethods:
         return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
 
     async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return await self._hub.showing.listed(
+        return await self._views.listed(
             client,
             cursor=_text(params, "cursor"),
             limit=_number(params, "limit", 50, 500),
@@ -81,10 +81,10 @@ class HubMethods:
         )
 
     async def _inbox(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return {"requests": self._hub.desk.inbox(client)}
+        return {"requests": self._hub.broker.inbox(client)}
 
     async def _watch(self, client: HubClient, params: Params) -> dict[str, Any]:
-        self._hub.showing.watch(client, on=value_of(params.get("on"), True) is not False)
+        self._views.watch(client, on=value_of(params.get("on"), True) is not False)
         return {}
 
     async def _attach(self, client: HubClient, params: Params) -> dict[str, Any]:
@@ -100,8 +100,8 @@ class HubMethods:
         # The answer must come first; what follows it is told from the next turn of the loop on.
         follower.catch_up(follower.ask_again)
         return {
-            "session": self._hub.showing.described(session),
-            "snapshot": self._hub.showing.snapshot(session),
+            "session": self._views.described(session),
+            "snapshot": self._views.snapshot(session),
             "cursor": str(position),
         }
 
@@ -120,27 +120,25 @@ class HubMethods:
             raise invalid_params("before is no cursor of this session")
         end = read.sequence if before is None else read.sequence - (0 if read.part else 1)
         limit = _number(params, "limit", PAGE, MOST)
-        entries = [one async for one in self._last(session, end, limit)]
-        told = [
-            {"cursor": str(one.sequence), "time": one.time, "message": Raw(message[:-1])}
-            for one in entries
-            for message in messages(session.id, one, HistoryView())
+        entries = await self._last(session, end, limit)
+        found = [
+            {"cursor": str(entry.sequence), "time": entry.time, "message": Raw(message[:-1])}
+            for entry in entries
+            for message in messages(session.id, entry, HistoryView())
         ]
-        return {"messages": told, "more": bool(entries) and entries[0].sequence > 1}
+        return {"messages": found, "more": bool(entries) and entries[0].sequence > 1}
 
-    async def _last(self, session: LiveSession, end: int, limit: int) -> Any:
+    async def _last(self, session: LiveSession, end: int, limit: int) -> list[Stored]:
         """The last `limit` entries up to `end`, in order; fewer if they are large."""
         start = max(0, end - limit)
         kept: list[Stored] = []
         size = 0
         async for page in self._hub.journal.replay(session.stream, after=start, limit=end - start):
-            for one in page:
-                kept.append(one)
-                size += len(one.frame)
+            kept += page
+            size += sum(len(entry.frame) for entry in page)
         while size > HISTORY_BYTES and len(kept) > 1:
             size -= len(kept.pop(0).frame)
-        for one in kept:
-            yield one
+        return kept
 
     async def _search(self, client: HubClient, params: Params) -> dict[str, Any]:
         found = await self._hub.journal.search(
@@ -150,29 +148,29 @@ class HubMethods:
         )
         seen = [
             {
-                "sessionId": one.stream,
-                "cursor": str(one.sequence),
-                "kind": one.kind,
-                "excerpt": one.excerpt,
-                "title": one.title,
+                "sessionId": hit.stream,
+                "cursor": str(hit.sequence),
+                "kind": hit.kind,
+                "excerpt": hit.excerpt,
+                "title": hit.title,
             }
-            for one in found
+            for hit in found
+            if await self._views.may_see(client, hit.stream)
         ]
-        return {
-            "found": [one for one in seen if await self._hub.showing.may_see(client, str(one["sessionId"]))]
-        }
+        return {"found": seen}
 
     async def _agents(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return {"agents": self._hub.showing.agents(client)}
+        return {"agents": self._views.agents(client)}
 
     async def _files(self, client: HubClient, params: Params) -> dict[str, Any]:
         session = await self._session(client, params)
         pattern = _text(params, "pattern") or ""
-        return {"files": await self._hub.extras.files(session, pattern, _number(params, "limit", 50, 500))}
+        limit = _number(params, "limit", 50, 500)
+        return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
 
     async def _terminal(self, client: HubClient, params: Params) -> dict[str, Any]:
         session = await self._session(client, params)
-        found = self._hub.desk.terminal(session, client.text(params, "terminalId"))
+        found = self._hub.broker.terminal(session, client.text(params, "terminalId"))
         if found is None:
             raise ErrorAnswer(-32002, "the hub lends no such terminal")
         return found
@@ -182,8 +180,8 @@ class HubMethods:
         return await self._hub.changes.changes(session.id)
 
     async def _status(self, client: HubClient, params: Params) -> dict[str, Any]:
-        told: dict[str, Any] = await self._hub.status()
-        return told
+        status: dict[str, Any] = await self._hub.status()
+        return status
 
     # Acting.
 
@@ -225,7 +223,7 @@ class HubMethods:
     async def _revert(self, client: HubClient, params: Params) -> dict[str, Any]:
         session = await self._session(client, params)
         hunks = value_of(params.get("hunks"))
-        chosen = [one for one in hunks if isinstance(one, int)] if isinstance(hunks, list) else None
+        chosen = [number for number in hunks if isinstance(number, int)] if isinstance(hunks, list) else None
         await self._hub.changes.revert(session.id, client.text(params, "path"), chosen)
         return {}
 
@@ -240,7 +238,7 @@ class HubMethods:
         """A prompt in the queue, which must be the client's, or it must be an administrator."""
         session = await self._session(client, params)
         key = client.text(params, "key")
-        found = next((one for one in session.state.queue if one.key == key), None)
+        found = next((prompt for prompt in session.state.queue if prompt.key == key), None)
         if found is None:
             raise ErrorAnswer(-32002, "there is no such prompt in the queue", {"key": key})
         if found.by != client.grant.name and not client.grant.may("admin"):

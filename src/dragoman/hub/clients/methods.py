@@ -10,19 +10,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.clients.checking import check_kinds, check_no_child, check_open, checked_key, prompt_refusal
+from dragoman.hub.clients.checking import check_kinds, check_no_child, check_open, checked_key
+from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
-from dragoman.hub.clients.rendering import Position, read_cursor
+from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.forking import fork
-from dragoman.hub.engine.key_lookup import IncomingPrompt
-from dragoman.hub.engine.making import loaded, made_once, make, widen
+from dragoman.hub.engine.key_lookup import IncomingPrompt, prompt_refusal
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.making import load, made_once, make, widen
+from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in
-from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
 from dragoman.version import VERSION
@@ -30,14 +32,9 @@ from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import Id
 
-if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-
 Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None
-Handler = Callable[["HubClient", Params, Id], Awaitable[Result]]
+Handler = Callable[[HubClient, Params, Id], Awaitable[Result]]
 
 FOLLOWED = ("list", "resume", "close", "delete", "fork")
 """What the hub can do with sessions, whatever their agent can."""
@@ -46,9 +43,10 @@ FOLLOWED = ("list", "resume", "close", "delete", "fork")
 class Methods:
     """Finds who answers a request."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: ClientHub, views: SessionViews) -> None:
         self._hub = hub
-        self._ours = HubMethods(hub)
+        self._views = views
+        self._ours = HubMethods(hub, views)
         self._handlers: dict[str, Handler] = {
             "initialize": self._initialize,
             "authenticate": self._to_agent,
@@ -91,7 +89,7 @@ class Methods:
         ours = self.introduce(client, params)
         answer = await self._introduced(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
         client.initialized = True
-        self._hub.arrived(client)
+        self._hub.broker.on_client_arrival(client)
         return answer
 
     def introduce(self, client: HubClient, params: Params) -> dict[str, Any]:
@@ -130,7 +128,7 @@ class Methods:
             "agentCapabilities": {**can, "loadSession": True, "sessionCapabilities": sessions},
             "_meta": {
                 **(meta if isinstance(meta, dict) else {}),
-                "dragoman": self._hub.showing.shown_to(client),
+                "dragoman": self._views.shown_to(client),
             },
         }
 
@@ -138,8 +136,8 @@ class Methods:
         raise AssertionError("asked by name")
 
     async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
-        life = await self._hub.pool.life(client.agent)
-        return bytes(await life.call(method, params))
+        process = await self._hub.pool.ensure_process(client.agent)
+        return bytes(await process.call(method, params))
 
     # Sessions.
 
@@ -154,7 +152,7 @@ class Methods:
         key = checked_key(ours_in(params))
 
         async def new() -> LiveSession:
-            await permit_servers(self._hub, params, agent=agent, cwd=cwd)
+            await self._hub.broker.permit_servers(params, agent=agent, cwd=cwd)
             return await make(self._hub, agent, without_ours(params), key=key)
 
         session, is_new = await made_once(self._hub, key, new)
@@ -163,10 +161,11 @@ class Methods:
         session = await self._hub.session(session.id)  # its agent may have died, and it been forgotten since
         # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
         self._hub.attach(client, session, Position(1)).catch_up()
-        return {**self._hub.showing.standing(session), "sessionId": session.id}
+        return {**self._views.standing(session), "sessionId": session.id}
 
     async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        session = await loaded(self._hub, client, client.text(params, "sessionId"), params)
+        session_id = client.text(params, "sessionId")
+        session = await load(self._hub, session_id, params, agent=client.agent, grant=client.grant)
         session = await self._session(client, params) if session is None else session
         await self._bring(client, session, params)
         session = await self._hub.session(session.id)
@@ -177,7 +176,7 @@ class Methods:
         follower = self._hub.attach(client, session, position)
 
         # Some clients listen to a session only when an answer has named it.
-        standing = {**self._hub.showing.standing(session), "sessionId": session.id}
+        standing = {**self._views.standing(session), "sessionId": session.id}
 
         def up() -> None:
             client.tell(response(request_id, encoded(standing)))
@@ -203,7 +202,7 @@ class Methods:
         prompts = texts_in(ours, "prompts")
         follower = self._hub.attach(client, session, position, own=[*prompts, *texts_in(ours, "wrote")])
         follower.expected |= set(prompts)
-        client.send(response(request_id, encoded(self._hub.showing.standing(session))))
+        client.send(response(request_id, encoded(self._views.standing(session))))
         follower.ask_again()
         if position.sequence < session.log.last or position.part:
             follower.catch_up()
@@ -223,20 +222,20 @@ class Methods:
             widen(session, folders if isinstance(folders, list) else [])
 
     async def _permit_servers(self, session: LiveSession, params: Params) -> None:
-        memory = session.state
-        await permit_servers(self._hub, params, agent=memory.agent, cwd=memory.cwd, session=session)
+        state = session.state
+        await self._hub.broker.permit_servers(params, agent=state.agent, cwd=state.cwd, session=session)
 
     async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
         cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
-        listed = await self._hub.showing.listed(
+        listed = await self._views.listed(
             client,
             cwd=cwd if isinstance(cwd, str) else None,
             cursor=cursor if isinstance(cursor, str) else None,
             with_children=False,
         )
         sessions = [
-            {key: one[key] for key in ("sessionId", "cwd", "title", "updatedAt") if one.get(key)}
-            for one in listed["sessions"]
+            {key: session[key] for key in ("sessionId", "cwd", "title", "updatedAt") if session.get(key)}
+            for session in listed["sessions"]
         ]
         rest = {"nextCursor": listed["nextCursor"]} if "nextCursor" in listed else {}
         return {"sessions": sessions, **rest}
@@ -252,7 +251,7 @@ class Methods:
             client.may_reach(session)
         session = await self._hub.session(session.id)
         self._hub.attach(client, session, Position(session.log.last))
-        return {**self._hub.showing.standing(session), "sessionId": session.id}
+        return {**self._views.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
         await (await self._session(client, params)).close()
@@ -342,9 +341,10 @@ class Methods:
             )
         else:
             is_fresh = not given or not session.state.has_old_answers
-            refusal = prompt_refusal(
-                session.lookups.add(IncomingPrompt(client, params, key=key, is_fresh=is_fresh))
+            prompt = IncomingPrompt(
+                params=params, key=key, by=client.grant.name, lends=client.lends(), is_fresh=is_fresh
             )
+            refusal = prompt_refusal(session.lookups.add(prompt))
             if refusal is not None:
                 raise refusal
             client.wait_for(session.id, key, request_id)
@@ -379,11 +379,11 @@ class Methods:
                 if not session.withdraw(key):
                     session.cancel()
 
-    def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:
+    def on_notification(self, client: HubClient, method: str, params: Params) -> None:
         """A notification that is not ours goes to the session's agent."""
-        session = self._followed(client, members)
+        session = self._followed(client, params)
         if session is not None:
-            self._hub.pass_on(session, method, members)
+            self._hub.pass_on(session, method, params)
 
     def _followed(self, client: HubClient, params: Params) -> LiveSession | None:
         """The session that a notification is about."""

@@ -48,26 +48,6 @@ UNJUDGED: dict[str, Any] = {"risks": UNSET, "risksNote": UNSET}
 """No agent may say in the hub's place what is risky about its request."""
 
 
-class Position(NamedTuple):
-    """How far a client has been told: all entries up to `sequence`, and `part` messages of the next."""
-
-    sequence: int
-    part: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.sequence + 1}.{self.part}" if self.part else str(self.sequence)
-
-
-def read_cursor(text: str) -> Position | None:
-    """A cursor that a client brings back; None if it never was one."""
-    whole, _, part = text.partition(".")
-    if not (text or "0").replace(".", "", 1).isdigit() or len(text) > 30 or not text.isascii():
-        return None
-    if part:
-        return Position(int(whole or "0") - 1, int(part))
-    return Position(int(whole or "0"))
-
-
 class View(Protocol):
     """How a client looks at a session."""
 
@@ -87,7 +67,7 @@ class View(Protocol):
     def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
         """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
 
-    def judged(self, sequence: int, /) -> dict[str, Any]:
+    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
         """What the reviewer's rules say of a request that is open, as clients are told it."""
 
     def open_params(self, sequence: int, /) -> bytes | None:
@@ -183,7 +163,7 @@ def _question(asked: Id, sequence: int, method: str, params: bytes, view: View) 
     child's stream would be taken for one of the session that is named.
     """
     message = request(asked, method, params)[:-1]
-    ours = {"request": str(sequence), **UNJUDGED, **view.judged(sequence)}
+    ours = {"request": str(sequence), **UNJUDGED, **view.assessment_of(sequence)}
     if not view.stand_in:
         return Said(message, ours=ours)
     child = {"child": session_of(Raw(params))}
@@ -208,7 +188,7 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
         yield Said(notification(NOTICE, encoded({"request": notice}))[:-1])
     if view.events and message.method in QUESTIONS:
         members = {"request": name, "method": message.method, "params": Raw(params)}
-        yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
+        yield _event(session, {"event": "asked", **members, **view.assessment_of(stored.sequence)})
 
 
 def _to_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
@@ -302,7 +282,7 @@ class HistoryView:
     def notice(self, sequence: int, method: str, /) -> None:
         return None
 
-    def judged(self, sequence: int, /) -> dict[str, Any]:
+    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
         return {}
 
     def open_params(self, sequence: int, /) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The ways from a client's front to the nodes of its sessions: its own node's hub, or a link to another's.
+"""The ways from a client's router to the nodes of its sessions: its own node's hub, or a link to another's.
 
 At the end of each stands a client of that node's hub, which answers as it would answer anybody. Requests to
 the real client are numbered apart, so that an answer finds back to the node that asked.
@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
 from dragoman.errors import Elsewhere, LinkClosed
-from dragoman.hub.clients.client import HubClient
-from dragoman.hub.clients.rendering import Position, read_cursor
-from dragoman.hub.cluster import words
-from dragoman.hub.cluster.words import Opening, Rerouted, Word
-from dragoman.transport.contract import Sink
+from dragoman.hub.clients.client import ClientHub, HubClient
+from dragoman.hub.cluster import link_messages as words
+from dragoman.hub.cluster.link_messages import Opening, Rerouted, Word
+from dragoman.hub.cluster.links import Link, Links
+from dragoman.hub.engine.ports import Position, read_cursor
+from dragoman.hub.gate.admission import Grant
+from dragoman.runtime.owner import Owner
+from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.passing import PassingTransport
 from dragoman.wire.envelope import Id
-
-if TYPE_CHECKING:
-    from dragoman.hub.cluster.switch import Link, Switch
-    from dragoman.hub.gate.admission import Grant
-    from dragoman.hub.hub import Hub
-    from dragoman.runtime.owner import Owner
-    from dragoman.transport.contract import Transport
 
 SPAN = 1 << 32
 """Requests that one branch may ask: their ids tell the branch."""
@@ -35,19 +31,21 @@ ACKNOWLEDGED = 64 * 1024
 """Bytes between two words of what was taken."""
 
 
-class Hears(Protocol):
-    """The front, as its branches see it."""
+class BranchSink(Protocol):
+    """Takes what branches bring (`client_router.ClientRouter`)."""
 
     transport: Transport
     owner: Owner
 
-    def told(self, branch: Branch, block: bytes, session: str = "", position: Position | None = None) -> None:
+    def on_block(
+        self, branch: Branch, block: bytes, session: str = "", position: Position | None = None
+    ) -> None:
         """For the client; with a session, it stands at the position then."""
 
-    def stands(self, branch: Branch, session: str, position: Position | None) -> None: ...
-    def moved(self, branch: Branch, session: str) -> None: ...
-    def elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None: ...
-    def broken(self, branch: Branch, why: str) -> None: ...
+    def on_position(self, branch: Branch, session: str, position: Position | None) -> None: ...
+    def on_moved(self, branch: Branch, session: str) -> None: ...
+    def on_elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None: ...
+    def on_broken(self, branch: Branch, why: str) -> None: ...
 
 
 class Branch(Protocol):
@@ -66,10 +64,10 @@ class HomeBranch(PassingTransport):
 
     number = 0
 
-    def __init__(self, front: Hears, hub: Hub, grant: Grant, *, node: str, agent: str) -> None:
-        super().__init__(front.transport)
+    def __init__(self, router: BranchSink, hub: ClientHub, grant: Grant, *, node: str, agent: str) -> None:
+        super().__init__(router.transport)
         self.node = node
-        self._front = front
+        self._router = router
         self.client = HubClient(hub, self, grant, agent=agent)
         self.client.seat = self
         hub.clients.add(self.client)
@@ -87,24 +85,24 @@ class HomeBranch(PassingTransport):
         self._sink = sink
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        self._front.told(self, bytes(block))
+        self._router.on_block(self, bytes(block))
 
     # The seat.
 
     def stands(self, session: str, position: Position | None, /) -> None:
-        self._front.stands(self, session, position)
+        self._router.on_position(self, session, position)
 
     def told(self, session: str, position: Position, block: bytes, /) -> None:
-        self._front.told(self, block, session, position)
+        self._router.on_block(self, block, session, position)
 
     def moved(self, session: str, /) -> None:
-        self._front.moved(self, session)
+        self._router.on_moved(self, session)
 
     def replaced(self) -> None:
         pass  # its connection ends with it
 
     def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
-        self._front.elsewhere(self, request, error.session, error.node)
+        self._router.on_elsewhere(self, request, error.session, error.node)
 
 
 class LinkBranch:
@@ -112,8 +110,8 @@ class LinkBranch:
 
     def __init__(
         self,
-        front: Hears,
-        switch: Switch,
+        router: BranchSink,
+        links: Links,
         *,
         node: str,
         number: int,
@@ -124,11 +122,11 @@ class LinkBranch:
     ) -> None:
         self.node = node
         self.number = number
-        self._front = front
+        self._router = router
         self._parts: list[bytes] = []
         self._taken = self._acknowledged = 0
         self._waiting: asyncio.Task[None] | None = None
-        self._link: Link = switch.open(node, self)
+        self._link: Link = links.open(node, self)
         opening = Opening(
             grant=msgspec.to_builtins(grant),
             agent=agent,
@@ -155,34 +153,34 @@ class LinkBranch:
                 self._parts.append(word.payload)
             case words.MARK:
                 position = read_cursor(word.position) if word.position else None
-                self._front.stands(self, word.session, position)
+                self._router.on_position(self, word.session, position)
             case words.MOVED:
-                self._front.moved(self, word.session)
+                self._router.on_moved(self, word.session)
             case words.ELSEWHERE:
                 told = msgspec.json.decode(word.payload, type=Rerouted)
-                self._front.elsewhere(self, told.request, told.session, told.node)
+                self._router.on_elsewhere(self, told.request, told.session, told.node)
 
     def broken(self, why: str, /) -> None:
-        self._front.broken(self, why)
+        self._router.on_broken(self, why)
 
     def _heard_data(self, word: Word) -> None:
         block = _joined(self._parts, word.payload)
         self._parts.clear()
         try:
             position = read_cursor(word.position) if word.session else None
-            self._front.told(self, block, word.session, position)
+            self._router.on_block(self, block, word.session, position)
         except LinkClosed:
             return  # the client's own end is on its way
         self._taken += len(block)
-        transport = self._front.transport
+        transport = self._router.transport
         if transport.pending <= transport.limits.high:
             self._acknowledge()
         elif self._waiting is None:
-            self._waiting = self._front.owner.start(self._when_there_is_room())
+            self._waiting = self._router.owner.start(self._when_there_is_room())
 
     async def _when_there_is_room(self) -> None:
         try:
-            await self._front.transport.drain()
+            await self._router.transport.drain()
         except LinkClosed:
             return
         self._waiting = None

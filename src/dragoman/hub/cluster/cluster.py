@@ -16,23 +16,22 @@ from msgspec.structs import replace
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.agents.channel import LeaseTerm
-from dragoman.hub.cluster.front import Front
-from dragoman.hub.cluster.guest import take_guest
+from dragoman.hub.cluster.client_router import ClientRouter
+from dragoman.hub.cluster.links import End, Link, Links
 from dragoman.hub.cluster.membership import Members, Node
-from dragoman.hub.cluster.owning import Owners
-from dragoman.hub.cluster.placing import can_have, heir, place
-from dragoman.hub.cluster.switch import End, Link, Switch
+from dragoman.hub.cluster.owners import Owners
+from dragoman.hub.cluster.placement import can_have, heir, place
+from dragoman.hub.cluster.remote_client import take_guest
 from dragoman.hub.engine.opening import hand_over, lose
-from dragoman.hub.engine.ownership import Claim
+from dragoman.hub.engine.ownership import SessionLease
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
 from dragoman.wire.codes import NOT_FOUND
 
 if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.cluster.words import Word
+    from dragoman.hub.clients.client import ClientHub, HubClient
+    from dragoman.hub.cluster.link_messages import Word
     from dragoman.hub.gate.admission import Grant
-    from dragoman.hub.hub import Hub
     from dragoman.journal.shared_state import Bus, Register
     from dragoman.transport.contract import Transport
 
@@ -44,7 +43,7 @@ TAKEN_AT_ONCE = 8
 
 
 class Cluster:
-    """Whose sessions are whose (`Belonging`), for one hub. `join` before the hub starts, `open` after."""
+    """Whose sessions are whose (`Ownership`), for one hub. `join` before the hub starts, `open` after."""
 
     is_shared = True
 
@@ -60,9 +59,9 @@ class Cluster:
     ) -> None:
         """`needs` are labels that a node must have for an agent; `limits` are those of guests."""
         self.name = node.name
-        self.hub: Hub
+        self.hub: ClientHub
         self.owner: Owner
-        self.fronts: set[Front] = set()
+        self.routers: set[ClientRouter] = set()
         self.members = Members(
             register,
             node,
@@ -74,7 +73,7 @@ class Cluster:
             came=self._came,
         )
         self.owners = Owners(register, self.members, given=lambda: self._orphans.set())
-        self.switch = Switch(bus, node.name, node.life, opened=self._opened)
+        self.links = Links(bus, node.name, node.life, opened=self._opened)
         self._needs = needs or {}
         self._limits = limits
         self._inherits = False
@@ -84,13 +83,13 @@ class Cluster:
 
     # From the beginning to the end.
 
-    async def join(self, hub: Hub) -> None:
+    async def join(self, hub: ClientHub) -> None:
         """Become a node. What agents of a life before us still do is ended, if we are another one now."""
         self.hub = hub
         self.owner = Owner("cluster")
         hub.pool.lease = self.lasting
         hub.pool.origin = _origin(self.name)
-        hub.front = self.accept
+        hub.route = self.accept
         await self.owners.start()
         self._inherits = await self.members.join()
         self._joined = True
@@ -99,9 +98,9 @@ class Cluster:
 
     async def open(self) -> None:
         """Let others reach us, and look after what dead nodes have left."""
-        await self.switch.start()
+        await self.links.start()
         for node in self.others():
-            self.switch.greet(node)
+            self.links.greet(node)
         self.owner.start(self._look_after_orphans())
 
     async def drain(self) -> None:
@@ -116,9 +115,9 @@ class Cluster:
         """After the hub has ended. What is still open is for whoever comes first, ourselves among them."""
         if not self._joined:
             return
-        for front in list(self.fronts):
-            front.ended(None)
-        await self.switch.aclose()
+        for router in list(self.routers):
+            router.ended(None)
+        await self.links.aclose()
         await self.owner.aclose()
         if self.owners.of(self.name):
             await self.members.aclose()
@@ -129,13 +128,13 @@ class Cluster:
     # Clients.
 
     def accept(self, transport: Transport, grant: Grant, agent: str) -> HubClient:
-        front = Front(self, transport, grant, agent=agent)
-        self.fronts.add(front)
-        return front.home.client
+        router = ClientRouter(self, transport, grant, agent=agent)
+        self.routers.add(router)
+        return router.home.client
 
-    def left(self, front: Front) -> None:
-        self.fronts.discard(front)
-        self.owner.start(front.owner.aclose())
+    def on_client_left(self, router: ClientRouter) -> None:
+        self.routers.discard(router)
+        self.owner.start(router.owner.aclose())
 
     def shown(self) -> list[dict[str, Any]]:
         """The nodes, for people."""
@@ -154,12 +153,12 @@ class Cluster:
     def others(self) -> list[str]:
         return [node.name for node in self.members.alive() if node.name != self.name]
 
-    def watch_soon(self, front: Front, node: str) -> None:
-        asyncio.get_running_loop().call_later(1.0, self._watch_again, front, node)
+    def watch_soon(self, router: ClientRouter, node: str) -> None:
+        asyncio.get_running_loop().call_later(1.0, self._watch_again, router, node)
 
-    def _watch_again(self, front: Front, node: str) -> None:
-        if front in self.fronts and self.members.find(node) is not None:
-            front.watch(node)
+    def _watch_again(self, router: ClientRouter, node: str) -> None:
+        if router in self.routers and self.members.find(node) is not None:
+            router.watch(node)
 
     def _opened(self, link: Link, word: Word) -> End | None:
         return None if self.hub.draining else take_guest(self.hub, link, word, self._limits)
@@ -187,9 +186,9 @@ class Cluster:
 
     def _able(self, agent: str, cwd: str) -> list[str]:
         needs = self._needs.get(agent, ())
-        return [one.name for one in self.members.alive() if can_have(one, agent, cwd, needs)]
+        return [node.name for node in self.members.alive() if can_have(node, agent, cwd, needs)]
 
-    # Belonging.
+    # Ownership.
 
     def left_behind(self) -> list[str]:
         return self.owners.of(self.name) if self._inherits else []
@@ -197,21 +196,21 @@ class Cluster:
     async def may_act(self) -> None:
         await self.members.may_act()
 
-    async def claim(self, session: str) -> Claim:
+    async def claim(self, session: str) -> SessionLease:
         if self.hub.draining and session not in self.hub.sessions:
             raise Elsewhere(session, "")
         await self.members.may_act()
         return await self.owners.claim(session)
 
-    async def release(self, claim: Claim) -> None:
-        await self.owners.release(claim)
+    async def release(self, lease: SessionLease) -> None:
+        await self.owners.release(lease)
 
-    async def give(self, claim: Claim) -> None:
-        info = await self.hub.journal.info(claim.session)
+    async def give(self, lease: SessionLease) -> None:
+        info = await self.hub.journal.info(lease.session)
         able = [] if info is None else self._able(info.agent, info.cwd)
         others = [name for name in able if name != self.name]
-        to = heir(self.members.alive(), claim.session, others) if others else None
-        await self.owners.release(claim, to=to or "")
+        to = heir(self.members.alive(), lease.session, others) if others else None
+        await self.owners.release(lease, to=to or "")
 
     def lost(self, session: str) -> None:
         found = self.hub.sessions.get(session)
@@ -241,7 +240,7 @@ class Cluster:
 
     async def _lost(self) -> None:
         """Others may have our sessions by now: act no more on any."""
-        self.switch.lose_all()  # the others have closed their ends long ago
+        self.links.lose_all()  # the others have closed their ends long ago
         await self.hub.pool.lose()
         for session in list(self.hub.sessions.values()):
             self.owners.drop(session.id)
@@ -250,12 +249,12 @@ class Cluster:
     # The others.
 
     def _came(self, node: str) -> None:
-        for front in list(self.fronts):
-            if front.watching:
-                self.watch_soon(front, node)
+        for router in list(self.routers):
+            if router.watching:
+                self.watch_soon(router, node)
 
     def _gone(self, node: str) -> None:
-        self.switch.lost_node(node)
+        self.links.lost_node(node)
         self._orphans.set()
 
     async def _look_after_orphans(self) -> None:

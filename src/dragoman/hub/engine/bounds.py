@@ -113,7 +113,7 @@ class HubBounds:
         self.requests = ByteBudget(REQUESTS.all)
         self.prompts = ByteBudget(PROMPTS.all)
         self.clients = ByteBudget(CLIENT[1])
-        self.fronts = ByteBudget(CLIENT[1])
+        self.routers = ByteBudget(CLIENT[1])
         self._agents: dict[str, AgentBounds] = {}
 
     def agent(self, name: str) -> AgentBounds:
@@ -128,6 +128,6 @@ class HubBounds:
     def client(self) -> ByteBudget:
         return self.clients.child(CLIENT[0])
 
-    def front(self) -> ByteBudget:
+    def router(self) -> ByteBudget:
         """The same for a client of a node in a cluster, which keeps requests to ask another node again."""
-        return self.fronts.child(CLIENT[0])
+        return self.routers.child(CLIENT[0])

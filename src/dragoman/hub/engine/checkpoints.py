@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import logging
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dragoman.errors import JournalError
+from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.checkpoint import Checkpoint, read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.state import SessionState, fold, new_state, tool_call_updates
 from dragoman.journal import Journal, Page, Stored
 from dragoman.journal.entry_runs import RunPage
 from dragoman.workspace.policy.tool_calls import ToolCalls
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +89,7 @@ def is_due(session: LiveSession) -> bool:
     return session.log.last - session.checkpoint_at >= EVERY
 
 
-async def take_checkpoint(hub: Hub, session: LiveSession) -> None:
+async def take_checkpoint(hub: EngineHub, session: LiveSession) -> None:
     """If it is known how the stream stands, and the session is still ours when it is."""
     before, session.checkpoint_at = session.checkpoint_at, session.log.last
     try:

@@ -11,22 +11,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
-from dragoman.hub.clients.rendering import Position
-from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower, SessionProcess
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.making import free_id
+from dragoman.hub.engine.ports import Position
 from dragoman.hub.session import events as ev
-from dragoman.hub.session.state import CHILDREN, has_room_for, is_name, new_state
+from dragoman.hub.session.state import (
+    CHILDREN,
+    ChildSession,
+    SessionState,
+    has_room_for,
+    is_name,
+    new_state,
+)
 from dragoman.wire.codes import NOT_FOUND
-
-if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess
-    from dragoman.hub.clients.follower import Follower
-    from dragoman.hub.hub import Hub
-    from dragoman.hub.session.state import ChildSession, SessionState
 
 log = logging.getLogger(__name__)
 
@@ -49,36 +49,36 @@ CLOSED_AT_ONCE = 8
 class ChildSessions:
     """Of one hub: makes children, lets clients follow them, and ends them with their parents."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: EngineHub) -> None:
         self._hub = hub
         self._refused: set[str] = set()  # parents with too many children, for one line in the log each
 
     # An agent speaks of a session that is not open in its process.
 
-    async def find(self, life: AgentProcess, own: str) -> None:
+    async def find(self, process: SessionProcess, own: str) -> None:
         """Open the child that the agent calls `own`, or make it."""
-        if not await self._find(life, own, keeps_name=True):
+        if not await self._find(process, own, keeps_name=True):
             # Its stream has appeared meanwhile: a hub that was killed had it made, and the journal was slow.
-            await self._find(life, own, keeps_name=False)
+            await self._find(process, own, keeps_name=False)
 
-    async def _find(self, life: AgentProcess, own: str, *, keeps_name: bool) -> bool:
+    async def _find(self, process: SessionProcess, own: str, *, keeps_name: bool) -> bool:
         """False if `keeps_name`, and no new session can have this name."""
-        if any(session.is_replaying for session in life.sessions.values()):
+        if any(session.is_replaying for session in process.sessions.values()):
             return True  # the agent tells what was: a child's past is in its stream
         try:
             session = await self._opened(own)
         except ErrorAnswer as error:
             if error.code == NOT_FOUND:
-                return await self._adopt(life, own, keeps_name=keeps_name)
+                return await self._adopt(process, own, keeps_name=keeps_name)
         except (JournalError, Elsewhere):
             pass  # nobody knows whose it is, or another node does
         else:
             try:
-                await self._found(life, own, session)
+                await self._found(process, own, session)
             except JournalError:  # its parent is closed, or another node's: nobody hears the child
-                if session.life is life:
+                if session.process is process:
                     session.unbind()
-                    life.forget(session)
+                    process.forget(session)
         return True
 
     async def _opened(self, own: str) -> LiveSession:
@@ -93,21 +93,21 @@ class ChildSessions:
             await asyncio.sleep(FIND_SECONDS)
         return await self._hub.session(own)
 
-    async def _found(self, life: AgentProcess, own: str, session: LiveSession) -> None:
+    async def _found(self, process: SessionProcess, own: str, session: LiveSession) -> None:
         state = session.state
         if not state.parent:
-            if state.agent != life.agent:  # another agent's session has the same name
-                await self._adopt(life, own)
+            if state.agent != process.agent:  # another agent's session has the same name
+                await self._adopt(process, own)
             return
-        parent = self._parent_of(life, own)
-        is_same = state.agent == life.agent and parent is not None and parent.id == state.parent
-        if state.process == life.process:
-            self._join(session, life, own)
+        parent = self._parent_of(process, own)
+        is_same = state.agent == process.agent and parent is not None and parent.id == state.parent
+        if state.process == process.process_id:
+            self._join(session, process, own)
             parent = parent or await self._open_parent(state)
         elif is_same:  # by a later process of the agent
-            self._join(session, life, own, is_later=True)
+            self._join(session, process, own, is_later=True)
         else:
-            await self._adopt(life, own)
+            await self._adopt(process, own)
             return
         await self._name_in(parent, session.id, own)
 
@@ -124,23 +124,25 @@ class ChildSessions:
         except (ErrorAnswer, JournalError, Elsewhere):
             return None
 
-    def _join(self, session: LiveSession, life: AgentProcess, own: str, *, is_later: bool = False) -> None:
-        if session.life is None and own not in life.parted and session.state.phase == "open":
+    def _join(
+        self, session: LiveSession, process: SessionProcess, own: str, *, is_later: bool = False
+    ) -> None:
+        if session.process is None and own not in process.parted and session.state.phase == "open":
             note = ev.BroughtBack(session=own, result={}, remembers=None) if is_later else None
-            self._hub.pool.join(session, life, own, note=note)
+            process.join(session, own, note=note)
         self.on_open(session)
 
-    def _parent_of(self, life: AgentProcess, own: str) -> LiveSession | None:
+    def _parent_of(self, process: SessionProcess, own: str) -> LiveSession | None:
         """The session that has announced the child. Late words about a session that was deleted must not make
         another one, so whatever nobody announced is no child.
         """
-        there = [session for session in life.sessions.values() if session.state.phase == "open"]
+        there = [session for session in process.sessions.values() if session.state.phase == "open"]
         announced = [session for session in there if own in session.state.children]
         return announced[-1] if announced else None
 
-    async def _adopt(self, life: AgentProcess, own: str, *, keeps_name: bool = False) -> bool:
+    async def _adopt(self, process: SessionProcess, own: str, *, keeps_name: bool = False) -> bool:
         """As with `_find`."""
-        parent = self._parent_of(life, own) if is_name(own) else None
+        parent = self._parent_of(process, own) if is_name(own) else None
         if parent is None:
             return True
         async with self._hub.opening(f"@children of {parent.id}"):  # children are counted one by one
@@ -148,8 +150,8 @@ class ChildSessions:
             if known is not None and known.id:
                 session = self._hub.sessions.get(known.id)
                 if session is not None:
-                    self._join(session, life, own)
-            elif self._has_room(life, parent, own) and parent.state.phase == "open":
+                    self._join(session, process, own)
+            elif self._has_room(process, parent, own) and parent.state.phase == "open":
                 session_id = await free_id(self._hub, own)
                 if keeps_name and session_id != own:
                     return False
@@ -157,13 +159,13 @@ class ChildSessions:
                     self._hub, new_state(session_id), agent=parent.state.agent, listed="idle"
                 )
                 async with session.binding:  # it does not rest before the process is bound to it
-                    await self._make(life, parent, session, own)
+                    await self._make(process, parent, session, own)
         return True
 
-    def _has_room(self, life: AgentProcess, parent: LiveSession, own: str) -> bool:
+    def _has_room(self, process: SessionProcess, parent: LiveSession, own: str) -> bool:
         is_room = (
             has_room_for(parent.state, own)
-            and sum(bool(one.state.parent) for one in life.sessions.values()) < OPEN_CHILDREN
+            and sum(bool(session.state.parent) for session in process.sessions.values()) < OPEN_CHILDREN
             and len(self._hub.sessions) < self._hub.options.sessions
             and sum(1 for _ in parent.ancestors()) <= DEPTH
         )
@@ -180,16 +182,18 @@ class ChildSessions:
                 parent.id,
             )
 
-    async def _make(self, life: AgentProcess, parent: LiveSession, session: LiveSession, own: str) -> None:
+    async def _make(
+        self, process: SessionProcess, parent: LiveSession, session: LiveSession, own: str
+    ) -> None:
         hub, state, session_id = self._hub, parent.state, session.id
-        session.claim = await hub.belonging.claim(session_id)
+        session.lease = await hub.ownership.claim(session_id)
         hub.sessions[session_id] = session
         made = ev.SessionMade(
             agent=state.agent,
             cwd=state.cwd,
             folders=state.folders,
             session=own,
-            process=life.process,
+            process=process.process_id,
             parent=parent.id,
             title=state.child(own).title,
         )
@@ -205,11 +209,11 @@ class ChildSessions:
             log.warning("a child of session %s could not be stored: %s", parent.id, error)
             hub.sessions.pop(session_id, None)
             await session.aclose()
-            await hub.belonging.release(session.claim)
+            await hub.ownership.release(session.lease)
             return
         hub.on_session_change(session)
-        if not life.over:
-            hub.pool.join(session, life, own)  # last: what the agent has said of it meanwhile follows at once
+        if not process.over:
+            process.join(session, own)  # last: what the agent has said of it meanwhile follows at once
 
     # Clients.
 
@@ -221,42 +225,35 @@ class ChildSessions:
         made_at = self.entry_of(parent, child).made_at
         for follower in list(parent.followers.values()):
             if made_at and follower.position.sequence >= made_at:
-                self._follow(follower, child, Position(child.log.last))
+                follower.follow_child(child, Position(child.log.last))
 
-    def on_attached(self, follower: Follower) -> None:
+    def on_attached(self, follower: SessionFollower) -> None:
         """A client follows a session from the middle: it follows those of its children that are open."""
         for child in list(self.open_children(follower.session)):
             made_at = self.entry_of(follower.session, child).made_at
             if 0 < made_at <= follower.position.sequence:
-                self._follow(follower, child, Position(child.log.last))
+                follower.follow_child(child, Position(child.log.last))
 
-    async def attach(self, parent: Follower, session_id: str) -> None:
+    async def attach(self, parent: SessionFollower, session_id: str) -> None:
         """A client has been told of a child: it is told what happens there, from its beginning. One that
         knows no children is only asked what the child's requests need people for.
         """
         child = self._hub.sessions.get(session_id)
-        if child is None and not parent.client.follows_children:
+        if child is None and not parent.follows_children:
             return  # nothing is open there
         try:
             child = child or await self._hub.session(session_id)
         except (ErrorAnswer, JournalError, Elsewhere) as error:
             log.info("child session %s is not shown to a client: %s", session_id, error)
             return
-        self._follow(parent, child, Position(0))
+        parent.follow_child(child, Position(0))
 
-    def _follow(self, parent: Follower, child: LiveSession, position: Position) -> None:
-        client = parent.client
-        is_there = client.followed.get(parent.session.id) is parent and not client.gone.is_set()
-        if is_there and child.id not in client.followed and child.state.phase == "open":
-            follower = self._hub.attach(client, child, position, through=parent)
-            follower.catch_up(follower.ask_again)
-
-    def on_detached(self, follower: Follower) -> None:
+    def on_detached(self, follower: SessionFollower) -> None:
         """Whoever does not follow the parent any more follows no child that it did not ask for."""
         for child in list(self.open_children(follower.session)):
             own = child.followers.get(follower.client)
             if own is not None and own.through is follower:
-                self._hub.detach(follower.client, child)
+                own.detach()
 
     # What a session knows of its children.
 
@@ -288,8 +285,8 @@ class ChildSessions:
     def carry_out(self, parent: LiveSession, effect: ev.ChildAnnounced | ev.EndChildRequests) -> None:
         if isinstance(effect, ev.EndChildRequests):
             self.end_requests(parent, spares_running=effect.spares_running)
-        elif parent.life is not None:
-            parent.life.seek_child(effect.own)
+        elif parent.process is not None:
+            parent.process.seek_child(effect.own)
 
     def end_requests(self, parent: LiveSession, *, spares_running: bool) -> None:
         for child in list(self.open_children(parent)):
@@ -324,10 +321,10 @@ class ChildSessions:
         for child in list(self._hub.sessions.values()):
             if child.state.parent and now - child.used >= (seconds or REST_SECONDS) and self._can_rest(child):
                 for follower in list(child.followers.values()):
-                    self._hub.detach(follower.client, child)
-                life = child.unbind()
-                if life is not None:
-                    life.forget(child)
+                    follower.detach()
+                process = child.unbind()
+                if process is not None:
+                    process.forget(child)
                 self._hub.resting(child)
 
     def _can_rest(self, child: LiveSession) -> bool:

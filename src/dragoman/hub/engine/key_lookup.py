@@ -9,49 +9,66 @@ order in which they came, and what comes for a key that is being looked up waits
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from dragoman.errors import JournalError
-from dragoman.hub.clients.checking import prompt_refusal
+from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.session.machine import Verdict
 from dragoman.hub.session.notes import read_note
-from dragoman.hub.session.state import REDACTED, PromptAnswer
+from dragoman.hub.session.state import REDACTED, PromptAnswer, SessionState
+from dragoman.journal import Journal
+from dragoman.runtime.owner import Owner
 from dragoman.runtime.signal import Signal
-from dragoman.wire import error_object
-from dragoman.wire.codes import INTERNAL_ERROR
-
-if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.session.machine import Verdict
-    from dragoman.journal import Journal
+from dragoman.wire import ErrorObject, error_object
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
 
 log = logging.getLogger(__name__)
 
 UNREADABLE = "Internal error: the journal cannot be read, so the prompt was not accepted; send it again"
 
 
-class IncomingPrompt:
+CHILD = "its agent alone works in it; send this to the parent session"
+
+
+class IncomingPrompt(Struct, kw_only=True, eq=False):
     """A prompt that was neither accepted nor answered yet."""
 
-    __slots__ = ("by", "client", "is_cancelled", "is_fresh", "key", "params")
+    params: dict[str, Raw]
+    key: str
+    by: str
+    lends: Sequence[str]
+    """The methods that its client answers for the agent."""
+    is_fresh: bool
+    """Whether nobody can have used its key: the hub has just made it, or knows all of the session."""
+    is_cancelled: bool = False
 
-    def __init__(self, client: HubClient, params: dict[str, Raw], *, key: str, is_fresh: bool) -> None:
-        self.client = client
-        self.by = client.grant.name
-        self.params = params
-        self.key = key
-        self.is_fresh = is_fresh
-        """Whether nobody can have used its key: the hub has just made it, or knows all of the session."""
-        self.is_cancelled = False
+
+class PromptSession(Protocol):
+    """The session that accepts prompts (`live_session.LiveSession`)."""
+
+    id: str
+    stream: str
+
+    @property
+    def state(self) -> SessionState: ...
+    @property
+    def prompts_queued(self) -> int: ...
+    def submit(self, params: dict[str, Raw], *, key: str, by: str, lends: Sequence[str]) -> Verdict: ...
+    def withdraw(self, key: str) -> bool: ...
+    def cancel(self) -> None: ...
+    def refuse_prompt(self, key: str, error: ErrorObject) -> None: ...
+    def answer_prompt(self, key: str, answer: PromptAnswer) -> None: ...
 
 
 class KeyLookups:
     """Those of one session."""
 
-    def __init__(self, session: LiveSession) -> None:
+    def __init__(self, session: PromptSession, journal: Journal, owner: Owner) -> None:
         self._session = session
+        self._journal = journal
+        self._owner = owner
         self._prompts: dict[str, IncomingPrompt] = {}  # by key, in the order of their coming
         self._settled = Signal(is_set=True)
 
@@ -63,17 +80,17 @@ class KeyLookups:
 
     def add(self, prompt: IncomingPrompt) -> Verdict:
         """Whoever waits for its key gets its answer, unless it is refused at once."""
-        session, most = self._session, self._session.hub.options.prompts_queued
+        session = self._session
         if prompt.key in self._prompts:
             return "known"
         if not self._prompts and (prompt.is_fresh or session.state.knows_key(prompt.key)):
-            return session.submit(prompt.client, prompt.params, key=prompt.key, by=prompt.by)
-        if len(session.state.queue) + len(self._prompts) >= most:
+            return self._submit(prompt)
+        if len(session.state.queue) + len(self._prompts) >= session.prompts_queued:
             return "full"
         self._prompts[prompt.key] = prompt
         if self._settled.is_set():
             self._settled.clear()
-            session.hub.owner.start(self._look_up_all())
+            self._owner.start(self._look_up_all())
         return "accepted"
 
     def cancel(self, key: str) -> None:
@@ -99,7 +116,7 @@ class KeyLookups:
         problem: Exception | None = None
         try:
             if not prompt.is_fresh:
-                answer = await read_answer(session.hub.journal, session.stream, key)
+                answer = await read_answer(self._journal, session.stream, key)
         except (JournalError, TimeoutError) as error:
             problem = error
         if session.state.phase == "lost":
@@ -107,32 +124,34 @@ class KeyLookups:
         del self._prompts[key]
         if problem is not None:
             log.error("session %s: a key could not be looked up: %s", session.id, problem)
-            session.hub.desk.refuse_prompt(session, key, error_object(INTERNAL_ERROR, UNREADABLE))
+            session.refuse_prompt(key, error_object(INTERNAL_ERROR, UNREADABLE))
         elif answer is not None:
-            self._answer(key, answer)
+            session.answer_prompt(key, answer)
         else:
             self._accept(prompt)
 
     def _accept(self, prompt: IncomingPrompt) -> None:
         session = self._session
-        refusal = prompt_refusal(session.submit(prompt.client, prompt.params, key=prompt.key, by=prompt.by))
+        refusal = prompt_refusal(self._submit(prompt))
         if refusal is not None:
-            error = error_object(refusal.code, refusal.message, refusal.data)
-            session.hub.desk.refuse_prompt(session, prompt.key, error)
+            session.refuse_prompt(prompt.key, error_object(refusal.code, refusal.message, refusal.data))
         elif prompt.is_cancelled and not session.withdraw(prompt.key):
             session.cancel()
 
-    def _answer(self, key: str, answer: PromptAnswer) -> None:
-        """A client that has not been told all up to the answer yet gets it in its place."""
-        session = self._session
-        session.hub.desk.answer_detached(session, key, answer)
-        for client, follower in list(session.followers.items()):
-            waiting = follower.waits_for(key)
-            if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
-                follower.answered(key)
-                client.tell(b"".join(answer.to(request_id) for request_id in waiting))
-            elif waiting:
-                follower.keep_answer(key, answer)
+    def _submit(self, prompt: IncomingPrompt) -> Verdict:
+        return self._session.submit(prompt.params, key=prompt.key, by=prompt.by, lends=prompt.lends)
+
+
+def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
+    """What a client hears whose prompt was not accepted; None if it was, or is known already."""
+    match verdict:
+        case "closing":
+            return invalid_request("the session is being closed; load it again before the next prompt")
+        case "full":
+            return invalid_request("too many prompts wait in this session already")
+        case "child":
+            return invalid_request(CHILD)
+    return None
 
 
 async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer | None:

@@ -13,7 +13,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from msgspec import Raw
@@ -23,25 +23,20 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError
 from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, size_of_request
 from dragoman.hub.engine.key_lookup import KeyLookups
 from dragoman.hub.engine.log import SessionLog
-from dragoman.hub.engine.ownership import Claim
+from dragoman.hub.engine.ownership import SessionLease
 from dragoman.hub.engine.pending import PendingEntries
+from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
-from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
+from dragoman.hub.session.state import OWN_ID, OpenRequest, PromptAnswer, SessionState, tool_call_updates
 from dragoman.journal.entry_runs import FrameRun, RunPage
 from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
-from dragoman.wire import Failure, Response, error_object, request
+from dragoman.wire import ErrorObject, Failure, Response, error_object, request
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
 from dragoman.workspace.policy.tool_calls import ToolCalls
-
-if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess, Receipt
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.clients.follower import Follower
-    from dragoman.hub.hub import Hub
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +51,13 @@ CALM = frozenset({"idle", "failed"})
 class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it."""
 
-    def __init__(self, hub: Hub, state: SessionState, *, agent: str, listed: str = "") -> None:
+    def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed: str = "") -> None:
         """`listed` is how the session stands in listings."""
         self.hub = hub
         self.id = self.stream = state.id
         self._state = state
-        self.followers: dict[HubClient, Follower] = {}
-        self.life: AgentProcess | None = None
+        self.followers: dict[ClientPort, SessionFollower] = {}
+        self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
         self.bounds = hub.bounds.session(agent)
         self.log = SessionLog(
@@ -73,7 +68,7 @@ class LiveSession:
             on_stored=self._on_stored,
             on_failure=self._on_failure,
         )
-        self.claim = Claim(state.id)
+        self.lease = SessionLease(state.id)
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
         self.listed = listed
@@ -90,10 +85,10 @@ class LiveSession:
         """When a client or a turn of it was there last."""
         self.gone = Signal()
         """The session is closed, or lost: nothing happens here any more."""
-        self.pending = PendingEntries(hub, state.id)
-        self.lookups = KeyLookups(self)
+        self.pending = PendingEntries(hub.journal, hub.owner, state.id)
+        self.lookups = KeyLookups(self, hub.journal, hub.owner)
         self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
-        self._receipts: deque[tuple[int, AgentProcess, Receipt]] = deque()  # with the last entry of each
+        self._receipts: deque[tuple[int, SessionProcess, Receipt]] = deque()  # with the last entry of each
         self._stored: deque[tuple[int, Callable[[], None]]] = deque()
         self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
         self._acted_upon = state.last
@@ -126,21 +121,21 @@ class LiveSession:
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         state = self._state
-        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.life)
+        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.process)
         at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
         return at_rest and not self.binding.in_use and not self.lookups
 
     @property
     def is_releasable(self) -> bool:
         """Whether nobody would notice that its agent has closed it: it is loaded again on demand."""
-        state, life = self._state, self.life
-        if life is None or life.over or state.phase != "open" or self.followers or self.binding.in_use:
+        state, process = self._state, self.process
+        if process is None or process.over or state.phase != "open" or self.followers or self.binding.in_use:
             return False
         if state.parent or any(child.state.requests for child in self.hub.children.open_children(self)):
             return False  # children are not the client's to close, and rest in their own way
         quiet = not (state.is_busy or state.queue or state.requests)
-        returns = life.can("sessionCapabilities", "resume") or life.can("loadSession")
-        return quiet and returns and life.can("sessionCapabilities", "close")
+        returns = process.can("sessionCapabilities", "resume") or process.can("loadSession")
+        return quiet and returns and process.can("sessionCapabilities", "close")
 
     # Events.
 
@@ -166,7 +161,7 @@ class LiveSession:
                 case ev.ReplaceEntry(after=number, frame=frame):
                     self.log.replace(number, frame)
                 case ev.RefusePrompt(key=key, error=error):
-                    self.hub.desk.refuse_prompt(self, key, error)
+                    self.refuse_prompt(key, error)
                 case _:
                     if type(effect) is ev.SendToAgent:
                         self.bounds.answers.add(len(effect.frame))
@@ -176,10 +171,10 @@ class LiveSession:
 
     def _record(self, effect: ev.RequestSettled) -> None:
         """What becomes of a question is in the audit log before anybody hears of it."""
-        one = effect.request
-        if one.is_question:
-            self.hub.desk.judge.on_answer(
-                self, one, outcome=effect.outcome, by=effect.by, result=effect.result
+        settled = effect.request
+        if settled.is_question:
+            self.hub.broker.judge.on_answer(
+                self, settled, outcome=effect.outcome, by=effect.by, result=effect.result
             )
 
     def _compare(self, before: SessionState, after: SessionState) -> None:
@@ -214,7 +209,7 @@ class LiveSession:
 
     def _set_timer(self) -> None:
         state = self._state
-        due = [one.expires for one in state.requests.values() if one.expires]
+        due = [known.expires for known in state.requests.values() if known.expires]
         if state.phase == "closing" and state.turn is not None:
             due.append(state.close_by)
         if self._timer is not None:
@@ -233,9 +228,11 @@ class LiveSession:
 
     # From the agent.
 
-    def on_updates(self, frames: Sequence[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
+    def on_updates(
+        self, frames: Sequence[bytes], number: int, process: SessionProcess, receipt: Receipt
+    ) -> None:
         if self.is_replaying or (self._state.parent and self.root.is_replaying):
-            life.stored(receipt)
+            process.stored(receipt)
             return
         if self._state.parent:
             self.used = asyncio.get_running_loop().time()
@@ -244,19 +241,24 @@ class LiveSession:
             for update in tool_call_updates(self.id, frames):
                 self.calls.hear(self.id, update)
             self.hub.changes.on_updates(self.id, frames)
-        self._keep_receipt(life, receipt, verdict)
+        self._keep_receipt(process, receipt, verdict)
 
     def on_request(
-        self, frame: bytes, request_id: Id, number: int, life: AgentProcess, receipt: Receipt
+        self, frame: bytes, request_id: Id, number: int, process: SessionProcess, receipt: Receipt
     ) -> None:
         event: ev.Event = ev.RequestReceived(frame=frame, id=request_id, number=number)
         if not self.bounds.requests.fits(size_of_request(frame)):
-            life.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
+            process.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
             event = ev.FrameDropped(number=number)
-        self._keep_receipt(life, receipt, self.dispatch(event))
+        self._keep_receipt(process, receipt, self.dispatch(event))
 
     def on_answer(
-        self, frame: bytes, answer: Response | Failure, number: int, life: AgentProcess, receipt: Receipt
+        self,
+        frame: bytes,
+        answer: Response | Failure,
+        number: int,
+        process: SessionProcess,
+        receipt: Receipt,
     ) -> None:
         """The answer to a prompt of ours."""
         ending: dict[str, Any] = {}
@@ -268,72 +270,80 @@ class LiveSession:
             why = f"Internal error: {no_result('session/prompt')}"
             ending["error"] = error_object(INTERNAL_ERROR, why)
         event = ev.AnswerReceived(frame=frame, id=answer.id, number=number, **ending)
-        self._keep_receipt(life, receipt, self.dispatch(event))
+        self._keep_receipt(process, receipt, self.dispatch(event))
 
-    def _keep_receipt(self, life: AgentProcess, receipt: Receipt, verdict: Verdict) -> None:
+    def _keep_receipt(self, process: SessionProcess, receipt: Receipt, verdict: Verdict) -> None:
         """The process is told when what it said is stored."""
         if self._state.phase == "lost":
             return  # whoever has the session hears it again
-        if life.survives and verdict == "done":
-            self._receipts.append((self._state.last, life, receipt))
+        if process.survives and verdict == "done":
+            self._receipts.append((self._state.last, process, receipt))
         else:
-            life.stored(receipt)
-        self.pending.confirm(life.last_taken(self._state))
+            process.stored(receipt)
+        self.pending.confirm(process.last_taken(self._state))
         if self.log.is_full:
-            life.hold_while_full(self.bounds.unstored)
+            process.hold_while_full(self.bounds.unstored)
 
-    def keep_receipt(self, life: AgentProcess, receipt: Receipt) -> None:
+    def keep_receipt(self, process: SessionProcess, receipt: Receipt) -> None:
         """Give it back when all that has happened so far is stored."""
         if self._state.phase == "lost" or self.log.last == self._state.last:
-            life.stored(receipt)
+            process.stored(receipt)
         else:
-            self._receipts.append((self._state.last, life, receipt))
+            self._receipts.append((self._state.last, process, receipt))
 
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
         receipts, self._receipts = self._receipts, deque()
-        for _, life, receipt in receipts:
-            life.stored(receipt)
+        for _, process, receipt in receipts:
+            process.stored(receipt)
 
     def bind(
-        self, life: AgentProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
+        self, process: SessionProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
     ) -> None:
         """The process knows the session from here on, or is asked to bring it back by the request `load`."""
-        self.life = life
-        bound = ev.AgentBound(process=life.process, survives=life.survives, note=note, load=load, heard=heard)
+        self.process = process
+        bound = ev.AgentBound(
+            process=process.process_id, survives=process.survives, note=note, load=load, heard=heard
+        )
         self.dispatch(bound)
 
-    def unbind(self) -> AgentProcess | None:
+    def unbind(self) -> SessionProcess | None:
         """Let go of the process; returns it."""
-        life, self.life = self.life, None
+        process, self.process = self.process, None
         self.dispatch(ev.AgentUnbound())
-        return life
+        return process
 
-    def on_agent_end(self, life: AgentProcess) -> None:
+    def on_agent_end(self, process: SessionProcess) -> None:
         """The process that knew us has ended."""
-        if self.life is not life:
+        if self.process is not process:
             return
-        self.life = None
+        self.process = None
         self.pending.agent_gone()
-        self.dispatch(ev.AgentGone(error=life.cut_short(), reason=life.over))
+        self.dispatch(ev.AgentGone(error=process.cut_short(), reason=process.over))
         self.hub.resting(self)
 
     # Prompts.
 
-    def submit(self, client: HubClient, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
-        """A prompt; its answer goes to whoever waits for its key."""
-        most = max(0, self.hub.options.prompts_queued - len(self.lookups))
+    @property
+    def prompts_queued(self) -> int:
+        """How many prompts may wait."""
+        return self.hub.options.prompts_queued
+
+    def submit(self, params: dict[str, Raw], *, key: str, by: str, lends: Sequence[str]) -> Verdict:
+        """A prompt; its answer goes to whoever waits for its key. `lends` are the methods that its client
+        answers for the agent.
+        """
+        most = max(0, self.prompts_queued - len(self.lookups))
         verdict = prompt_verdict(self._state, key, most)
         if verdict != "accepted":
             return verdict
-        lends = client.lends()
         more = {"lends": lends} if lends else {}
         ready = Raw(encoded(merged(self._traced(params, key), {"key": key, "by": by, **more})))
         return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
 
     def edit(self, key: str, params: dict[str, Raw]) -> None:
         """Another prompt in the place of this one, unless it is on its way already."""
-        by = next((one.by for one in self._state.queue if one.key == key), "")
+        by = next((prompt.by for prompt in self._state.queue if prompt.key == key), "")
         self.dispatch(ev.PromptEdited(key=key, params=Raw(encoded(merged(params, {"key": key, "by": by})))))
 
     def withdraw(self, key: str) -> bool:
@@ -359,15 +369,15 @@ class LiveSession:
         """
         try:
             await self.hub.will_run(self)
-            life = await self.hub.pool.bind(self)
+            process = await self.hub.pool.bind(self)
             if self._state.remind:
-                await self.hub.extras.recall(self)
+                await self.hub.reminders.recall(self.id)
             if self._state.start == key:
-                await self.hub.changes.begin(self, key)
+                await self.hub.changes.begin(self.id, key, (self._state.cwd, *self._state.folders))
             room = await self.bounds.answers.take(self._size_of(key))
-            if life.over:
+            if process.over:
                 room.release()
-                raise life.failure()
+                raise process.failure()
         except CallFailed as error:
             failure = error_object(error.code, error.message, error.data)
         except AgentFailed as error:
@@ -376,22 +386,39 @@ class LiveSession:
             failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
             with room:  # it is counted anew as what is given to the agent
-                self._on_ready(key, life)
+                self._on_ready(key, process)
             return
         self.dispatch(ev.StartFailed(key=key, error=failure))
 
     def _size_of(self, key: str) -> int:
         """Bytes of a prompt that waits."""
-        return sum(memoryview(one.params).nbytes for one in self._state.queue if one.key == key)
+        return sum(memoryview(prompt.params).nbytes for prompt in self._state.queue if prompt.key == key)
 
-    def _on_ready(self, key: str, life: AgentProcess) -> None:
+    def _on_ready(self, key: str, process: SessionProcess) -> None:
         """The process is there for a prompt, if that still waits for it."""
         if self._state.start != key:
             self.hub.changes.end(self.id, key)
             return
         params = bytes(self._state.queue[0].params)
-        reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
-        self.dispatch(ev.AgentReady(key=key, id=life.next_id(), reminded=reminded))
+        reminded = self.hub.reminders.remind(self.id, params) if self._state.remind else None
+        self.dispatch(ev.AgentReady(key=key, id=process.next_id(), reminded=reminded))
+
+    def refuse_prompt(self, key: str, error: ErrorObject) -> None:
+        """Tell whoever waits for a prompt that it was not accepted."""
+        self.hub.broker.refuse_prompt(self.id, key, error)
+
+    def answer_prompt(self, key: str, answer: PromptAnswer) -> None:
+        """The answer to an old prompt that was sent again. A client that has not been told all up to the
+        answer yet gets it in its place.
+        """
+        self.hub.broker.answer_detached(self.id, key, answer)
+        for follower in list(self.followers.values()):
+            waiting = follower.waits_for(key)
+            if waiting and (follower.is_ended or follower.position.sequence >= answer.sequence):
+                follower.answered(key)
+                follower.client.tell(b"".join(answer.to(request_id) for request_id in waiting))
+            elif waiting:
+                follower.keep_answer(key, answer)
 
     # What agents ask.
 
@@ -414,11 +441,11 @@ class LiveSession:
         reason: str = "",
     ) -> bool:
         """The first to say what comes of a request decides it."""
-        one = self._state.requests.get(sequence)
-        if one is None:
+        known = self._state.requests.get(sequence)
+        if known is None:
             return False
-        if one.is_question:
-            result = self.hub.desk.judge.on_answer(self, one, outcome=outcome, by=by, result=result)
+        if known.is_question:
+            result = self.hub.broker.judge.on_answer(self, known, outcome=outcome, by=by, result=result)
         event = ev.RequestAnswered(
             sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
         )
@@ -434,49 +461,51 @@ class LiveSession:
     async def release(self) -> None:
         """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
         async with self.binding:
-            life = self.life
-            if life is None or self._state.is_busy or self._state.phase != "open":
+            process = self.process
+            if process is None or self._state.is_busy or self._state.phase != "open":
                 return
-            own = life.bound.get(self.id, self.id)
+            own = process.bound.get(self.id, self.id)
             # Stored before the agent hears of it: else the next hub takes it for one that knows the session.
             self.dispatch(ev.AgentReleased())
             try:
                 await self.stored()
-                await life.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
+                await process.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
             except (DragomanError, TimeoutError) as error:
-                log.info("agent %s did not close unused session %s: %s", life.agent, self.id, error)
+                log.info("agent %s did not close unused session %s: %s", process.agent, self.id, error)
                 self.used = asyncio.get_running_loop().time()  # it is asked again, later
-                if self.life is life:
-                    self.bind(life, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None))
+                if self.process is process:
+                    self.bind(
+                        process, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None)
+                    )
                 return
-            if self.life is life:
-                self.life = None
-                life.forget(self, for_good=True)
+            if self.process is process:
+                self.process = None
+                process.forget(self, for_good=True)
         self.hub.resting(self)
 
     async def _close_in_agent(self, deletes: bool) -> None:
         await self.hub.children.close(self, deletes=deletes)
-        life = self.life
+        process = self.process
         try:
-            if life is not None and not life.over and not self._state.parent:
+            if process is not None and not process.over and not self._state.parent:
                 async with asyncio.timeout(CLOSE_SECONDS):
-                    await self._end_in(life, deletes)
+                    await self._end_in(process, deletes)
         except (DragomanError, TimeoutError) as error:
             log.info(
                 "agent %s did not close session %s: %s", self._state.agent, self.id, str(error) or "late"
             )
-        life = self.unbind()
-        if life is not None:
-            life.forget(self, for_good=True)
+        process = self.unbind()
+        if process is not None:
+            process.forget(self, for_good=True)
         self.pending.agent_gone()
         self.dispatch(ev.AgentClosed())
 
-    async def _end_in(self, life: AgentProcess, deletes: bool) -> None:
-        own = {"sessionId": life.bound.get(self.id, self.id)}
-        if deletes and life.can("sessionCapabilities", "delete"):
-            await life.call("session/delete", own)
-        if life.can("sessionCapabilities", "close"):
-            await life.call("session/close", own)
+    async def _end_in(self, process: SessionProcess, deletes: bool) -> None:
+        own = {"sessionId": process.bound.get(self.id, self.id)}
+        if deletes and process.can("sessionCapabilities", "delete"):
+            await process.call("session/delete", own)
+        if process.can("sessionCapabilities", "close"):
+            await process.call("session/close", own)
 
     async def aclose(self) -> None:
         """Let go of it. What is not stored is lost, as by a crash."""
@@ -540,8 +569,8 @@ class LiveSession:
     def _confirm(self) -> None:
         last = self.log.last
         while self._receipts and self._receipts[0][0] <= last:
-            _, life, receipt = self._receipts.popleft()
-            life.stored(receipt)
+            _, process, receipt = self._receipts.popleft()
+            process.stored(receipt)
         while self._stored and self._stored[0][0] <= last:
             self._stored.popleft()[1]()
 
@@ -565,7 +594,7 @@ class LiveSession:
         if not self.hub.on_failed_append(self, error):
             return False
         if certain:
-            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.desk.unstored_error(error)))
+            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.broker.unstored_error(error)))
         return True
 
     # Effects.
@@ -590,9 +619,9 @@ class LiveSession:
             case ev.SendToAgent():
                 self._send(effect)
             case ev.OpenRequestReceived(after=sequence):
-                one = self._state.requests.get(sequence)
-                if one is not None:
-                    self.hub.desk.asked(self, one)
+                known = self._state.requests.get(sequence)
+                if known is not None:
+                    self.hub.broker.on_request(self, known)
             case ev.RequestSettled():
                 self._on_settled(effect)
             case ev.TurnEnded(key=key):
@@ -607,26 +636,32 @@ class LiveSession:
                 self.hub.owner.start(self.hub.forget_closed(self, deletes=deletes))
 
     def _send(self, effect: ev.SendToAgent) -> None:
-        life = self.life
-        if life is None or life.over or life.process != effect.process:
+        process = self.process
+        if process is None or process.over or process.process_id != effect.process:
             self.bounds.answers.remove(len(effect.frame))
             self.pending.settle(effect.after)
             return
-        if life.survives:
+        if process.survives:
             self.pending.give(effect.after)
         if effect.prompt_id is not None:
-            life.expect(effect.prompt_id, self)
-        life.say(self, effect.frame, effect.after)
+            process.expect(effect.prompt_id, self)
+        process.say(self, effect.frame, effect.after)
 
     def _on_turn_ended(self, key: str) -> None:
         self.used = asyncio.get_running_loop().time()
         self.hub.changes.end(self.id, key)
-        self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
-        if self.life is not None:
-            self.pending.confirm(self.life.last_taken(self._state))
+        self.hub.broker.answer_detached(self.id, key, self._state.answers.get(key))
+        if self.process is not None:
+            self.pending.confirm(self.process.last_taken(self._state))
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
-        one: OpenRequest = effect.request
-        if effect.result is not None and one.method == "fs/write_text_file":
-            self.hub.changes.on_write(self.id, one.params)
-        self.hub.desk.settled(self, one, effect.outcome)
+        settled: OpenRequest = effect.request
+        if effect.result is not None and settled.method == "fs/write_text_file":
+            self.hub.changes.on_write(self.id, settled.params)
+        self.hub.broker.on_settled(self, settled, effect.outcome)
+
+
+SessionProcess: TypeAlias = AgentPort[LiveSession]
+SessionFollower: TypeAlias = FollowerPort[LiveSession]
+EngineHub: TypeAlias = HubPort[LiveSession]
+"""A process, a follower and the hub, as everything that works with open sessions sees them."""

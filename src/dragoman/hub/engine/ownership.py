@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class Claim:
+class SessionLease:
     """That a session is ours. Each opening of it has its own, so that a late release frees nobody else's."""
 
     __slots__ = ("session", "taken")
@@ -25,18 +25,18 @@ class Ownership(Protocol):
         """Whether others might have sessions of the same journal."""
 
     def left_behind(self) -> Sequence[str] | None:
-        """Sessions that a life of ours before this one had open; None if only the journal knows."""
+        """Sessions that this hub had open before its last restart; None if only the journal knows."""
 
     async def may_act(self) -> None:
         """Wait until what is ours cannot be another's. Raises `JournalError` if nobody knows for too long."""
 
-    async def claim(self, session: str) -> Claim:
+    async def claim(self, session: str) -> SessionLease:
         """Make it ours. Raises `Elsewhere`."""
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, lease: SessionLease) -> None:
         """Anybody may have it from here on. Nothing happens if it was claimed again meanwhile."""
 
-    async def give(self, claim: Claim) -> None:
+    async def give(self, lease: SessionLease) -> None:
         """Another node has it from here on, and goes on with it."""
 
     def lost(self, session: str) -> None:
@@ -54,13 +54,13 @@ class SoleOwnership:
     async def may_act(self) -> None:
         pass
 
-    async def claim(self, session: str) -> Claim:
-        return Claim(session)
+    async def claim(self, session: str) -> SessionLease:
+        return SessionLease(session)
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, lease: SessionLease) -> None:
         pass
 
-    async def give(self, claim: Claim) -> None:
+    async def give(self, lease: SessionLease) -> None:
         pass
 
     def lost(self, session: str) -> None:

@@ -3,7 +3,7 @@
 The journal redacts what it stores. Requests of the agent, prompts that wait, and frames for an agent that
 outlives the hub are stored as pending: their originals are kept apart until they are settled. They are
 dropped here: a request's when its end is stored, a prompt's when it is stored for the agent or has ended, a
-frame's when the agent's keeper has it. What is never settled is dropped when it is too old.
+frame's when the agent's host has it. What is never settled is dropped when it is too old.
 
 After a crash, or at another node, what is acted upon comes from the originals (`session.state.restore`).
 Where one is missing, nothing is done with what redaction left: the agent and the people concerned hear why.
@@ -13,24 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Raw
 
 from dragoman.errors import JournalError
-from dragoman.hub.judge.judging import refusal_of
-from dragoman.wire.codes import INTERNAL_ERROR
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
+from dragoman.hub.engine.ports import AgentPort, Session
+from dragoman.hub.session.state import SessionState
+from dragoman.journal import Journal
+from dragoman.runtime.owner import Owner
 
 log = logging.getLogger(__name__)
-
-LOOK_SECONDS = 3600.0
-"""Between two looks for originals that are too old."""
 
 GATHER_SECONDS = 0.1
 """What is settled meanwhile is dropped together: most entries have no original, and to look costs time."""
@@ -48,10 +39,11 @@ REDACTED_ANSWER = (
 class PendingEntries:
     """Of one session: drops originals in the background, those that gather meanwhile together."""
 
-    def __init__(self, hub: Hub, stream: str) -> None:
-        self._hub = hub
+    def __init__(self, journal: Journal, owner: Owner, stream: str) -> None:
+        self._journal = journal
+        self._owner = owner
         self._stream = stream
-        self._to_agent: list[int] = []  # frames that the agent's keeper may not have yet
+        self._to_agent: list[int] = []  # frames that the agent's host may not have yet
         self._settled: set[int] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -59,14 +51,14 @@ class PendingEntries:
         """Nobody has to act upon these any more."""
         self._settled.update(sequence for sequence in sequences if sequence)
         if self._settled and self._task is None:
-            self._task = self._hub.owner.start(self._drop())
+            self._task = self._owner.start(self._drop())
 
     def give(self, sequence: int) -> None:
         """This frame is on its way to the agent."""
         self._to_agent.append(sequence)
 
     def confirm(self, upto: int) -> None:
-        """Settle the frames that the agent's keeper has: those up to this entry."""
+        """Settle the frames that the agent's host has: those up to this entry."""
         if self._to_agent:
             self.settle(*(sequence for sequence in self._to_agent if sequence <= upto))
             self._to_agent = [sequence for sequence in self._to_agent if sequence > upto]
@@ -76,16 +68,17 @@ class PendingEntries:
         self.settle(*self._to_agent)
         self._to_agent.clear()
 
-    def recall(self, session: LiveSession, originals: Iterable[int]) -> None:
+    def recall(
+        self, state: SessionState, process: AgentPort[Session] | None, originals: Iterable[int]
+    ) -> None:
         """The session was opened with these originals: keep those that are needed."""
-        state, life = session.state, session.life
-        needed = {*session.state.requests, *(waiting.sequence for waiting in state.queue)}
+        needed = {*state.requests, *(waiting.sequence for waiting in state.queue)}
         others = [sequence for sequence in originals if sequence not in needed]
-        if life is None:
+        if process is None:
             self.settle(*others)
         else:
             self._to_agent += others  # older notes among them are settled with the frames behind them
-            self.confirm(life.last_taken(session.state))
+            self.confirm(process.last_taken(state))
 
     async def aclose(self) -> None:
         """Drop what is settled, and end."""
@@ -101,7 +94,7 @@ class PendingEntries:
         if not settled:
             return
         try:
-            await self._hub.journal.drop_originals(self._stream, settled)
+            await self._journal.drop_originals(self._stream, settled)
         except JournalError as error:
             log.warning(
                 "session %s: originals could not be dropped, and go when they are too old: %s",
@@ -117,31 +110,3 @@ class PendingEntries:
                 await self.flush()
         finally:
             self._task = None
-
-
-def refuse_redacted(session: LiveSession) -> None:
-    """End the requests of which only the redacted form is left."""
-    for request in list(session.state.requests.values()):
-        if request.is_whole:
-            continue
-        log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
-        if request.is_question:
-            answer: dict[str, Any] = {"result": Raw(refusal_of(request, cancel=True))}
-        else:
-            answer = {"error": {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}}
-        session.settle(request.sequence, outcome="cancelled", by="hub", reason=REDACTED_REQUEST, **answer)
-
-
-async def drop_overdue(hub: Hub) -> None:
-    """Drop originals that are too old, now and then every hour, whoever they belong to."""
-    while True:
-        try:
-            count = await hub.journal.drop_originals_before(time.time() - hub.options.originals_kept)
-            if count:
-                log.info("the originals of %d entries were dropped: nobody had settled them in time", count)
-        except JournalError as error:
-            log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
-        for session in list(hub.sessions.values()):
-            if session.life is not None:
-                session.pending.confirm(session.life.last_taken(session.state))
-        await asyncio.sleep(LOOK_SECONDS)

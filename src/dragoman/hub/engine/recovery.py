@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
-from dragoman.hub.engine.pending import REDACTED_ANSWER, refuse_redacted
-from dragoman.hub.judge.servers import drop_asking_sessions
+from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
+from dragoman.hub.engine.pending import REDACTED_ANSWER
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.machine import REDACTED_PROMPT
-from dragoman.hub.session.state import is_name
+from dragoman.hub.session.state import SessionState, is_name
+from dragoman.journal import Stored
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import Failure, Response, decode, error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
 
-if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.hub.session.state import SessionState
-    from dragoman.journal import Stored
-
 log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 3600.0
+"""Between two looks for originals that are too old."""
 
 OPENED_AT_ONCE = 8
 """Sessions that are read side by side: a journal on another machine answers each of many questions late."""
@@ -35,14 +33,13 @@ TRIES = 30
 """Sessions that cannot be read are tried again so often, with so many seconds between."""
 
 
-async def recover(hub: Hub) -> None:
+async def recover(hub: EngineHub) -> None:
     """Find the agents that lived on, then the sessions that were in the middle of something; only then is
     anybody listened to. An agent is not listened to before its sessions are open: nobody would know what its
     answers are for.
     """
-    await drop_asking_sessions(hub)
-    adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
-    ours = hub.belonging.left_behind()
+    adopted = await hub.pool.adopt_all()
+    ours = hub.ownership.left_behind()
     left = await _open_all(hub, await _unfinished(hub) if ours is None else ours)
     if left:
         hub.owner.start(_open_rest(hub, left, adopted))
@@ -50,12 +47,12 @@ async def recover(hub: Hub) -> None:
         _listen(adopted)
 
 
-def _listen(adopted: Sequence[AgentProcess]) -> None:
-    for life in adopted:
-        life.start()
+def _listen(adopted: Sequence[SessionProcess]) -> None:
+    for process in adopted:
+        process.start()
 
 
-async def _open_all(hub: Hub, streams: Sequence[str]) -> list[str]:
+async def _open_all(hub: EngineHub, streams: Sequence[str]) -> list[str]:
     """Returns those that could not be read now."""
     at_once = asyncio.Semaphore(OPENED_AT_ONCE)
 
@@ -67,7 +64,7 @@ async def _open_all(hub: Hub, streams: Sequence[str]) -> list[str]:
     return [stream for stream, is_open in zip(streams, opened, strict=True) if not is_open]
 
 
-async def _open_rest(hub: Hub, streams: Sequence[str], adopted: Sequence[AgentProcess]) -> None:
+async def _open_rest(hub: EngineHub, streams: Sequence[str], adopted: Sequence[SessionProcess]) -> None:
     """What could not be read is tried again, for so long that the agents can wait for it."""
     try:
         for _ in range(TRIES):
@@ -82,7 +79,7 @@ async def _open_rest(hub: Hub, streams: Sequence[str], adopted: Sequence[AgentPr
         _listen(adopted)
 
 
-async def _unfinished(hub: Hub) -> list[str]:
+async def _unfinished(hub: EngineHub) -> list[str]:
     found: list[str] = []
     for state in ("running", "waiting"):
         cursor: str | None = None
@@ -95,7 +92,7 @@ async def _unfinished(hub: Hub) -> list[str]:
     return found
 
 
-async def _open(hub: Hub, stream: str) -> bool:
+async def _open(hub: EngineHub, stream: str) -> bool:
     """False if it is worth another try."""
     try:
         await hub.session(stream)
@@ -118,14 +115,14 @@ class Unfinished(NamedTuple):
     """Whether it is a child whose parent's turn has ended: nobody waits for its requests any more."""
 
 
-async def read_unfinished(hub: Hub, state: SessionState, life: AgentProcess | None) -> Unfinished:
+async def read_unfinished(hub: EngineHub, state: SessionState, process: SessionProcess | None) -> Unfinished:
     """Everything that has to be read and waited for. Nothing is changed: whoever fails here can ask again."""
     is_orphaned = bool(state.parent and state.requests) and await hub.children.is_orphaned(state)
     frames: list[tuple[int, bytes]] = []
     has_lost_prompt = False
-    if life is not None:
+    if process is not None:
         originals = await hub.journal.originals(state.id)
-        async for page in hub.journal.replay(state.id, after=max(life.last_taken(state), state.bound_at)):
+        async for page in hub.journal.replay(state.id, after=max(process.last_taken(state), state.bound_at)):
             for stored in page:
                 if stored.direction != "to_agent":
                     continue
@@ -137,12 +134,11 @@ async def read_unfinished(hub: Hub, state: SessionState, life: AgentProcess | No
     return Unfinished(frames, has_lost_prompt, is_orphaned)
 
 
-def take_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
+def take_up(hub: EngineHub, session: LiveSession, unfinished: Unfinished) -> None:
     """Go on with a session where the hub before stopped."""
-    if session.life is not None:
-        _say_again(session, session.life, unfinished)
-        refuse_redacted(session)
-        hub.desk.recovered(session)
+    if session.process is not None:
+        _say_again(session, session.process, unfinished)
+        hub.broker.on_recovery(session)
     else:
         why = "the turn was cut short: the hub was stopped, and the agent with it"
         session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
@@ -152,14 +148,14 @@ def take_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> None:
     session.dispatch(ev.Resumed())
 
 
-def _say_again(session: LiveSession, life: AgentProcess, unfinished: Unfinished) -> None:
+def _say_again(session: LiveSession, process: SessionProcess, unfinished: Unfinished) -> None:
     """As it was said. A prompt of which only the redacted form is left is not said: its turn ends."""
     turn = session.state.turn
     if turn is not None and turn.id is not None:
-        life.expect(turn.id, session)
+        process.expect(turn.id, session)
     for sequence, frame in unfinished.frames:
         session.bounds.answers.add(len(frame))
-        life.say(session, frame, sequence)
+        process.say(session, frame, sequence)
     if unfinished.has_lost_prompt:
         error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
         session.dispatch(ev.TurnFailed(error=error))
@@ -176,3 +172,18 @@ def _without_original(session_id: str, stored: Stored) -> bytes:
     if not isinstance(message, Response | Failure):
         return b""
     return failure(message.id, error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_ANSWER}"))[:-1]
+
+
+async def drop_overdue(hub: EngineHub) -> None:
+    """Drop originals that are too old, now and then every hour, whoever they belong to."""
+    while True:
+        try:
+            count = await hub.journal.drop_originals_before(time.time() - hub.options.originals_kept)
+            if count:
+                log.info("the originals of %d entries were dropped: nobody had settled them in time", count)
+        except JournalError as error:
+            log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
+        for session in list(hub.sessions.values()):
+            if session.process is not None:
+                session.pending.confirm(session.process.last_taken(session.state))
+        await asyncio.sleep(LOOK_SECONDS)

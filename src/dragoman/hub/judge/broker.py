@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.engine.bounds import WORK_BYTES
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.pending import REDACTED_REQUEST
+from dragoman.hub.engine.ports import ClientPort
 from dragoman.hub.judge.judging import HubJudge, about_of, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
+from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of, value_of
@@ -28,11 +34,6 @@ from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.permission_service import policy_refusal
 from dragoman.workspace.policy.policy_parser import PolicyError
 
-if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-
 log = logging.getLogger(__name__)
 
 HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
@@ -42,16 +43,16 @@ HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
 class ApprovalBroker:
     """Sits between agents that ask and everybody who might answer."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
         audit = AuditLog(hub.options.audit) if hub.options.audit else None
         self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
         self._lending = HubLender(guard=self.judge.guard)
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
-        self._lenders: dict[tuple[str, int], HubClient] = {}  # by session and request
+        self._lenders: dict[tuple[str, int], ClientPort] = {}  # by session and request
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._holds: dict[tuple[str, int], HeldBytes] = {}  # for answers that clients make
-        self._risks = RiskAssessor(hub)
+        self._risks = RiskAssessor(hub, on_late=self.on_assessment)
 
     async def aclose(self) -> None:
         for timer in self._timers.values():
@@ -67,108 +68,117 @@ class ApprovalBroker:
             return f"the policy stays as it was: {error}"
         return ""
 
+    async def permit_servers(
+        self, params: Mapping[str, Raw], *, agent: str, cwd: str, session: LiveSession | None = None
+    ) -> None:
+        """Raise the answer to a request that names an MCP server which is not permitted."""
+        await permit_servers(self._hub, self.judge, params, agent=agent, cwd=cwd, session=session)
+
     # Requests come and go.
 
-    def asked(self, session: LiveSession, one: OpenRequest) -> None:
+    def on_request(self, session: LiveSession, request: OpenRequest) -> None:
         """Called when it is stored, before anybody hears of it."""
-        if not one.is_question:
-            self._lend(session, one)
+        if not request.is_question:
+            self._lend(session, request)
             return
-        if one.method == "session/request_permission" and not one.is_own:
-            answer = self.judge.decide(session, one)
+        if request.method == "session/request_permission" and not request.is_own:
+            answer = self.judge.decide(session, request)
             if answer is not None:
-                session.settle(one.sequence, outcome="answered", by="policy", result=answer)
+                session.settle(request.sequence, outcome="answered", by="policy", result=answer)
                 return
-        if one.method == "elicitation/create" and self._nobody_knows_how(session, one):
-            session.settle(one.sequence, outcome="cancelled", by="hub", result=Raw(b'{"action":"cancel"}'))
+        if request.method == "elicitation/create" and self._nobody_knows_how(session, request):
+            session.settle(
+                request.sequence, outcome="cancelled", by="hub", result=Raw(b'{"action":"cancel"}')
+            )
             return
-        self._risks.look(session, one)
-        self._expire(session, one)
-        known = session.state.requests[one.sequence]
-        self._announce("asked", {"request": self.told(session, known)}, session)
+        self._risks.look(session, request)
+        self._expire(session, request)
+        known = session.state.requests[request.sequence]
+        self._announce("asked", {"request": self.describe(session, known)}, session)
 
-    def _nobody_knows_how(self, session: LiveSession, one: OpenRequest) -> bool:
+    def _nobody_knows_how(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
         may come.
         """
-        able = any(client.can_answer(one) or client.events for client in session.followers)
+        able = any(client.can_answer(request) or client.events for client in session.followers)
         watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
         return bool(session.followers) and not (able or watched)
 
-    def judged(self, session: LiveSession, one: OpenRequest) -> None:
+    def on_assessment(self, session: LiveSession, request: OpenRequest) -> None:
         """The reviewer's rules have come to an end after it was told."""
-        members = {"sessionId": session.id, "request": str(one.sequence), **(one.assessment or {})}
+        members = {"sessionId": session.id, "request": str(request.sequence), **(request.assessment or {})}
         self._announce("judged", members, session)
 
-    def settled(self, session: LiveSession, one: OpenRequest, outcome: str) -> None:
-        self._lenders.pop((session.id, one.sequence), None)
-        timer = self._timers.pop((session.id, one.sequence), None)
+    def on_settled(self, session: LiveSession, request: OpenRequest, outcome: str) -> None:
+        self._lenders.pop((session.id, request.sequence), None)
+        timer = self._timers.pop((session.id, request.sequence), None)
         if timer is not None:
             timer.cancel()
-        self._free(session.id, one.sequence)
-        self.judge.on_settled(session, one)
-        if one.is_question:
-            members = {"sessionId": session.id, "request": str(one.sequence), "outcome": outcome}
+        self._free(session.id, request.sequence)
+        self.judge.on_settled(session, request)
+        if request.is_question:
+            members = {"sessionId": session.id, "request": str(request.sequence), "outcome": outcome}
             self._announce("settled", members, session)
 
-    def recovered(self, session: LiveSession) -> None:
+    def on_recovery(self, session: LiveSession) -> None:
         """It was opened after a crash, with what its agent had asked before."""
-        undecided = {about_of(one) for one in session.state.requests.values() if one.is_own}
-        for one in list(session.state.requests.values()):
-            if one.is_own:
-                session.settle(one.sequence, outcome="cancelled", by="hub")
-            elif one.is_question:
-                if one.method == "session/request_permission":
-                    self.judge.keep_open(session, one)
-                self._risks.look(session, one)
-                self._expire(session, one)
-            elif one.sequence in undecided or not self._is_for_us(session, one):
-                self._lend(session, one)  # nobody had permitted it, or a client has it to do
+        _refuse_redacted(session)
+        undecided = {about_of(request) for request in session.state.requests.values() if request.is_own}
+        for request in list(session.state.requests.values()):
+            if request.is_own:
+                session.settle(request.sequence, outcome="cancelled", by="hub")
+            elif request.is_question:
+                if request.method == "session/request_permission":
+                    self.judge.keep_open(session, request)
+                self._risks.look(session, request)
+                self._expire(session, request)
+            elif request.sequence in undecided or not self._is_for_us(session, request):
+                self._lend(session, request)  # nobody had permitted it, or a client has it to do
             else:
-                self._lend_after_crash(session, one)
+                self._lend_after_crash(session, request)
 
-    def _lend_after_crash(self, session: LiveSession, one: OpenRequest) -> None:
-        if one.method in ("fs/write_text_file", "terminal/create"):
+    def _lend_after_crash(self, session: LiveSession, request: OpenRequest) -> None:
+        if request.method in ("fs/write_text_file", "terminal/create"):
             why = "Internal error: the hub was restarted meanwhile and does not know whether it has done this"
             error = {"code": INTERNAL_ERROR, "message": why}
-            session.settle(one.sequence, outcome="answered", by="hub", error=error)
+            session.settle(request.sequence, outcome="answered", by="hub", error=error)
         else:
-            self._lend_ourselves(session, one)
+            self._lend_ourselves(session, request)
 
     def inbox(self, client: HubClient) -> list[dict[str, Any]]:
         found = [
-            (one.time, self.told(session, one))
+            (request.time, self.describe(session, request))
             for session in self._hub.sessions.values()
             if client.grant.may_use(session.state.agent) and client.grant.may_open(session.state.cwd)
-            for one in session.state.requests.values()
-            if one.is_question
+            for request in session.state.requests.values()
+            if request.is_question
         ]
-        return [told for _, told in sorted(found, key=lambda pair: pair[0])]
+        return [shown for _, shown in sorted(found, key=lambda pair: pair[0])]
 
-    def told(self, session: LiveSession, one: OpenRequest) -> dict[str, Any]:
-        more: dict[str, Any] = {"expiresAt": one.expires} if one.expires else {}
+    def describe(self, session: LiveSession, request: OpenRequest) -> dict[str, Any]:
+        more: dict[str, Any] = {"expiresAt": request.expires} if request.expires else {}
         if session.state.parent:
             more["parent"] = session.state.parent
-        if one.rule:
-            more["rule"] = one.rule
+        if request.rule:
+            more["rule"] = request.rule
         return {
             "sessionId": session.id,
-            "request": str(one.sequence),
-            "method": one.method,
-            "params": one.params,
-            "askedAt": one.time,
+            "request": str(request.sequence),
+            "method": request.method,
+            "params": request.params,
+            "askedAt": request.time,
             "agent": session.state.agent,
             "title": session.state.title,
             **more,
-            **(one.assessment or {}),
+            **(request.assessment or {}),
         }
 
-    def _expire(self, session: LiveSession, one: OpenRequest) -> None:
+    def _expire(self, session: LiveSession, request: OpenRequest) -> None:
         seconds = self._hub.options.expire
         if seconds > 0:
-            how = refusal_of(one, cancel=self._hub.options.on_expiry == "cancel")
-            expires = one.time + seconds
-            event = ev.RequestAnnotated(sequence=one.sequence, expires=expires, expiry=Raw(how))
+            how = refusal_of(request, cancel=self._hub.options.on_expiry == "cancel")
+            expires = request.time + seconds
+            event = ev.RequestAnnotated(sequence=request.sequence, expires=expires, expiry=Raw(how))
             session.dispatch(event)
 
     def _announce(self, what: str, members: dict[str, Any], session: LiveSession) -> None:
@@ -179,94 +189,98 @@ class ApprovalBroker:
 
     # Files and terminals.
 
-    def _lend(self, session: LiveSession, one: OpenRequest) -> None:
-        if self._is_for_us(session, one):
-            self._lend_ourselves(session, one)
+    def _lend(self, session: LiveSession, request: OpenRequest) -> None:
+        if self._is_for_us(session, request):
+            self._lend_ourselves(session, request)
             return
-        match self.judge.decide_for_client(session, one):
+        match self.judge.decide_for_client(session, request):
             case "allow":
-                self._give_to_client(session, one)
+                self._give_to_client(session, request)
             case "deny":
-                self._refuse(session, one, policy_refusal())
+                self._refuse(session, request, policy_refusal())
             case "ask":
-                self._hub.owner.start(self._ask_for_client(session, one))
+                self._hub.owner.start(self._ask_for_client(session, request))
 
-    def _is_for_us(self, session: LiveSession, one: OpenRequest) -> bool:
+    def _is_for_us(self, session: LiveSession, request: OpenRequest) -> bool:
         """Whether the hub lends what is asked for, and not a client."""
-        terminal = value_of(object_of(one.params).get("terminalId"))
+        terminal = value_of(object_of(request.params).get("terminalId"))
         ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
         turn = session.root.state.turn
-        return ours or self._hub.options.files != "client" or turn is None or one.method not in turn.lends
+        return ours or self._hub.options.files != "client" or turn is None or request.method not in turn.lends
 
-    def _give_to_client(self, session: LiveSession, one: OpenRequest) -> None:
+    def _give_to_client(self, session: LiveSession, request: OpenRequest) -> None:
         """Have it carried out by the client whose turn it is, when there is room for the answer."""
-        if one.method not in HAS_LARGE_ANSWER:
-            self._give_lender(session, one)
+        if request.method not in HAS_LARGE_ANSWER:
+            self._give_lender(session, request)
             return
         hold = session.bounds.answers.try_take(WORK_BYTES)
         if hold is None:
-            self._hub.owner.start(self._give_when_room(session, one))
+            self._hub.owner.start(self._give_when_room(session, request))
         else:
-            self._holds[session.id, one.sequence] = hold
-            self._give_lender(session, one)
+            self._holds[session.id, request.sequence] = hold
+            self._give_lender(session, request)
 
-    async def _give_when_room(self, session: LiveSession, one: OpenRequest) -> None:
+    async def _give_when_room(self, session: LiveSession, request: OpenRequest) -> None:
         hold = await session.bounds.answers.take(WORK_BYTES)
-        if one.sequence not in session.state.requests:
+        if request.sequence not in session.state.requests:
             hold.release()
             return
-        self._holds[session.id, one.sequence] = hold
-        self._give_lender(session, one)
-        self._ask_lender(session, one)
+        self._holds[session.id, request.sequence] = hold
+        self._give_lender(session, request)
+        self._ask_lender(session, request)
 
-    def _ask_lender(self, session: LiveSession, one: OpenRequest) -> None:
+    def _ask_lender(self, session: LiveSession, request: OpenRequest) -> None:
         """Its client was told of the stream up to here before it was the one to answer."""
-        lender = self.lender(session, one.sequence)
+        lender = self.lender(session, request.sequence)
         if lender is not None:
             session.followers[lender].ask_again()
 
-    def _give_lender(self, session: LiveSession, one: OpenRequest) -> None:
+    def _give_lender(self, session: LiveSession, request: OpenRequest) -> None:
         lender = next((client for client in session.followers if self._prompted(client, session)), None)
         if lender is None:  # it was cut off, and may come back; else its follower asks it
-            self._wait_for_lender(session, one)
+            self._wait_for_lender(session, request)
         else:
-            self._lenders[session.id, one.sequence] = lender
+            self._lenders[session.id, request.sequence] = lender
 
-    def lender(self, session: LiveSession, sequence: int) -> HubClient | None:
+    def lender(self, session: LiveSession, sequence: int) -> ClientPort | None:
         """The client whose files or terminals a request needs."""
         return self._lenders.get((session.id, sequence))
 
-    async def _ask_for_client(self, session: LiveSession, one: OpenRequest) -> None:
+    async def _ask_for_client(self, session: LiveSession, request: OpenRequest) -> None:
         try:
-            await self.judge.permit_for_client(session, one)
+            await self.judge.permit_for_client(session, request)
         except ErrorAnswer as error:
-            self._refuse(session, one, error)
+            self._refuse(session, request, error)
             return
-        if one.sequence in session.state.requests:
-            self._give_to_client(session, one)
-            self._ask_lender(session, one)
+        if request.sequence in session.state.requests:
+            self._give_to_client(session, request)
+            self._ask_lender(session, request)
 
-    def _refuse(self, session: LiveSession, one: OpenRequest, error: ErrorAnswer) -> None:
-        told = {"code": error.code, "message": error.message, "data": error.data}
-        session.settle(one.sequence, outcome="answered", by="hub", error=told)
+    def _refuse(self, session: LiveSession, request: OpenRequest, error: ErrorAnswer) -> None:
+        error_members = {"code": error.code, "message": error.message, "data": error.data}
+        session.settle(request.sequence, outcome="answered", by="hub", error=error_members)
 
-    def _prompted(self, client: HubClient, session: LiveSession) -> bool:
+    def _prompted(self, client: ClientPort, session: LiveSession) -> bool:
         """Whether the turn that runs is this client's; a child works for the turn of another session."""
         session = session.root
-        turn, follower = session.state.turn, client.followed.get(session.id)
+        turn, follower = session.state.turn, session.followers.get(client)
         if turn is None or follower is None:
             return False
         return turn.key in follower.own or (session.id, turn.key) in client.waiting
 
-    def _lend_ourselves(self, session: LiveSession, one: OpenRequest) -> None:
-        if self._lending.serves(one.method):
-            work = LentWork(session, one)
-            self._hub.owner.start(self._lending.answer(session, one, work, made=self._made))
-            if session.life is not None:
-                session.life.slow_down(session.bounds.lent)
+    def _lend_ourselves(self, session: LiveSession, request: OpenRequest) -> None:
+        if self._lending.serves(request.method):
+            work = LentWork(session, request)
+            self._hub.owner.start(self._lending.answer(session, request, work, made=self._made))
+            if session.process is not None:
+                session.process.slow_down(session.bounds.lent)
         else:
-            error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": one.method}}
-            session.settle(one.sequence, outcome="answered", by="hub", error=error)
+            error = {
+                "code": METHOD_NOT_FOUND,
+                "message": "Method not found",
+                "data": {"method": request.method},
+            }
+            session.settle(request.sequence, outcome="answered", by="hub", error=error)
 
     def _made(self, session_id: str, terminal: str) -> None:
         """A terminal of the hub's own: what follows about it is for us."""
@@ -274,14 +288,14 @@ class ApprovalBroker:
 
     # Clients come and go.
 
-    def arrived(self, client: HubClient) -> None:
+    def on_client_arrival(self, client: HubClient) -> None:
         """A client that comes back takes the place of the one that it was: its latest connection is the one
         that counts, also where a node that was cut off brings an older one here afterwards.
         """
         self._risks.expected()
         who = (client.name, client.grant.name)
-        same = [one for one in self._hub.clients if client.name and (one.name, one.grant.name) == who]
-        latest = max(same, key=lambda one: one.since, default=client)
+        same = [other for other in self._hub.clients if client.name and (other.name, other.grant.name) == who]
+        latest = max(same, key=lambda other: other.since, default=client)
         for other in same:
             if other is not latest:
                 log.info("a client of %s has come back by another way", client.grant.name)
@@ -289,37 +303,39 @@ class ApprovalBroker:
                     other.seat.replaced()
                 other.ended(None)
 
-    def joined(self, client: HubClient, session: LiveSession) -> None:
-        for one in session.state.requests.values():
-            waits = (session.id, one.sequence) in self._timers
-            if waits and one.method in client.lends() and self._prompted(client, session):
-                self._lenders[session.id, one.sequence] = client
+    def on_attach(self, client: HubClient, session: LiveSession) -> None:
+        for request in session.state.requests.values():
+            waits = (session.id, request.sequence) in self._timers
+            if waits and request.method in client.lends() and self._prompted(client, session):
+                self._lenders[session.id, request.sequence] = client
 
-    def parted(self, client: HubClient, session: LiveSession) -> None:
-        for one in session.state.requests.values():
-            if self.lender(session, one.sequence) is client:
-                self._wait_for_lender(session, one)
+    def on_detach(self, client: HubClient, session: LiveSession) -> None:
+        for request in session.state.requests.values():
+            if self.lender(session, request.sequence) is client:
+                self._wait_for_lender(session, request)
 
-    def _wait_for_lender(self, session: LiveSession, one: OpenRequest) -> None:
+    def _wait_for_lender(self, session: LiveSession, request: OpenRequest) -> None:
         loop = asyncio.get_running_loop()
         seconds = self._hub.options.lender_grace
-        key = (session.id, one.sequence)
+        key = (session.id, request.sequence)
         if key not in self._timers:
-            self._timers[key] = loop.call_later(seconds, self._lender_is_gone, session, one)
+            self._timers[key] = loop.call_later(seconds, self._lender_is_gone, session, request)
 
-    def _lender_is_gone(self, session: LiveSession, one: OpenRequest) -> None:
-        self._timers.pop((session.id, one.sequence), None)
-        lender = self.lender(session, one.sequence)
-        if one.sequence not in session.state.requests or (lender is not None and not lender.gone.is_set()):
+    def _lender_is_gone(self, session: LiveSession, request: OpenRequest) -> None:
+        self._timers.pop((session.id, request.sequence), None)
+        lender = self.lender(session, request.sequence)
+        if request.sequence not in session.state.requests or (
+            lender is not None and not lender.gone.is_set()
+        ):
             return
-        if one.method == "fs/read_text_file":
-            self._free(session.id, one.sequence)
-            self._lend_ourselves(session, one)
+        if request.method == "fs/read_text_file":
+            self._free(session.id, request.sequence)
+            self._lend_ourselves(session, request)
             return
         # Anything else may have been done already: twice would be worse than not at all.
         why = "Internal error: the client that lends this has left"
         error = {"code": INTERNAL_ERROR, "message": why}
-        session.settle(one.sequence, outcome="answered", by="hub", error=error)
+        session.settle(request.sequence, outcome="answered", by="hub", error=error)
 
     def _free(self, session_id: str, sequence: int) -> None:
         hold = self._holds.pop((session_id, sequence), None)
@@ -330,24 +346,24 @@ class ApprovalBroker:
         """What a terminal that the hub lends has printed."""
         return self._lending.output(session.id, terminal_id)
 
-    def forgotten(self, session: LiveSession) -> None:
+    def forget(self, session: LiveSession) -> None:
         self.judge.forget(session.id)
         self._lending.close(session.id)
         self._lenders = {key: lender for key, lender in self._lenders.items() if key[0] != session.id}
         self._terminals = {key for key in self._terminals if key[0] != session.id}
         self._holds = {key: hold for key, hold in self._holds.items() if key[0] != session.id}
 
-    def refuse_prompt(self, session: LiveSession, key: str, error: Any) -> None:
+    def refuse_prompt(self, session_id: str, key: str, error: Any) -> None:
         """Tell whoever waits for a prompt that it was not taken."""
         for client in list(self._hub.clients):
-            for request_id in client.waiting.pop((session.id, key), ()):
+            for request_id in client.waiting.pop((session_id, key), ()):
                 client.tell(failure(request_id, error))
 
-    def answer_detached(self, session: LiveSession, key: str, answer: PromptAnswer | None) -> None:
+    def answer_detached(self, session_id: str, key: str, answer: PromptAnswer | None) -> None:
         """A client that follows the session no more is told the end of its prompt, and nothing else."""
         for client in list(self._hub.clients):
-            if session.id not in client.followed:
-                for request_id in client.waiting.pop((session.id, key), ()):
+            if session_id not in client.followed:
+                for request_id in client.waiting.pop((session_id, key), ()):
                     if answer is not None:
                         client.send(answer.to(request_id))
 
@@ -358,10 +374,23 @@ class ApprovalBroker:
 
     def on_failed_append(self, session: LiveSession) -> None:
         """The agent need not go on with what nobody can keep."""
-        life = session.life
-        if life is not None and session.state.turn is not None:
-            own = life.bound.get(session.id, session.id)
-            life.notify("session/cancel", encoded({"sessionId": own}))
+        process = session.process
+        if process is not None and session.state.turn is not None:
+            own = process.bound.get(session.id, session.id)
+            process.notify("session/cancel", encoded({"sessionId": own}))
+
+
+def _refuse_redacted(session: LiveSession) -> None:
+    """End the requests of which only the redacted form is left."""
+    for request in list(session.state.requests.values()):
+        if request.is_whole:
+            continue
+        log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
+        if request.is_question:
+            answer: dict[str, Any] = {"result": Raw(refusal_of(request, cancel=True))}
+        else:
+            answer = {"error": {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}}
+        session.settle(request.sequence, outcome="cancelled", by="hub", reason=REDACTED_REQUEST, **answer)
 
 
 def _may_hear(client: HubClient, session: LiveSession) -> bool:

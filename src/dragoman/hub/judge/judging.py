@@ -13,14 +13,16 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.lending.lender import lent_request, waiting_for_people
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.state import OpenRequest
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
@@ -41,11 +43,6 @@ from dragoman.workspace.policy.question import (
     about_tool_call,
 )
 from dragoman.workspace.policy.remembered_rules import RememberedRules
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +77,7 @@ class HubJudge:
     read when the hub starts and when it is told to: a mistake in it changes nothing until it is mended.
     """
 
-    def __init__(self, hub: Hub, *, file: str, audit: AuditLog | None) -> None:
+    def __init__(self, hub: EngineHub, *, file: str, audit: AuditLog | None) -> None:
         """Raises `PolicyError` for a file that cannot be used."""
         self._hub = hub
         self._file = file
@@ -96,39 +93,39 @@ class HubJudge:
 
     # What agents ask themselves.
 
-    def decide(self, session: LiveSession, one: OpenRequest) -> Raw | None:
+    def decide(self, session: LiveSession, request: OpenRequest) -> Raw | None:
         """The answer of the rules to a request for permission; None if people are to answer."""
-        asked = self.keep_open(session, one)
+        asked = self.keep_open(session, request)
         if asked is None or asked.decision.outcome == "ask":
             return None
         outcome: Literal["allow", "deny"] = "allow" if asked.decision.outcome == "allow" else "deny"
         option = choose(outcome, asked.options)
         if option is None and outcome == "allow":
             return None  # no option says yes for once: which one is meant, people decide
-        del self._agents[session.id, one.sequence]
+        del self._agents[session.id, request.sequence]
         settlement = self._judge.settle(asked.question, asked.decision, asked.options, option, by="policy")
         return Raw(write(selected(settlement.option)))
 
-    def keep_open(self, session: LiveSession, one: OpenRequest) -> AgentQuestion | None:
+    def keep_open(self, session: LiveSession, request: OpenRequest) -> AgentQuestion | None:
         """Take note of a request for permission that people may answer; None if it cannot be read."""
         try:
-            request = read(one.params, v1.RequestPermissionRequest)
+            permission = read(request.params, v1.RequestPermissionRequest)
         except SchemaError as error:
             log.warning("session %s: a request for permission is left to people: %s", session.id, error)
             return None
-        call = request.tool_call
+        call = permission.tool_call
         known = session.calls.known(session.id, call)
         question = about_tool_call(call, _setting(session), session_id=session.id, known=known)
         question = replace(question, paths=with_real_paths(question.paths))
         decision = self._judge.decide(question, self._policy(session))
         rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
-        session.dispatch(ev.RequestAnnotated(sequence=one.sequence, rule=rule))
-        asked = AgentQuestion(question=question, decision=decision, options=request.options)
-        self._agents[session.id, one.sequence] = asked
+        session.dispatch(ev.RequestAnnotated(sequence=request.sequence, rule=rule))
+        asked = AgentQuestion(question=question, decision=decision, options=permission.options)
+        self._agents[session.id, request.sequence] = asked
         return asked
 
     def on_answer(
-        self, session: LiveSession, one: OpenRequest, *, outcome: str, by: str, result: Raw | None
+        self, session: LiveSession, request: OpenRequest, *, outcome: str, by: str, result: Raw | None
     ) -> Raw | None:
         """Write down what comes of a question, before it takes effect; what the agent is told instead of
         `result` if that cannot be written.
@@ -136,11 +133,11 @@ class HubJudge:
         how = _BY.get(outcome, "cancel")
         option = _option_in(result)
         person = by if how == "person" else ""
-        own = self._own.get((session.id, one.sequence))
+        own = self._own.get((session.id, request.sequence))
         if own is not None:
             own.chosen = PermissionChoice(option_id=option, by=how, person=person)
             return result
-        asked = self._agents.pop((session.id, one.sequence), None)
+        asked = self._agents.pop((session.id, request.sequence), None)
         if asked is None:  # a rule has decided it, or it is no request for permission
             return result
         kind = next((each.kind for each in usable_options(asked.options) if each.option_id == option), None)
@@ -163,19 +160,21 @@ class HubJudge:
 
     async def guard(self, access: Access) -> None:
         """Permit what the hub is about to do for an agent, or raise: a `Guard` of the hub's workspace."""
-        one = lent_request.get()
+        request = lent_request.get()
         session = self._hub.sessions.get(access.session_id)
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
-        await self._desk(session, one, lender="hub").guard(access)
-        if one.sequence not in session.state.requests:  # its turn has ended meanwhile
+        await self._desk(session, request, lender="hub").guard(access)
+        if request.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
-    def decide_for_client(self, session: LiveSession, one: OpenRequest) -> Literal["allow", "ask", "deny"]:
+    def decide_for_client(
+        self, session: LiveSession, request: OpenRequest
+    ) -> Literal["allow", "ask", "deny"]:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
         no rule names is left to the client, which has a person of its own.
         """
-        question = _lent_question(session, one)
+        question = _lent_question(session, request)
         if question is None:
             return "allow"
         decision = self._judge.decide(question, self._policy(session))
@@ -185,21 +184,21 @@ class HubJudge:
         settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
         return "allow" if settlement.decision.outcome == "allow" else "deny"
 
-    async def permit_for_client(self, session: LiveSession, one: OpenRequest) -> None:
+    async def permit_for_client(self, session: LiveSession, request: OpenRequest) -> None:
         """Ask people about something that a client lends; raises if they do not permit it."""
-        question = _lent_question(session, one)
+        question = _lent_question(session, request)
         assert question is not None  # else nothing was to be asked
-        content = value_of(object_of(one.params).get("content"))
+        content = value_of(object_of(request.params).get("content"))
         written = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
-        await self._desk(session, one, lender="client").permit(question, written)
+        await self._desk(session, request, lender="client").permit(question, written)
 
     def _desk(
-        self, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
+        self, session: LiveSession, request: OpenRequest, *, lender: Literal["hub", "client"]
     ) -> PermissionService:
         setting = _setting(session)
         return PermissionService(
             self._policy(session),
-            asker=SessionAsker(self, session, one, lender=lender),
+            asker=SessionAsker(self, session, request, lender=lender),
             judge=self._judge,
             agent=setting.agent,
             roots=setting.roots,
@@ -276,9 +275,9 @@ class HubJudge:
             self._own.pop((session.id, own), None)
             session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
 
-    def on_settled(self, session: LiveSession, one: OpenRequest) -> None:
+    def on_settled(self, session: LiveSession, request: OpenRequest) -> None:
         """What came of it is stored, and takes effect."""
-        own = self._own.pop((session.id, one.sequence), None)
+        own = self._own.pop((session.id, request.sequence), None)
         if own is not None and not own.future.done():
             own.future.set_result(own.chosen or PermissionChoice(option_id=None, by="cancel"))
 
@@ -292,22 +291,22 @@ class SessionAsker:
     """An `Asker`: everybody who follows a session of the hub, and the inbox."""
 
     def __init__(
-        self, judge: HubJudge, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
+        self, judge: HubJudge, session: LiveSession, request: OpenRequest, *, lender: Literal["hub", "client"]
     ) -> None:
         self._judge = judge
         self._session = session
-        self._one = one
+        self._request = request
         self._lender = lender
 
     async def ask(self, asked: PermissionPrompt) -> PermissionChoice:
         params = await asyncio.to_thread(self._params, asked)
         async with waiting_for_people():
-            return await self._judge.ask_people(self._session, params, about=self._one)
+            return await self._judge.ask_people(self._session, params, about=self._request)
 
     def _params(self, asked: PermissionPrompt) -> bytes:
         question = asked.question
         call: dict[str, Any] = {
-            "toolCallId": f"hub-{self._one.sequence}",
+            "toolCallId": f"hub-{self._request.sequence}",
             "title": _title(question, LENDERS[self._lender]),
             "kind": question.kind,
             "status": "pending",
@@ -322,7 +321,7 @@ class SessionAsker:
                 "sessionId": self._session.id,
                 "toolCall": call,
                 "options": [Raw(write(option)) for option in asked.options],
-                "_meta": {"dragoman": {"about": str(self._one.sequence)}},
+                "_meta": {"dragoman": {"about": str(self._request.sequence)}},
             }
         )
 
@@ -332,23 +331,23 @@ class SessionAsker:
         return {"type": "diff", "path": diff.path, **old, "newText": diff.new_text}
 
 
-def about_of(one: OpenRequest) -> int:
+def about_of(request: OpenRequest) -> int:
     """The request of the agent that a question of the hub's own is about."""
-    meta = value_of(object_of(one.params).get("_meta"), {})
+    meta = value_of(object_of(request.params).get("_meta"), {})
     found = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
     return int(found)
 
 
-def refusal_of(one: OpenRequest, *, cancel: bool) -> bytes:
+def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
     """How a request is answered that nobody answers."""
-    if one.method != "session/request_permission":
+    if request.method != "session/request_permission":
         return encoded({"action": "cancel" if cancel else "decline"})
     if not cancel:
         try:
-            request = read(one.params, v1.RequestPermissionRequest)
+            permission = read(request.params, v1.RequestPermissionRequest)
         except SchemaError:
-            request = None
-        option = None if request is None else choose("deny", request.options)
+            permission = None
+        option = None if permission is None else choose("deny", permission.options)
         if option is not None:
             return encoded({"outcome": {"outcome": "selected", "optionId": option}})
     return encoded({"outcome": {"outcome": "cancelled"}})
@@ -364,11 +363,11 @@ def _setting(session: LiveSession) -> QuestionContext:
     )
 
 
-def _lent_question(session: LiveSession, one: OpenRequest) -> PolicyQuestion | None:
-    params = value_of(one.params)
+def _lent_question(session: LiveSession, request: OpenRequest) -> PolicyQuestion | None:
+    params = value_of(request.params)
     if not isinstance(params, Mapping):
         return None
-    question = about_lent(one.method, params, _setting(session), session_id=session.id)
+    question = about_lent(request.method, params, _setting(session), session_id=session.id)
     return None if question is None else replace(question, paths=with_real_paths(question.paths))
 
 

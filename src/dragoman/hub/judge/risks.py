@@ -17,8 +17,10 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from dragoman.errors import JournalError
+from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of
+from dragoman.hub.session.state import OpenRequest
 from dragoman.review.finding import ReviewSource
 from dragoman.review.risks import (
     AT_ONCE,
@@ -38,9 +40,6 @@ from dragoman.workspace.policy.proposed_texts import texts_in
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.hub.session.state import OpenRequest
     from dragoman.review.assessor import Assessor
 
 log = logging.getLogger(__name__)
@@ -55,14 +54,14 @@ def proposal_of(question: PolicyQuestion, texts: Sequence[v1.Diff], *, most: int
     """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
     characters: in a large change that takes too long for a loop.
     """
-    judgeable = sum(len(one.new_text) for one in texts) <= most
+    judgeable = sum(len(diff.new_text) for diff in texts) <= most
     sources = [
         ReviewSource(
-            one.path, one.new_text, new_lines(one.old_text or None, one.new_text) if judgeable else None
+            diff.path, diff.new_text, new_lines(diff.old_text or None, diff.new_text) if judgeable else None
         )
-        for one in texts
+        for diff in texts
     ]
-    named = [one.path for one in texts if one.path]
+    named = [diff.path for diff in texts if diff.path]
     written = question.paths if question.kinds & _WRITES or question.method == "fs/write" else ()
     return Proposal(
         commands=() if question.script is None else (question.script.text,),
@@ -73,10 +72,13 @@ def proposal_of(question: PolicyQuestion, texts: Sequence[v1.Diff], *, most: int
 
 
 class RiskAssessor:
-    """One for a hub, with one worker for what is large."""
+    """One for a hub, with one worker for what is large. `on_late` hears of what was found after the request
+    was shown.
+    """
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: EngineHub, *, on_late: Callable[[LiveSession, OpenRequest], None]) -> None:
         self._hub = hub
+        self._on_late = on_late
         self._assessor: Assessor | None = None
 
     async def aclose(self) -> None:
@@ -88,19 +90,21 @@ class RiskAssessor:
         if not is_warm():
             self._hub.owner.start(asyncio.to_thread(warm))
 
-    def look(self, session: LiveSession, one: OpenRequest) -> None:
+    def look(self, session: LiveSession, request: OpenRequest) -> None:
         """Called before anybody is told; what takes longer is told later."""
-        if one.assessment is not None or one.method != "session/request_permission":
+        if request.assessment is not None or request.method != "session/request_permission":
             return
         try:
-            call = read(one.params, v1.RequestPermissionRequest).tool_call
+            call = read(request.params, v1.RequestPermissionRequest).tool_call
             proposal = _proposal(session, call, most=AT_ONCE)
             if not (_says_what(call) and proposal.names_deeds):
-                self._hub.owner.start(self._later(session, one, lambda: self._announced(session, one, call)))
+                self._hub.owner.start(
+                    self._later(session, request, lambda: self._announced(session, request, call))
+                )
                 return
             judged = at_once(proposal)
             if judged is None:
-                self._hub.owner.start(self._later(session, one, lambda: self._judge(session, call)))
+                self._start(session, request, lambda: self._judge(session, call))
                 return
         except SchemaError:
             judged = unjudged("the request cannot be read")
@@ -108,10 +112,15 @@ class RiskAssessor:
             log.exception("the rules failed")
             judged = unjudged("the rules failed")
         members = {name: Raw(encoded(value)) for name, value in _members(judged).items()}
-        session.dispatch(ev.RequestAnnotated(sequence=one.sequence, assessment=members))
+        session.dispatch(ev.RequestAnnotated(sequence=request.sequence, assessment=members))
+
+    def _start(
+        self, session: LiveSession, request: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
+    ) -> None:
+        self._hub.owner.start(self._later(session, request, judge))
 
     async def _later(
-        self, session: LiveSession, one: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
+        self, session: LiveSession, request: OpenRequest, judge: Callable[[], Awaitable[RiskJudgement | None]]
     ) -> None:
         try:
             judged = await judge()
@@ -121,14 +130,16 @@ class RiskAssessor:
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
             judged = unjudged("the rules failed")
-        if judged is not None and one.sequence in session.state.requests:  # else nobody looks at it any more
-            event = ev.RequestAssessed(sequence=one.sequence, members=_members(judged))
-            session.dispatch(event, lambda: self._announce(session, one.sequence))
+        if (
+            judged is not None and request.sequence in session.state.requests
+        ):  # else nobody looks at it any more
+            event = ev.RequestAssessed(sequence=request.sequence, members=_members(judged))
+            session.dispatch(event, lambda: self._announce(session, request.sequence))
 
     def _announce(self, session: LiveSession, sequence: int) -> None:
-        request = session.state.requests.get(sequence)
-        if request is not None:  # else it was settled meanwhile
-            self._hub.desk.judged(session, request)
+        known = session.state.requests.get(sequence)
+        if known is not None:  # else it was settled meanwhile
+            self._on_late(session, known)
 
     async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> RiskJudgement | None:
         from dragoman.review.assessor import Assessor
@@ -141,12 +152,14 @@ class RiskAssessor:
         return await self._assessor.judge(proposal)
 
     async def _announced(
-        self, session: LiveSession, one: OpenRequest, call: v1.ToolCallUpdate
+        self, session: LiveSession, request: OpenRequest, call: v1.ToolCallUpdate
     ) -> RiskJudgement | None:
         """By what was said of the call before: many agents announce one, then ask by its id alone."""
-        after, named = max(0, one.sequence - SOONER), encoded(call.tool_call_id)
+        after, named = max(0, request.sequence - SOONER), encoded(call.tool_call_id)
         known: v1.ToolCallUpdate | None = None
-        async for page in self._hub.journal.replay(session.stream, after=after, limit=one.sequence - after):
+        async for page in self._hub.journal.replay(
+            session.stream, after=after, limit=request.sequence - after
+        ):
             for stored in page:
                 if (
                     stored.direction == "to_client"

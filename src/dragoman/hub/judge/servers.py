@@ -12,14 +12,16 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
-from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.making import ASKING
 from dragoman.hub.gate.table import FORBIDDEN
+from dragoman.hub.judge.judging import HubJudge
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
 from dragoman.hub.session.state import new_state
@@ -31,12 +33,6 @@ from dragoman.workspace.policy.permission_prompt import PermissionChoice
 from dragoman.workspace.policy.permission_service import why_of
 from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_mcp_server
-
-if TYPE_CHECKING:
-    from dragoman.hub.hub import Hub
-
-ASKING: Final = "dragoman-asking-"
-"""How the ids of sessions begin that are there for a question alone; no agent's session gets such an id."""
 
 ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
 """The key under which the journal lists them; it is longer than a client's may be."""
@@ -51,7 +47,13 @@ to be asked.
 
 
 async def permit_servers(
-    hub: Hub, params: Mapping[str, Raw], *, agent: str, cwd: str, session: LiveSession | None = None
+    hub: EngineHub,
+    judge: HubJudge,
+    params: Mapping[str, Raw],
+    *,
+    agent: str,
+    cwd: str,
+    session: LiveSession | None = None,
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
@@ -60,18 +62,18 @@ async def permit_servers(
         if not isinstance(server, dict):
             continue
         question = about_mcp_server(server, setting)
-        decision = hub.desk.judge.decide_about_server(question, cwd=cwd)
+        decision = judge.decide_about_server(question, cwd=cwd)
         chosen = PermissionChoice(
             option_id=choose("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
         if decision.outcome == "ask":
             try:
-                chosen = await _ask(hub, question, session)
+                chosen = await _ask(hub, judge, question, session)
             except asyncio.CancelledError:
-                hub.desk.judge.take_back(question, decision)
+                judge.take_back(question, decision)
                 raise
             decision = _answered(decision, chosen)
-        if not await hub.desk.judge.settle_server(question, decision, chosen, OPTIONS):
+        if not await judge.settle_server(question, decision, chosen, OPTIONS):
             why = f"Forbidden: the MCP server {question.tool!r} is not permitted: {decision.why}"
             raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
 
@@ -82,11 +84,13 @@ def _answered(decision: PolicyDecision, chosen: PermissionChoice) -> PolicyDecis
     return PolicyDecision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
 
 
-async def _ask(hub: Hub, question: PolicyQuestion, session: LiveSession | None) -> PermissionChoice:
+async def _ask(
+    hub: EngineHub, judge: HubJudge, question: PolicyQuestion, session: LiveSession | None
+) -> PermissionChoice:
     if session is not None:
-        return await hub.desk.judge.ask_people(session, _params(question, session.id))
+        return await judge.ask_people(session, _params(question, session.id))
     async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as made:
-        return await hub.desk.judge.ask_people(made, _params(question, made.id))
+        return await judge.ask_people(made, _params(question, made.id))
 
 
 def _params(question: PolicyQuestion, session_id: str) -> bytes:
@@ -105,13 +109,13 @@ def _params(question: PolicyQuestion, session_id: str) -> bytes:
 
 
 @asynccontextmanager
-async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
+async def asking_session(hub: EngineHub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
     """A session in which people are asked about one that is not there yet. It has no agent, and is deleted
     when the question is over.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
     session = LiveSession(hub, new_state(session_id), agent=agent, listed="waiting")
-    session.claim = await hub.belonging.claim(session_id)
+    session.lease = await hub.ownership.claim(session_id)
     hub.sessions[session_id] = session
     made = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
     session.dispatch(made)
@@ -126,14 +130,14 @@ async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[Liv
         await session.close(deletes=True)
 
 
-async def drop_asking_sessions(hub: Hub) -> None:
+async def drop_asking_sessions(hub: EngineHub) -> None:
     """Delete what a hub has left behind that was stopped while it asked: whoever waited for the answer is
     gone. Those of other nodes stay.
     """
     for info in (await hub.journal.list(session=ASKING_KEY, limit=500)).streams:
         try:
-            claim = await hub.belonging.claim(info.stream)
+            lease = await hub.ownership.claim(info.stream)
         except Elsewhere:
             continue
         await hub.journal.delete(info.stream)
-        await hub.belonging.release(claim)
+        await hub.ownership.release(lease)

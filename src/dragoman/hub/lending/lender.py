@@ -14,23 +14,21 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.engine.bounds import MIB, WORK_BYTES, size_of_request
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.workspace.lent_files import Guard
 from dragoman.workspace.settings import DEFAULT_SETTINGS
 from dragoman.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +51,10 @@ Handler = Callable[[Any, object], Awaitable[Any]]
 class LentWork:
     """One request while the hub carries it out: what is held for it, and for its answer."""
 
-    def __init__(self, session: LiveSession, one: OpenRequest) -> None:
+    def __init__(self, session: LiveSession, request: OpenRequest) -> None:
         self._session = session
-        self._request = one
-        self._asked = session.bounds.lent.charge(size_of_request(one.params))
+        self._request = request
+        self._asked = session.bounds.lent.charge(size_of_request(request.params))
         self._answer: HeldBytes | None = None
 
     async def take_room(self) -> bool:
@@ -176,41 +174,41 @@ class HubLender:
     async def answer(
         self,
         session: LiveSession,
-        one: OpenRequest,
+        request: OpenRequest,
         work: LentWork,
         *,
         made: Callable[[str, str], None],
     ) -> None:
         """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
-        lent_request.set(one)  # these hold for the task that this runs in
+        lent_request.set(request)  # these hold for the task that this runs in
         lent_work.set(work)
         try:
             if await work.take_room():
-                await self._answer(session, one, made=made)
+                await self._answer(session, request, made=made)
         finally:
             work.release()
 
     async def _answer(
-        self, session: LiveSession, one: OpenRequest, *, made: Callable[[str, str], None]
+        self, session: LiveSession, request: OpenRequest, *, made: Callable[[str, str], None]
     ) -> None:
         try:
             self._lend(session)
-            if one.method == "terminal/release":
-                self._keep(session.id, str(value_of(object_of(one.params).get("terminalId"))))
-            result = await self._result(one)
+            if request.method == "terminal/release":
+                self._keep(session.id, str(value_of(object_of(request.params).get("terminalId"))))
+            result = await self._result(request)
         except ErrorAnswer as error:
             told = {"code": error.code, "message": error.message} | (
                 {} if error.data is None else {"data": error.data}
             )
-            session.settle(one.sequence, outcome="answered", by="hub", error=told)
+            session.settle(request.sequence, outcome="answered", by="hub", error=told)
         except DragomanError as error:
             log.info("session %s could not be lent anything: %s", session.id, error)
             told = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
-            session.settle(one.sequence, outcome="answered", by="hub", error=told)
+            session.settle(request.sequence, outcome="answered", by="hub", error=told)
         else:
-            if one.method == "terminal/create":
+            if request.method == "terminal/create":
                 made(session.id, str(value_of(object_of(result).get("terminalId"))))
-            session.settle(one.sequence, outcome="answered", by="hub", result=Raw(result))
+            session.settle(request.sequence, outcome="answered", by="hub", result=Raw(result))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
         """What a terminal of ours has printed, also when it was released; None if it is not known."""
@@ -235,14 +233,14 @@ class HubLender:
             while len(self._released) > RELEASED:
                 self._released.popitem(last=False)
 
-    async def _result(self, one: OpenRequest) -> bytes:
-        handler = self._handlers[one.method]
-        method = METHODS.get(one.method, kind="request", receiver="client")
+    async def _result(self, request: OpenRequest) -> bytes:
+        handler = self._handlers[request.method]
+        method = METHODS.get(request.method, kind="request", receiver="client")
         if method is None:  # an extension takes plain values
             import msgspec
 
-            return encoded(await handler(msgspec.json.decode(one.params), None))
-        answer = await handler(read(bytes(one.params), method.params), None)
+            return encoded(await handler(msgspec.json.decode(request.params), None))
+        answer = await handler(read(bytes(request.params), method.params), None)
         return b"{}" if answer is None else write(answer)
 
     def _lend(self, session: LiveSession) -> None:

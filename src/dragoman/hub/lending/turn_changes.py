@@ -29,7 +29,6 @@ from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
-    from dragoman.hub.engine.live_session import LiveSession
     from dragoman.workspace.snapshots import FileChange, Snapshot
 
 log = logging.getLogger(__name__)
@@ -82,13 +81,11 @@ class LookFailed(DragomanError):
 class FolderTurn:
     """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
 
-    def __init__(self, session: LiveSession, key: str) -> None:
-        self.session = session.id
+    def __init__(self, session_id: str, key: str, folders: Sequence[str]) -> None:
+        self.session = session_id
         self.key = key
-        self.cwd = session.state.cwd
-        self.folders = tuple(
-            os.path.realpath(folder) for folder in (self.cwd, *session.state.folders) if os.path.isabs(folder)
-        )
+        self.cwd = folders[0]
+        self.folders = tuple(os.path.realpath(folder) for folder in folders if os.path.isabs(folder))
         self.is_running = True
         self.before: Snapshot | None = None
         self.after: Snapshot | None = None
@@ -204,23 +201,23 @@ class TurnChanges:
 
     # Turns begin and end.
 
-    async def begin(self, session: LiveSession, key: str) -> None:
-        """Look at the folder before the agent touches it."""
+    async def begin(self, session_id: str, key: str, folders: Sequence[str]) -> None:
+        """Look at the first of the session's folders before the agent touches it."""
         if not self._enabled:
             return
-        turn = FolderTurn(session, key)
+        turn = FolderTurn(session_id, key, folders)
         # Turns that have ended are looked at first: what this one writes is not theirs.
-        ended = [one.finishing for one in self._turns.values() if one.finishing and one.is_near(turn)]
+        ended = [other.finishing for other in self._turns.values() if other.finishing and other.is_near(turn)]
         if ended:
             await asyncio.wait(ended)
-        before = self._turns.get(session.id)
+        before = self._turns.get(session_id)
         if before is not None:
             await self._finished(before)
         for other in self._turns.values():
             if other is not before and other.is_running and turn.is_near(other):
                 turn.meet(other)
                 other.meet(turn)
-        self._turns[session.id] = turn  # others that begin from here on meet it
+        self._turns[session_id] = turn  # others that begin from here on meet it
         try:
             turn.before = await self._look(turn.cwd, before)
         except LookFailed as error:
@@ -228,10 +225,10 @@ class TurnChanges:
         finally:
             if before is not None:
                 await before.aclose()
-        if self._turns.get(session.id) is not turn:  # the session was closed meanwhile
+        if self._turns.get(session_id) is not turn:  # the session was closed meanwhile
             await turn.aclose()
             return
-        self._turns[session.id] = self._turns.pop(session.id)  # the latest is the last
+        self._turns[session_id] = self._turns.pop(session_id)  # the latest is the last
         self._make_room()
 
     def end(self, session_id: str, key: str) -> None:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -43,11 +43,9 @@ from dragoman.hub.api.observing.seeing import SeenHub
 from dragoman.hub.api.observing.spans import NoSpans, Spans
 from dragoman.hub.api.observing.status import SeesHub, Status, status_of
 from dragoman.hub.api.observing.usage import Spending, Tokens, Usage, usage_of
+from dragoman.hub.clients.client import ClientHub
 from dragoman.journal import Entry, Journal, Page, Stored
 from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
-
-if TYPE_CHECKING:
-    from dragoman.hub.hub import Hub
 
 log = logging.getLogger(__name__)
 
@@ -120,9 +118,9 @@ class Observer:
         """The same journal, watched."""
         return MeasuredJournal(journal, self)
 
-    def see(self, hub: Hub, *, url: str, journal: str) -> SeenHub:
+    def see(self, hub: ClientHub, *, url: str, journal: str) -> SeenHub:
         """The hub whose journal we watch, as it is seen by us."""
-        seen = SeenHub(hub, url=url, journal=journal, observer=self)
+        seen = SeenHub(hub, url=url, journal=journal, meters=self.meters)
         self.agent_of = seen.agent_of
         return seen
 

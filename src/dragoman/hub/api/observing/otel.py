@@ -36,8 +36,7 @@ from opentelemetry.trace import (
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observing.digest import Tool
-from dragoman.hub.api.observing.spans import Meta
-from dragoman.hub.api.observing.trace_context import TraceContext, read_meta, with_context
+from dragoman.hub.api.observing.trace_context import Meta, TraceContext, read_meta, with_context
 from dragoman.hub.api.observing.usage import Tokens
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """The running hub, as `SeesHub` wants to see it. Reads plain attributes of hub, pool and clients; waits for
 nothing.
 
-    seen = SeenHub(hub, url=url, journal=path, observer=observer)
+    seen = SeenHub(hub, url=url, journal=path, meters=observer.meters)
     await observer.status(seen)
 """
 
@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dragoman.hub.agents.pool import Seat
+from dragoman.hub.api.observing.hub_meters import HubMeters
 from dragoman.hub.api.observing.status import AgentState, SeenAgent, SeenConnection, SeenJournal, SeenSession
+from dragoman.hub.clients.client import ClientHub, HubClient
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.version import VERSION
-
-if TYPE_CHECKING:
-    from dragoman.hub.agents.pool import Seat
-    from dragoman.hub.api.observing.observer import Observer
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
 
 FRAME = 240
 """Bytes of an entry, before any was counted."""
@@ -33,13 +30,13 @@ _KINDS = {"AsgiWebSocket": "websocket", "HttpConnection": "http"}
 class SeenHub:
     """`journal` is where it is kept: the path of a file, or an address."""
 
-    def __init__(self, hub: Hub, *, url: str, journal: str, observer: Observer) -> None:
+    def __init__(self, hub: ClientHub, *, url: str, journal: str, meters: HubMeters) -> None:
         self.version = VERSION
         self.url = url
         self.started = time.time()
         self._hub = hub
         self._journal = journal
-        self._observer = observer
+        self._meters = meters
 
     @property
     def draining(self) -> bool:
@@ -52,9 +49,8 @@ class SeenHub:
         return map(_session, self._hub.sessions.values())
 
     def seen_connections(self) -> Iterator[SeenConnection]:
-        meters = self._observer.meters
-        frames = meters.frames.of("to_client").value
-        size = meters.frame_bytes.of("to_client").value / frames if frames else FRAME
+        frames = self._meters.frames.of("to_client").value
+        size = self._meters.frame_bytes.of("to_client").value / frames if frames else FRAME
         return (_connection(client, size) for client in self._hub.clients)
 
     def seen_journal(self) -> SeenJournal:
@@ -68,22 +64,22 @@ class SeenHub:
 
 
 def _agent(seat: Seat) -> SeenAgent:
-    life = seat.life if seat.life is not None and not seat.life.over else None
+    process = seat.process if seat.process is not None and not seat.process.over else None
     return SeenAgent(
         name=seat.spec.name,
         title=seat.spec.title,
         state=_state(seat),
-        pid=None if life is None else life.line.pid or None,
-        sessions=0 if life is None else len(life.sessions),
+        pid=None if process is None else process.channel.pid or None,
+        sessions=0 if process is None else len(process.sessions),
         restarts=max(0, seat.starts - 1),
-        started=None if life is None else life.started,
+        started=None if process is None else process.started,
         last_error=seat.last_error,
         invalid_frames=seat.invalid.count,
     )
 
 
 def _state(seat: Seat) -> AgentState:
-    if seat.life is not None and not seat.life.over:
+    if seat.process is not None and not seat.process.over:
         return "up"
     if seat.starting.locked():
         return "restarting" if seat.starts > 1 else "starting"
@@ -92,7 +88,9 @@ def _state(seat: Seat) -> AgentState:
 
 def _session(session: LiveSession) -> SeenSession:
     known = session.state
-    asked = [one.time for one in session.state.requests.values() if not one.method.startswith(LENT)]
+    asked = [
+        request.time for request in session.state.requests.values() if not request.method.startswith(LENT)
+    ]
     state: Any = session.state.listed_state  # one of the states of docs/hub-protocol.md
     return SeenSession(
         session_id=session.id,

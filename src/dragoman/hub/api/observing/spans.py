@@ -7,18 +7,16 @@ said is told, neither prompts nor titles nor paths: names of agents and tools' k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observing.digest import Tool, read_entry
+from dragoman.hub.api.observing.trace_context import Meta
 from dragoman.hub.api.observing.usage import Tokens
 from dragoman.journal import Stored
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
-
-Meta: TypeAlias = Mapping[str, Any] | None
 
 
 class Spans(Protocol):

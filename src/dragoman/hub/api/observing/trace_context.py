@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
+
+Meta: TypeAlias = Mapping[str, Any] | None
+"""The `_meta` of a message."""
 
 PARENT = "traceparent"
 STATE = "tracestate"
@@ -45,7 +48,7 @@ class TraceContext(Struct, frozen=True):
         return ",".join(f"{key}={value}" for key, value in self.state)
 
 
-def read_meta(meta: Mapping[str, Any] | None) -> TraceContext | None:
+def read_meta(meta: Meta) -> TraceContext | None:
     """The context that a message carries; None if it carries none that is valid."""
     found = _read_parent((meta or {}).get(PARENT))
     if found is None:
@@ -83,7 +86,7 @@ def read_state(text: Any) -> tuple[tuple[str, str], ...]:
     return tuple(members.items()) if len(members) <= MOST_MEMBERS else ()
 
 
-def with_context(meta: Mapping[str, Any] | None, context: TraceContext) -> dict[str, Any]:
+def with_context(meta: Meta, context: TraceContext) -> dict[str, Any]:
     """The same `_meta` with another context in it."""
     kept = {name: value for name, value in (meta or {}).items() if name not in (PARENT, STATE)}
     state = {STATE: context.tracestate} if context.state else {}

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from dragoman.errors import Elsewhere, JournalError, KeyTaken
 from dragoman.hub.cluster.membership import Members
-from dragoman.hub.engine.ownership import Claim
+from dragoman.hub.engine.ownership import SessionLease
 from dragoman.journal.shared_state import Register, RegisterValue, Subscription
 from dragoman.runtime.turnstile import Turnstile
 
@@ -50,7 +50,7 @@ class Owners:
         self._register = register
         self._members = members
         self._known: dict[str, _Known] = {}  # by key
-        self._mine: dict[str, Claim] = {}
+        self._mine: dict[str, SessionLease] = {}
         self._dropped: set[str] = set()
         self._locks: dict[str, Turnstile] = {}
         self._watch: Subscription | None = None
@@ -98,7 +98,7 @@ class Owners:
             and (known.owned.life != me.life or known.owned.session in self._dropped)
         ]
 
-    async def claim(self, session: str) -> Claim:
+    async def claim(self, session: str) -> SessionLease:
         """Make it ours. Raises `Elsewhere` if it is a living node's."""
         async with self._lock(session):
             for _ in range(TRIES):
@@ -109,8 +109,8 @@ class Owners:
                     continue
                 taken = taken or session in self._dropped
                 self._dropped.discard(session)
-                claim = self._mine[session] = Claim(session, taken=taken)
-                return claim
+                lease = self._mine[session] = SessionLease(session, taken=taken)
+                return lease
         raise JournalError(f"session {session} could not be claimed: its owner changes all the time")
 
     async def _try(self, session: str) -> bool:
@@ -130,29 +130,29 @@ class Owners:
         self._note(key, value, await self._register.update(key, value, known.revision))
         return True
 
-    async def release(self, claim: Claim, *, to: str = "") -> None:
+    async def release(self, lease: SessionLease, *, to: str = "") -> None:
         """Nobody has it from here on, or the node `to`; nothing happens if it was claimed again meanwhile, or
         lost.
         """
-        async with self._lock(claim.session):
-            if self._mine.get(claim.session) is not claim:
+        async with self._lock(lease.session):
+            if self._mine.get(lease.session) is not lease:
                 return
-            del self._mine[claim.session]
-            key = _key(claim.session)
+            del self._mine[lease.session]
+            key = _key(lease.session)
             known = self._known.get(key)
             me = self._members.node
             if known is None or (known.owned.node, known.owned.life) != (me.name, me.life):
                 return
             try:
                 if to:
-                    value = msgspec.json.encode(_Owned(claim.session, to, ""))
+                    value = msgspec.json.encode(_Owned(lease.session, to, ""))
                     self._note(key, value, await self._register.update(key, value, known.revision))
                     return
                 await self._register.delete(key, known.revision)
             except KeyTaken:
                 return
             except (JournalError, TimeoutError) as error:
-                log.warning("session %s could not be given back: %s", claim.session, error)
+                log.warning("session %s could not be given back: %s", lease.session, error)
                 return
             if self._known.get(key) == known:
                 del self._known[key]

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from dragoman.errors import JournalError
+from dragoman.hub.clients.client import ClientHub, HubClient
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.session.notes import read_note
+from dragoman.journal import StreamInfo
 from dragoman.version import VERSION
 from dragoman.wire import notification
-
-if TYPE_CHECKING:
-    from dragoman.hub.clients.client import HubClient
-    from dragoman.hub.engine.live_session import LiveSession
-    from dragoman.hub.hub import Hub
-    from dragoman.journal import StreamInfo
-
 
 PARENTS = 10_000
 """Streams of which it is remembered whether they are children."""
@@ -27,7 +23,7 @@ PARENTS = 10_000
 class SessionViews:
     """Reads the hub and changes nothing."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: ClientHub) -> None:
         self._hub = hub
         self._watching: WeakSet[HubClient] = WeakSet()
         self._parents: dict[str, str] = {}  # of streams that are not open
@@ -65,9 +61,9 @@ class SessionViews:
         shown = self.standing(session)
         turn = state.turn
         queue = [
-            {"key": one.key, "by": one.by, "prompt": object_of(one.params).get("prompt")}
-            for one in state.queue
-            if one.key != session.state.start
+            {"key": prompt.key, "by": prompt.by, "prompt": object_of(prompt.params).get("prompt")}
+            for prompt in state.queue
+            if prompt.key != session.state.start
         ]
         usage = state.update(b"usage_update")
         usage.pop("sessionUpdate", None)
@@ -81,9 +77,9 @@ class SessionViews:
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
             "queue": queue,
             "requests": [
-                self._hub.desk.told(session, one)
-                for one in session.state.requests.values()
-                if one.is_question
+                self._hub.broker.describe(session, request)
+                for request in session.state.requests.values()
+                if request.is_question
             ],
         }
 
@@ -107,7 +103,7 @@ class SessionViews:
             "state": session.state.listed_state,
             "cursor": str(session.log.last),
             "queue": len(state.queue),
-            "asking": sum(one.is_question for one in session.state.requests.values()),
+            "asking": sum(request.is_question for request in session.state.requests.values()),
             "updatedAt": datetime.now(UTC).isoformat(timespec="seconds"),
             **more,
         }
@@ -117,7 +113,7 @@ class SessionViews:
         client.watches = on
         self._watching.add(client)
 
-    def noticed(self, session: LiveSession) -> None:
+    def on_change(self, session: LiveSession) -> None:
         """It has changed: whoever watches is told."""
         # Those alone, because this is said of every session whenever it changes, and few of many clients ask.
         watching = [client for client in self._watching if client.watches and client in self._hub.clients]
@@ -207,19 +203,21 @@ class SessionViews:
     # Agents and the whole.
 
     def agents(self, client: HubClient) -> list[dict[str, Any]]:
-        return [one for one in self._agents() if client.grant.may_use(str(one["name"]))]
+        return [agent for agent in self._agents() if client.grant.may_use(str(agent["name"]))]
 
     def _agents(self) -> list[dict[str, Any]]:
         shown = []
         for seat in self._hub.pool.seats.values():
-            life = seat.life if seat.life is not None and not seat.life.over else None
-            state = "up" if life else "starting" if seat.starting.locked() else "stopped"
-            if not life and seat.failures > seat.spec.restarts:
+            process = seat.process if seat.process is not None and not seat.process.over else None
+            state = "up" if process else "starting" if seat.starting.locked() else "stopped"
+            if not process and seat.failures > seat.spec.restarts:
                 state = "failed"
-            more: dict[str, Any] = {} if life is None else {"pid": life.line.pid, "started": life.started}
+            more: dict[str, Any] = (
+                {} if process is None else {"pid": process.channel.pid, "started": process.started}
+            )
             if seat.last_error:
                 more["lastError"] = seat.last_error
-            sessions = 0 if life is None else len(life.sessions)
+            sessions = 0 if process is None else len(process.sessions)
             shown.append(
                 {
                     "name": seat.spec.name,

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from dragoman.hub.clients.rendering import Position
 from dragoman.hub.engine.bounds import size_of_request
+from dragoman.hub.engine.ports import Position
 from dragoman.hub.session.frames import encoded, key_in, merged, object_of, ours_in
 from dragoman.wire import request
 from dragoman.wire.envelope import Id
@@ -34,7 +34,7 @@ REPEATABLE = frozenset(
 )
 
 
-class Waited(Struct):
+class PendingRequest(Struct):
     """A request of the client's that has no answer."""
 
     id: Id
@@ -73,7 +73,9 @@ class Waited(Struct):
         return request(self.id, self.method, encoded(params))
 
 
-def waited(request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str) -> Waited:
+def pending_request(
+    request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str
+) -> PendingRequest:
     """With a key of its own, if it needs one and the client gave none."""
     kept: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
     key = ""
@@ -84,4 +86,4 @@ def waited(request_id: Id, method: str, params: dict[str, Raw], *, session: str,
             key = uuid.uuid4().hex
             kept = merged(kept, {"key": key})
     size = sum(size_of_request(raw) for raw in params.values())
-    return Waited(request_id, method, kept, session, node, key, size=size)
+    return PendingRequest(request_id, method, kept, session, node, key, size=size)

@@ -10,27 +10,28 @@ import pytest
 
 from dragoman.errors import CallFailed
 from dragoman.hub.agents.channel import AgentChannel
-from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess, Receipt
+from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess
 from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.ports import Receipt
 from dragoman.wire.envelope import Id
 
 
 class Heard:
     """Stands where a session stands; notes what it is given, and has it stored at once."""
 
-    def __init__(self, life: AgentProcess, name: str) -> None:
+    def __init__(self, process: AgentProcess, name: str) -> None:
         self.id = name
         self.frames: list[tuple[int, str]] = []
-        self.life: AgentProcess | None = life
-        self._life = life
-        life.sessions[name] = cast(LiveSession, self)
+        self.process: AgentProcess | None = process
+        self._life = process
+        process.sessions[name] = cast(LiveSession, self)
 
-    def on_updates(self, frames: list[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
+    def on_updates(self, frames: list[bytes], number: int, process: AgentProcess, receipt: Receipt) -> None:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
         self._life.stored(receipt)
 
     def on_request(
-        self, frame: bytes, request_id: Id, number: int, life: AgentProcess, receipt: Receipt
+        self, frame: bytes, request_id: Id, number: int, process: AgentProcess, receipt: Receipt
     ) -> None:
         self.frames.append((number, "request"))
         self._life.stored(receipt)
@@ -55,7 +56,7 @@ class Quiet:
     def resume(self) -> None: ...
 
 
-async def _found(life: AgentProcess, session: str) -> None: ...
+async def _found(process: AgentProcess, session: str) -> None: ...
 
 
 def a_life() -> tuple[AgentProcess, Quiet]:
@@ -72,27 +73,29 @@ def update(session: str, text: str, **more: Any) -> bytes:
 
 
 async def test_updates_of_several_sessions_in_one_block_are_sorted_in_order() -> None:
-    life, line = a_life()
-    one, two = Heard(life, "one"), Heard(life, "two")
-    life.feed(1, b"".join(update(who, str(n)) for n, who in enumerate(["one", "one", "one", "two", "one"])))
+    process, line = a_life()
+    one, two = Heard(process, "one"), Heard(process, "two")
+    process.feed(
+        1, b"".join(update(who, str(n)) for n, who in enumerate(["one", "one", "one", "two", "one"]))
+    )
     assert [text for _, text in one.frames] == ["0", "1", "2", "4"]
     assert [text for _, text in two.frames] == ["3"]
     assert line.acknowledged == [5]
 
 
 async def test_blank_lines_are_nothing_but_have_numbers() -> None:
-    life, line = a_life()
-    one = Heard(life, "one")
-    life.feed(1, update("one", "a") + b"\n" + update("one", "b") + b" \n" + update("one", "c") + b"\n")
+    process, line = a_life()
+    one = Heard(process, "one")
+    process.feed(1, update("one", "a") + b"\n" + update("one", "b") + b" \n" + update("one", "c") + b"\n")
     assert one.frames == [(1, "a"), (3, "b"), (5, "c")]
     assert line.acknowledged == [6]
 
 
 async def test_updates_stay_together_when_the_subject_changes() -> None:
-    life, line = a_life()
-    one, two = Heard(life, "one"), Heard(life, 'tw"ö')
+    process, line = a_life()
+    one, two = Heard(process, "one"), Heard(process, 'tw"ö')
     who = ["one", "one", 'tw"ö', "two", "one", "one", "one"]
-    life.feed(1, b"".join(update(name, str(n)) for n, name in enumerate(who)))
+    process.feed(1, b"".join(update(name, str(n)) for n, name in enumerate(who)))
     assert one.frames == [(2, "0"), (2, "1"), (7, "4"), (7, "5"), (7, "6")]
     assert two.frames == [(3, "2")]
     assert not line.acknowledged, "somebody looks for the session that nobody knows"
@@ -100,20 +103,20 @@ async def test_updates_stay_together_when_the_subject_changes() -> None:
 
 
 async def test_what_begins_as_an_update_and_wants_an_answer_is_a_request() -> None:
-    life, _ = a_life()
-    one = Heard(life, "one")
+    process, _ = a_life()
+    one = Heard(process, "one")
     block = update("one", "a") + update("one", "b", id=1, x={"y": {}}) + update("one", "c")
-    life.feed(1, block)
+    process.feed(1, block)
     assert one.frames == [(1, "a"), (2, "request"), (3, "c")]
 
 
 async def test_a_session_that_was_opened_anew_hears_what_its_predecessor_would_have() -> None:
-    life, _ = a_life()
-    before = Heard(life, "one")
-    life.feed(1, update("one", "a"))
-    before.life = None
-    after = Heard(life, "one")
-    life.feed(2, update("one", "b") + update("one", "c"))
+    process, _ = a_life()
+    before = Heard(process, "one")
+    process.feed(1, update("one", "a"))
+    before.process = None
+    after = Heard(process, "one")
+    process.feed(2, update("one", "b") + update("one", "c"))
     assert before.frames == [(1, "a")]
     assert [text for _, text in after.frames] == ["b", "c"]
 
@@ -122,15 +125,15 @@ async def test_everything_about_a_session_that_sleeps_waits_until_it_is_awake() 
     found: list[Heard] = []
     awake = asyncio.Event()
 
-    async def find(life: AgentProcess, session: str) -> None:
+    async def find(process: AgentProcess, session: str) -> None:
         await asyncio.sleep(0)
-        found.append(Heard(life, session))
+        found.append(Heard(process, session))
         awake.set()
 
     line = Quiet()
-    life = AgentProcess("agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=find)
+    process = AgentProcess("agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=find)
     for number in (1, 2, 3):
-        life.feed(number, update("one", str(number)))
+        process.feed(number, update("one", str(number)))
     assert line.acknowledged == []
     await awake.wait()
     await asyncio.sleep(0)
@@ -138,45 +141,45 @@ async def test_everything_about_a_session_that_sleeps_waits_until_it_is_awake() 
     assert line.acknowledged[-1] == 3
 
 
-async def answer_of(life: AgentProcess, line: Quiet, method: str, members: dict[str, Any]) -> Any:
+async def answer_of(process: AgentProcess, line: Quiet, method: str, members: dict[str, Any]) -> Any:
     """What the hub makes of an answer to a call of its own."""
-    call = asyncio.ensure_future(life.call(method, {}))
+    call = asyncio.ensure_future(process.call(method, {}))
     await asyncio.sleep(0)
     message = {"jsonrpc": "2.0", "id": json.loads(line.written[-1])["id"], **members}
-    life.feed(1, json.dumps(message).encode() + b"\n")
+    process.feed(1, json.dumps(message).encode() + b"\n")
     return json.loads(bytes(await call))
 
 
 async def test_an_answer_without_a_result_ends_the_call() -> None:
-    life, line = a_life()
+    process, line = a_life()
     for members in ({}, {"error": None}, {"result": None}):
-        assert await answer_of(life, line, "session/close", members) == {}
+        assert await answer_of(process, line, "session/close", members) == {}
         with pytest.raises(CallFailed, match="session/new holds neither a usable result nor an error"):
-            await answer_of(life, line, "session/new", members)
+            await answer_of(process, line, "session/new", members)
 
 
 async def test_an_error_beside_a_result_counts() -> None:
-    life, line = a_life()
+    process, line = a_life()
     error = {"code": -32000, "message": "no login"}
     with pytest.raises(CallFailed, match="no login"):
-        await answer_of(life, line, "session/close", {"result": None, "error": error})
+        await answer_of(process, line, "session/close", {"result": None, "error": error})
 
 
 async def test_a_dropped_line_has_its_number_and_ends_a_run() -> None:
-    life, line = a_life()
-    one = Heard(life, "one")
+    process, line = a_life()
+    one = Heard(process, "one")
     broken = update("one", "lost").replace(b'"lost"', b'"lo\xffst"')
     cut = update("one", "lost")[:60] + b"}}\n"
-    life.feed(1, update("one", "a") + update("one", "b") + broken + update("one", "c") + cut)
-    life.feed(6, update("one", "d"))
+    process.feed(1, update("one", "a") + update("one", "b") + broken + update("one", "c") + cut)
+    process.feed(6, update("one", "d"))
     assert one.frames == [(2, "a"), (2, "b"), (4, "c"), (6, "d")]
     assert line.acknowledged == [5, 6]
 
 
 async def test_a_block_of_nothing_but_invalid_lines_is_acknowledged() -> None:
-    life, line = a_life()
-    one = Heard(life, "one")
-    life.feed(1, b"Loading the model ...\n" + b"{}\n" + b"[1]\n")
+    process, line = a_life()
+    one = Heard(process, "one")
+    process.feed(1, b"Loading the model ...\n" + b"{}\n" + b"[1]\n")
     assert one.frames == []
     assert line.acknowledged == [3]
 
@@ -190,8 +193,8 @@ async def test_a_block_of_nothing_but_invalid_lines_is_acknowledged() -> None:
     ],
 )
 async def test_an_invalid_request_with_a_readable_id_is_answered_under_it(sent: bytes, code: int) -> None:
-    life, line = a_life()
-    life.feed(1, sent + b"\n")
+    process, line = a_life()
+    process.feed(1, sent + b"\n")
     answer = json.loads(line.written.pop())
     assert (answer["id"], answer["error"]["code"]) == (7, code)
     assert line.acknowledged == [1]
@@ -199,30 +202,30 @@ async def test_an_invalid_request_with_a_readable_id_is_answered_under_it(sent: 
 
 @pytest.mark.parametrize("sent", [b"noise", b'{"jsonrpc":"2.0","id":7,"method":"fs/re', b"[]", b'{"id":{}}'])
 async def test_an_invalid_line_without_a_readable_id_is_not_answered(sent: bytes) -> None:
-    life, line = a_life()
-    life.feed(1, sent + b"\n")
+    process, line = a_life()
+    process.feed(1, sent + b"\n")
     assert line.written == []
 
 
 async def test_a_call_ends_although_its_answer_is_not_utf8() -> None:
-    life, _ = a_life()
-    answer = life.promise(41, "session/new")
-    life.feed(1, b'{"jsonrpc":"2.0","id":41,"result":{"x":"\xff"}}\n')
+    process, _ = a_life()
+    answer = process.promise(41, "session/new")
+    process.feed(1, b'{"jsonrpc":"2.0","id":41,"result":{"x":"\xff"}}\n')
     with pytest.raises(CallFailed, match="the agent's answer is invalid: the text is not UTF-8"):
         await answer
 
 
 async def test_carriage_returns_and_half_pairs_do_not_reach_a_session() -> None:
-    life, _ = a_life()
+    process, _ = a_life()
     frames: list[bytes] = []
 
     class Raw(Heard):
-        def on_updates(self, sent: list[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
+        def on_updates(self, sent: list[bytes], number: int, process: AgentProcess, receipt: Receipt) -> None:
             frames.extend(sent)
 
-    Raw(life, "one")
+    Raw(process, "one")
     text = update("one", "x")[:-1]
-    life.feed(
+    process.feed(
         1, text + b"\r\n" + text.replace(b'"x"', rb'"\ud800"') + b"\n" + text.replace(b",", b",\r") + b"\n"
     )
     assert frames == [text, text.replace(b'"x"', rb'"\ufffd"'), text.replace(b",", b", ")]
@@ -262,10 +265,12 @@ class Unread(Quiet):
 )
 async def test_an_agent_that_reads_no_refusals_is_not_read_until_it_does(request_line: bytes) -> None:
     line = Unread()
-    life = AgentProcess("agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=_found)
-    life._unknown["none"] = None
+    process = AgentProcess(
+        "agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=_found
+    )
+    process._unknown["none"] = None
     for number in range(1, 20_000):
-        life.feed(number, request_line % number)
+        process.feed(number, request_line % number)
         if line.is_paused:
             break
     assert len(line.written) == number
@@ -275,12 +280,12 @@ async def test_an_agent_that_reads_no_refusals_is_not_read_until_it_does(request
 
 
 async def test_what_is_said_of_a_session_that_is_being_made_is_bounded_and_stops_nobody() -> None:
-    life, line = a_life()
-    with life.making():
+    process, line = a_life()
+    with process.making():
         large = update("new", "x" * 1024 * 1024)
         for number in range(1, 21):
-            life.feed(number, large)
+            process.feed(number, large)
         assert line.acknowledged[-1] == 20, "the keeper would send no more, and the answer is behind them"
-        new = Heard(life, "new")
+        new = Heard(process, "new")
     assert 1 <= len(new.frames) <= EARLY_BYTES // 1024 // 1024
     assert [number for number, _ in new.frames] == list(range(1, len(new.frames) + 1))

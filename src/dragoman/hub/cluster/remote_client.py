@@ -1,28 +1,24 @@
 """A client of another node, as it sits at this one: an ordinary client of the hub over a link.
 
 The hub speaks to it as to any other. What it is told of a session carries the position that it has come to,
-so that its front can go on elsewhere. It is told no more than its front has room for.
+so that its router can go on elsewhere. It is told no more than its router has room for.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from dragoman.errors import Elsewhere, LinkClosed
-from dragoman.hub.clients.client import HubClient
-from dragoman.hub.clients.rendering import Position
-from dragoman.hub.cluster import words
-from dragoman.hub.cluster.switch import Link
-from dragoman.hub.cluster.words import Opening, Rerouted, Word
+from dragoman.hub.clients.client import ClientHub, HubClient
+from dragoman.hub.cluster import link_messages as words
+from dragoman.hub.cluster.link_messages import Opening, Rerouted, Word
+from dragoman.hub.cluster.links import Link
+from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
 from dragoman.transport.contract import Limits, Sink
 from dragoman.wire.envelope import Id
-
-if TYPE_CHECKING:
-    from dragoman.hub.hub import Hub
 
 REPLACED = "another connection of the same client has come"
 
@@ -69,7 +65,7 @@ class GuestTransport:
             await self._room.wait()
 
     def pause(self) -> None:
-        pass  # clients say little: the front's own pause is enough
+        pass  # clients say little: the router's own pause is enough
 
     def resume(self) -> None:
         pass
@@ -126,7 +122,7 @@ class GuestTransport:
             self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(told))
 
 
-def take_guest(hub: Hub, link: Link, word: Word, limits: Limits) -> GuestTransport | None:
+def take_guest(hub: ClientHub, link: Link, word: Word, limits: Limits) -> GuestTransport | None:
     """Seat the client that a link was opened for."""
     try:
         opening = msgspec.json.decode(word.payload, type=Opening)
@@ -143,5 +139,5 @@ def take_guest(hub: Hub, link: Link, word: Word, limits: Limits) -> GuestTranspo
     client.start()
     hub.methods.introduce(client, params)
     client.initialized = True
-    hub.arrived(client)
+    hub.broker.on_client_arrival(client)
     return transport

@@ -1,6 +1,6 @@
-"""One client of a node in a cluster: gives each of its messages to the node of the session it is about.
+"""Routes one client of a cluster: gives each of its messages to the node of the session that it is about.
 
-The client sees one hub. When the node of a session is lost, or gives it to another one, the front finds the
+The client sees one hub. When the node of a session is lost, or gives it to another one, the router finds the
 new one, goes on from where the client stands, and asks again for what it still waits for: the client notices
 a pause. What it is told passes through unread, but for answers and questions.
 """
@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from msgspec import Raw
 
-from dragoman.errors import LinkClosed
+from dragoman.errors import CallFailed, DragomanError, LinkClosed
+from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.cluster.branches import SPAN, Branch, HomeBranch, LinkBranch
-from dragoman.hub.cluster.guest import REPLACED
-from dragoman.hub.cluster.inside import Inside, gather_inbox, watch_node
-from dragoman.hub.cluster.moving import LONGEST_PAUSE, Followed, Moves
-from dragoman.hub.cluster.remembering import Waited, waited
+from dragoman.hub.cluster.links import Links
+from dragoman.hub.cluster.owners import Owners
+from dragoman.hub.cluster.pending_requests import PendingRequest, pending_request
+from dragoman.hub.cluster.remote_client import REPLACED
+from dragoman.hub.cluster.router_calls import RouterCalls
+from dragoman.hub.cluster.session_moves import LONGEST_PAUSE, RoutedSession, SessionMoves
 from dragoman.hub.engine.bounds import MIB, size_of_request
-from dragoman.hub.session.frames import object_of, ours_in, session_of, value_of
+from dragoman.hub.engine.ports import Position
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.session.frames import encoded, object_of, ours_in, session_of, value_of
 from dragoman.runtime.owner import Owner
+from dragoman.transport.contract import Transport
 from dragoman.wire import (
     Failure,
     Malformed,
@@ -37,13 +43,7 @@ from dragoman.wire import (
     response,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES
-
-if TYPE_CHECKING:
-    from dragoman.hub.clients.rendering import Position
-    from dragoman.hub.cluster.cluster import Cluster
-    from dragoman.hub.gate.admission import Grant
-    from dragoman.transport.contract import Transport
-    from dragoman.wire.envelope import Envelope, Id
+from dragoman.wire.envelope import Envelope, Id
 
 log = logging.getLogger(__name__)
 
@@ -59,24 +59,43 @@ LOST_SECONDS = 60.0
 """How long a request is carried from node to node."""
 
 
-class Front:
-    """The sink of a client's connection, and the ear of its branches."""
+GATHER_SECONDS = 5.0
+"""How long a node may take to say what is asked there, or that it is watched."""
 
-    def __init__(self, cluster: Cluster, transport: Transport, grant: Grant, *, agent: str) -> None:
+
+class RouterCluster(Protocol):
+    """The cluster, as its clients see it (`cluster.Cluster`)."""
+
+    name: str
+    hub: ClientHub
+    links: Links
+    owners: Owners
+
+    def others(self) -> list[str]: ...
+    def place(self, agent: str, cwd: str) -> str: ...
+    async def find(self, session: str) -> str: ...
+    def watch_soon(self, router: ClientRouter, node: str) -> None: ...
+    def on_client_left(self, router: ClientRouter) -> None: ...
+
+
+class ClientRouter:
+    """The sink of a client's connection, and of what its branches bring."""
+
+    def __init__(self, cluster: RouterCluster, transport: Transport, grant: Grant, *, agent: str) -> None:
         self.transport = transport
-        self.owner = Owner("cluster front")
+        self.owner = Owner("cluster client")
         self.watching = False
         self.cluster = cluster
         self._grant = grant
         self._params = b"{}"
         self._numbers = 0
         self.closed = False
-        self.waited: dict[Id, Waited] = {}
-        self._unanswered = cluster.hub.bounds.front()
-        self.sessions: dict[str, Followed] = {}
+        self.pending: dict[Id, PendingRequest] = {}
+        self._unanswered = cluster.hub.bounds.router()
+        self.sessions: dict[str, RoutedSession] = {}
         self.questions: dict[int, str] = {}  # what the client was asked: id → session
-        self.inside = Inside()
-        self._moves = Moves(self)
+        self.calls = RouterCalls()
+        self._moves = SessionMoves(self)
         self.home = HomeBranch(self, cluster.hub, grant, node=cluster.name, agent=agent)
         self._branches: dict[str, Branch] = {cluster.name: self.home}
         transport.start(self)
@@ -101,43 +120,43 @@ class Front:
             branch.close()
         self._branches.clear()
         self._unanswered.close()
-        self.inside.close()
-        self.cluster.left(self)
+        self.calls.close()
+        self.cluster.on_client_left(self)
 
     def _take(self, envelope: Envelope) -> None:
         match envelope:
             case Request(request_id, method, params):
-                self._asked(request_id, method, params)
+                self._on_request(request_id, method, params)
             case Notification(method, params):
-                self._said(method, params)
+                self._on_notification(method, params)
             case Response(request_id, result):
-                self._answered(request_id, response(request_id, bytes(result)))
+                self._on_answer(request_id, response(request_id, bytes(result)))
             case Failure(request_id, error):
                 told = failure(request_id, error_object(error.code, error.message, error.data))
-                self._answered(request_id, told)
+                self._on_answer(request_id, told)
             case Malformed(code=int(code), why=why):
                 self.transport.write(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
 
-    def _asked(self, request_id: Id, method: str, params: Raw | None) -> None:
+    def _on_request(self, request_id: Id, method: str, params: Raw | None) -> None:
         frame = request(request_id, method, None if params is None else bytes(params))
         if method == "initialize" or not self.home.client.initialized:
             if method == "initialize" and params is not None:
                 self._params = bytes(params)
             self.home.say(frame)
             return
-        if len(self.waited) >= WAITED or not self._unanswered.fits(size_of_request(params or b"")):
+        if len(self.pending) >= WAITED or not self._unanswered.fits(size_of_request(params or b"")):
             why = "Invalid request: too many requests wait for an answer already"
             self.transport.write(failure(request_id, error_object(INVALID_REQUEST, why)))
             return
         members = object_of(params)
         session = value_of(members.get("sessionId"))
         if method == "session/new":
-            one = waited(request_id, method, members, session="", node=self.place_new(members))
-            self._ask(one)
+            pending = pending_request(request_id, method, members, session="", node=self.place_new(members))
+            self._ask(pending)
         elif isinstance(session, str) and session:
-            self._ask(waited(request_id, method, members, session=session, node=""))
+            self._ask(pending_request(request_id, method, members, session=session, node=""))
         elif method == "_dragoman/hub/inbox":
-            self.owner.start(gather_inbox(self, request_id))
+            self.owner.start(self._gather_inbox(request_id))
         else:
             self.home.say(frame)
             if method == "_dragoman/hub/watch":
@@ -145,33 +164,33 @@ class Front:
                 for node in self.cluster.others():
                     self.watch(node)
 
-    def _ask(self, one: Waited) -> None:
-        self.waited[one.id] = one
-        self._unanswered.add(one.size)
-        if one.session:
-            if one.method == "session/prompt":
-                self._followed(one.session).own.append(one.key)
-            self._to_session(one.session, one.frame, one)
+    def _ask(self, pending: PendingRequest) -> None:
+        self.pending[pending.id] = pending
+        self._unanswered.add(pending.size)
+        if pending.session:
+            if pending.method == "session/prompt":
+                self._followed(pending.session).own.append(pending.key)
+            self._to_session(pending.session, pending.frame, pending)
         else:
-            self.branch(one.node).say(one.frame)
+            self.branch(pending.node).say(pending.frame)
 
-    def _said(self, method: str, params: Raw | None) -> None:
+    def _on_notification(self, method: str, params: Raw | None) -> None:
         members = object_of(params)
         frame = notification(method, None if params is None else bytes(params))
         session = value_of(members.get("sessionId"))
         if method == "$/cancel_request":
-            one = self.waited.get(value_of(members.get("requestId")))
-            if one is not None and one.session:
-                one.cancel = frame
-                self._to_session(one.session, frame)
+            pending = self.pending.get(value_of(members.get("requestId")))
+            if pending is not None and pending.session:
+                pending.cancel = frame
+                self._to_session(pending.session, frame)
         elif isinstance(session, str) and session in self.sessions:
             if method == "session/cancel":
-                for one in self.waited.values():
-                    if one.session == session and one.method == "session/prompt":
-                        one.cancel = frame
+                for pending in self.pending.values():
+                    if pending.session == session and pending.method == "session/prompt":
+                        pending.cancel = frame
             self._to_session(session, frame)
 
-    def _answered(self, request_id: Id, frame: bytes) -> None:
+    def _on_answer(self, request_id: Id, frame: bytes) -> None:
         """An answer goes to the node that asked, if that is still there."""
         if not isinstance(request_id, int):
             return
@@ -188,7 +207,7 @@ class Front:
             self._numbers += 1
             found = LinkBranch(
                 self,
-                self.cluster.switch,
+                self.cluster.links,
                 node=node,
                 number=self._numbers,
                 grant=self._grant,
@@ -199,22 +218,22 @@ class Front:
             self._branches[node] = found
         return found
 
-    def _followed(self, session: str) -> Followed:
+    def _followed(self, session: str) -> RoutedSession:
         found = self.sessions.get(session)
         if found is None:
             node = self.cluster.owners.where(session)
-            found = self.sessions[session] = Followed(node or "")
+            found = self.sessions[session] = RoutedSession(node or "")
             if node is None:
                 self._moves.move(session, found)
         return found
 
-    def _to_session(self, session: str, frame: bytes, one: Waited | None = None) -> None:
+    def _to_session(self, session: str, frame: bytes, pending: PendingRequest | None = None) -> None:
         followed = self._followed(session)
         if followed.held is None:
-            if one is not None:
-                one.node = followed.node
+            if pending is not None:
+                pending.node = followed.node
             self.branch(followed.node).say(frame)
-        elif one is None:  # requests are remembered anyway
+        elif pending is None:  # requests are remembered anyway
             if len(followed.held) >= HELD or sum(map(len, followed.held)) + len(frame) > HELD_BYTES:
                 log.warning("session %s is moving to another node: a notification for it is dropped", session)
             else:
@@ -227,7 +246,9 @@ class Front:
 
     # What branches say.
 
-    def told(self, branch: Branch, block: bytes, session: str = "", position: Position | None = None) -> None:
+    def on_block(
+        self, branch: Branch, block: bytes, session: str = "", position: Position | None = None
+    ) -> None:
         followed = self.sessions.get(session) if session else None
         if session and (followed is None or followed.node != branch.node):
             return  # a node that had the session before: the one that has it now tells all of this
@@ -242,12 +263,12 @@ class Front:
         """Notice answers and questions, and keep what is our own."""
         kept: list[bytes] = []
         for line in block.splitlines(keepends=True):
-            if line.startswith(ID) and self._is_inside(branch, line):
+            if line.startswith(ID) and self._is_own_answer(branch, line):
                 continue
             kept.append(line)
         return b"".join(kept)
 
-    def _is_inside(self, branch: Branch, line: bytes) -> bool:
+    def _is_own_answer(self, branch: Branch, line: bytes) -> bool:
         message = decode(line)
         if isinstance(message, Request):
             session = session_of(message.params)
@@ -257,36 +278,36 @@ class Front:
                     del self.questions[next(iter(self.questions))]
         if not isinstance(message, Response | Failure):
             return False
-        if self.inside.answered(message):
+        if self.calls.on_answer(message):
             return True
-        one = self.waited.pop(message.id, None)
-        if one is None:
+        pending = self.pending.pop(message.id, None)
+        if pending is None:
             # Our own node alone has requests that we do not remember; this one has had its answer.
             return branch is not self.home
-        self._unanswered.remove(one.size)
-        self._done(branch, one, message)
+        self._unanswered.remove(pending.size)
+        self._on_pending_answer(branch, pending, message)
         return False
 
-    def _done(self, branch: Branch, one: Waited, answer: Response | Failure) -> None:
-        session = one.session
-        if one.method in ("session/new", "session/fork") and isinstance(answer, Response):
+    def _on_pending_answer(self, branch: Branch, pending: PendingRequest, answer: Response | Failure) -> None:
+        session = pending.session
+        if pending.method in ("session/new", "session/fork") and isinstance(answer, Response):
             session = session_of(answer.result)
-            self.sessions.setdefault(session, Followed(branch.node)).node = branch.node
+            self.sessions.setdefault(session, RoutedSession(branch.node)).node = branch.node
         followed = self.sessions.get(session)
-        if followed is not None and one.key in followed.own:
-            followed.own.remove(one.key)
+        if followed is not None and pending.key in followed.own:
+            followed.own.remove(pending.key)
         idle = followed is not None and followed.position is None and followed.held is None
-        if idle and all(other.session != session for other in self.waited.values()):
+        if idle and all(other.session != session for other in self.pending.values()):
             del self.sessions[session]
 
-    def stands(self, branch: Branch, session: str, position: Position | None) -> None:
+    def on_position(self, branch: Branch, session: str, position: Position | None) -> None:
         followed = self.sessions.get(session)
         if followed is None and position is not None:
-            followed = self.sessions[session] = Followed(branch.node)
+            followed = self.sessions[session] = RoutedSession(branch.node)
         if followed is not None and followed.held is None and followed.node == branch.node:
             followed.position = position
 
-    def moved(self, branch: Branch, session: str) -> None:
+    def on_moved(self, branch: Branch, session: str) -> None:
         followed = self.sessions.get(session)
         if followed is not None and followed.node == branch.node:
             if followed.held is None:
@@ -294,49 +315,49 @@ class Front:
             else:
                 followed.again = True
 
-    def elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None:
+    def on_elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None:
         """A request came to the wrong node."""
-        one = self.waited.get(request)
-        if self.inside.elsewhere(request, session, node) or one is None:
+        pending = self.pending.get(request)
+        if self.calls.on_elsewhere(request, session, node) or pending is None:
             return
-        one.hops += 1
-        one.lost_since = one.lost_since or asyncio.get_running_loop().time()
-        if asyncio.get_running_loop().time() - one.lost_since > LOST_SECONDS:
-            self.fail(one, "Internal error: no node has the session for long enough")
+        pending.hops += 1
+        pending.lost_since = pending.lost_since or asyncio.get_running_loop().time()
+        if asyncio.get_running_loop().time() - pending.lost_since > LOST_SECONDS:
+            self.fail(pending, "Internal error: no node has the session for long enough")
             return
-        followed = self.sessions.get(one.session)
-        if not one.session:
-            self.owner.start(self._moves.place_again(one))
+        followed = self.sessions.get(pending.session)
+        if not pending.session:
+            self.owner.start(self._moves.place_again(pending))
         elif followed is not None and followed.held is None:
-            self._moves.move(one.session, followed, pause=min(LONGEST_PAUSE, 0.01 * 2.0**one.hops))
+            self._moves.move(pending.session, followed, pause=min(LONGEST_PAUSE, 0.01 * 2.0**pending.hops))
 
     def has(self, branch: Branch) -> bool:
         """Whether it is still the way to its node."""
         return self._branches.get(branch.node) is branch
 
-    def broken(self, branch: Branch, why: str) -> None:
+    def on_broken(self, branch: Branch, why: str) -> None:
         """Its node is gone, or words were lost on the way."""
         if self.closed:
             return
         if self.has(branch):
             del self._branches[branch.node]
-        self.inside.broken(branch, why)
+        self.calls.on_broken(branch, why)
         if why == REPLACED:
             self.owner.start(self.transport.aclose())
             return
         for session, followed in list(self.sessions.items()):
             if followed.node == branch.node and followed.held is None:
                 self._moves.move(session, followed)
-        for one in list(self.waited.values()):
-            if not one.session and one.node == branch.node:
-                self.owner.start(self._moves.place_again(one))
+        for pending in list(self.pending.values()):
+            if not pending.session and pending.node == branch.node:
+                self.owner.start(self._moves.place_again(pending))
         if self.watching:
             self.cluster.watch_soon(self, branch.node)
 
-    def fail(self, one: Waited, why: str) -> None:
-        if self.waited.pop(one.id, None) is not None:
-            self._unanswered.remove(one.size)
-        self.tell(failure(one.id, error_object(INTERNAL_ERROR, why)))
+    def fail(self, pending: PendingRequest, why: str) -> None:
+        if self.pending.pop(pending.id, None) is not None:
+            self._unanswered.remove(pending.size)
+        self.tell(failure(pending.id, error_object(INTERNAL_ERROR, why)))
 
     def tell(self, block: bytes) -> None:
         try:
@@ -349,11 +370,42 @@ class Front:
     def nodes(self) -> list[str]:
         return [self.cluster.name, *self.cluster.others()]
 
+    async def find_node(self, session: str) -> str:
+        return await self.cluster.find(session)
+
     def watch(self, node: str) -> None:
         """Hear of what happens at a node, or no more."""
         if not self.closed and (self.watching or node in self._branches):
             self.owner.start(self._watch(node))
 
     async def _watch(self, node: str) -> None:
-        if not await watch_node(self, node, on=self.watching) and self.watching:
+        if not await self._set_watch(node) and self.watching:
             self.cluster.watch_soon(self, node)
+
+    async def _set_watch(self, node: str) -> bool:
+        """Whether the node agreed."""
+        try:
+            params = {"on": self.watching}
+            await self.calls.ask(self.branch(node), "_dragoman/hub/watch", params, GATHER_SECONDS)
+        except (DragomanError, TimeoutError):
+            return False
+        return True
+
+    async def _gather_inbox(self, request_id: Id) -> None:
+        """Answer with what is asked at any node."""
+        answers = await asyncio.gather(
+            *(
+                self.calls.ask(self.branch(node), "_dragoman/hub/inbox", {}, GATHER_SECONDS)
+                for node in self.nodes()
+            ),
+            return_exceptions=True,
+        )
+        found: list[dict[str, Any]] = []
+        for answer in answers:
+            if isinstance(answer, CallFailed):
+                self.tell(failure(request_id, error_object(answer.code, answer.message, answer.data)))
+                return
+            if isinstance(answer, Raw):
+                found += value_of(answer, {}).get("requests", [])
+        found.sort(key=lambda request: request.get("askedAt", 0))
+        self.tell(response(request_id, encoded({"requests": found})))

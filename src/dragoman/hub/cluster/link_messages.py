@@ -1,8 +1,8 @@
 """What nodes say to each other about one client: words of a link, each with its number.
 
-A link joins the front of a client at one node with the guest that stands for it at another. The bus may lose
-words; their numbers show it, and a link with a gap is at its end: the front opens another one, and everything
-goes on from the last position that it heard of.
+A link joins the router of a client at one node with the guest that stands for it at another. The bus may lose
+words; their numbers show it, and a link with a gap is at its end: the router opens another one, and
+everything goes on from the last position that it heard of.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-OPEN = 1  # front → guest: payload `Opening`
+OPEN = 1  # router → guest: payload `Opening`
 DATA = 2  # frames; with `session` and `position`, the client is told of the session up to there by them
 PART = 3  # bytes of frames, of which more follow
 TAKEN = 4  # bytes of frames that are dealt with, as a number in text
-MARK = 5  # guest → front: `session` is followed from `position` on; no position: it is not followed any more
-MOVED = 6  # guest → front: `session` is not this node's any more
-ELSEWHERE = 7  # guest → front: a request cannot be answered here: payload `Rerouted`
+MARK = 5  # guest → router: `session` is followed from `position` on; no position: it is not followed any more
+MOVED = 6  # guest → router: `session` is not this node's any more
+ELSEWHERE = 7  # guest → router: a request cannot be answered here: payload `Rerouted`
 BEAT = 8  # not counted: `number` is that of the last word before it
 CLOSE = 9  # not counted: payload is why, as text
 HELLO = 10  # of no link: the node has just begun to listen, and knows no link of before

@@ -12,8 +12,8 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from dragoman.hub.cluster import words
-from dragoman.hub.cluster.words import Word
+from dragoman.hub.cluster import link_messages as words
+from dragoman.hub.cluster.link_messages import Word
 from dragoman.journal.shared_state import Bus, Subscription
 from dragoman.runtime.owner import Owner
 
@@ -35,9 +35,9 @@ class End(Protocol):
 class Link:
     """One end of a link. Made by the switch."""
 
-    __slots__ = ("_said", "_switch", "end", "heard", "name", "node", "silent")
+    __slots__ = ("_links", "_said", "end", "heard", "name", "node", "silent")
 
-    def __init__(self, switch: Switch, name: str, node: str, end: End) -> None:
+    def __init__(self, links: Links, name: str, node: str, end: End) -> None:
         self.name = name
         self.node = node
         """The node at its other end."""
@@ -45,23 +45,23 @@ class Link:
         self.heard = 0  # the number of the last word
         self.silent = 0  # beats since anything was heard
         self._said = 0
-        self._switch = switch
+        self._links = links
 
     def say(self, kind: int, *, session: str = "", position: str = "", payload: bytes = b"") -> None:
         self._said += 1
-        switch = self._switch
+        switch = self._links
         switch.send(self.node, Word(self.name, switch.node, kind, self._said, session, position, payload))
 
     def beat(self) -> None:
-        self._switch.send(self.node, Word(self.name, self._switch.node, words.BEAT, self._said))
+        self._links.send(self.node, Word(self.name, self._links.node, words.BEAT, self._said))
 
     def close(self, why: str = "") -> None:
         """Say so, and hear nothing more. May be called again."""
-        if self._switch.forget(self):
-            self._switch.say_close(self.node, self.name, why)
+        if self._links.forget(self):
+            self._links.say_close(self.node, self.name, why)
 
 
-class Switch:
+class Links:
     """`opened` is given links that other nodes begin, and returns their end here; None if it refuses."""
 
     def __init__(self, bus: Bus, node: str, life: str, *, opened: Callable[[Link, Word], End | None]) -> None:

@@ -1,0 +1,146 @@
+"""A session gets another node: its client goes there, from where it stands, with what it still waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Protocol
+
+from msgspec import Raw, Struct
+
+from dragoman.errors import CallFailed, DragomanError
+from dragoman.hub.cluster.branches import Branch
+from dragoman.hub.cluster.pending_requests import FROM_A_PLACE, PendingRequest
+from dragoman.hub.cluster.router_calls import RouterCalls
+from dragoman.hub.engine.ports import Position
+from dragoman.hub.session.frames import encoded
+from dragoman.runtime.owner import Owner
+from dragoman.wire import notification
+from dragoman.wire.envelope import Id
+
+log = logging.getLogger(__name__)
+
+RESUME_SECONDS = 20.0
+LONGEST_PAUSE = 1.0
+FINAL = (-32002, -32003, -32602)
+"""Answers that will be the same however often one asks: gone, forbidden, never heard of."""
+
+
+LOST = "Internal error: its node is lost; whether it was done is not known"
+
+
+class RoutedSession(Struct):
+    """A session that the client has to do with."""
+
+    node: str
+    position: Position | None = None
+    """How far it was told; None if it does not follow it."""
+    own: list[str] = []
+    """Keys of prompts that it wrote."""
+    held: list[bytes] | None = None
+    """What it says while the session moves; None while it does not."""
+    again: bool = False
+    """The node that it was to come to has given it away."""
+
+
+class MovingClient(Protocol):
+    """The client whose sessions move (`client_router.ClientRouter`)."""
+
+    owner: Owner
+    closed: bool
+    pending: dict[Id, PendingRequest]
+    questions: dict[int, str]
+    calls: RouterCalls
+
+    def branch(self, node: str) -> Branch: ...
+    def has(self, branch: Branch) -> bool: ...
+    def place_new(self, members: dict[str, Raw]) -> str: ...
+    async def find_node(self, session: str) -> str: ...
+    def tell(self, block: bytes) -> None: ...
+    def fail(self, pending: PendingRequest, why: str) -> None: ...
+
+
+class SessionMoves:
+    """Those of one client."""
+
+    def __init__(self, client: MovingClient) -> None:
+        self._client = client
+
+    def move(self, session: str, followed: RoutedSession, *, pause: float = 0.0) -> None:
+        followed.held = []
+        for number, of in list(self._client.questions.items()):
+            if of == session:
+                del self._client.questions[number]
+                self._client.tell(notification("$/cancel_request", encoded({"requestId": number})))
+        self._client.owner.start(self._move_on(session, followed, pause))
+
+    async def _move_on(self, session: str, followed: RoutedSession, pause: float) -> None:
+        while not self._client.closed:
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, max(0.02, pause * 2))
+            try:
+                node = await self._client.find_node(session)
+                if followed.position is not None and not self._comes_by_itself(session):
+                    branch = await self._resume(session, followed, node, followed.position)
+                    if not self._client.has(branch):
+                        continue  # it broke behind its answer: nobody follows the session there
+                if not followed.again:
+                    self._arrive(session, followed, node)
+                    return
+                followed.again = False
+            except CallFailed as error:
+                log.info("session %s cannot be followed now: %s", session, error)
+                if error.code in FINAL:
+                    followed.position = None
+            except (DragomanError, TimeoutError) as error:
+                log.debug("session %s is between nodes: %s", session, error)
+
+    def _comes_by_itself(self, session: str) -> bool:
+        """Whether the client is about to follow it: its own request is said again, from where it stands."""
+        return any(pending.method in FROM_A_PLACE for pending in self._pending_in(session))
+
+    def _pending_in(self, session: str) -> list[PendingRequest]:
+        return [pending for pending in self._client.pending.values() if pending.session == session]
+
+    async def _resume(self, session: str, followed: RoutedSession, node: str, position: Position) -> Branch:
+        prompts = [pending.key for pending in self._pending_in(session) if pending.key]
+        ours = {"after": str(position), "prompts": prompts, "wrote": followed.own}
+        params = {"sessionId": session, "cwd": "/", "_meta": {"dragoman": ours}}
+        branch = self._client.branch(node)
+        before, followed.node = followed.node, node
+        try:
+            await self._client.calls.ask(branch, "session/resume", params, RESUME_SECONDS)
+        except BaseException:
+            followed.node = before
+            raise
+        return branch
+
+    def _arrive(self, session: str, followed: RoutedSession, node: str) -> None:
+        """Say again what has no answer, then what was said meanwhile."""
+        followed.node = node
+        held, followed.held = followed.held or [], None
+        branch = self._client.branch(node)
+        for pending in self._pending_in(session):
+            if pending.node and not pending.may_be_repeated:
+                self._client.fail(
+                    pending, "Internal error: its node is lost; whether it was done is not known"
+                )
+                continue
+            branch.say(pending.frame_from(followed.position))
+            if pending.node and pending.cancel:
+                branch.say(pending.cancel)
+            pending.node = node
+        for frame in held:
+            branch.say(frame)
+
+    async def place_again(self, pending: PendingRequest) -> None:
+        if pending.is_being_placed:
+            return
+        pending.is_being_placed = True
+        await asyncio.sleep(LONGEST_PAUSE / 4)
+        pending.is_being_placed = False
+        if pending.id in self._client.pending and not self._client.closed:
+            pending.node = self._client.place_new(
+                {name: Raw(encoded(value)) for name, value in pending.params.items()}
+            )
+            self._client.branch(pending.node).say(pending.frame)

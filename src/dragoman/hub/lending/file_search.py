@@ -1,0 +1,80 @@
+"""Completion of paths on the hub's machine: files of a session by a fuzzy pattern, folders by how they begin.
+
+Only folders that the token may open are named. Both functions read the disk: call them in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from dragoman.hub.gate.admission import Grant
+
+MOST = 50
+"""Folders in one answer: more than anybody reads."""
+
+LOOKED_AT = 5_000
+"""Entries of one folder: a mail spool must not cost seconds at every key."""
+
+FILES_LOOKED_AT = 20_000
+"""Files that are looked at for a pattern; a folder with more is searched by its agent."""
+
+SKIPPED = frozenset({"node_modules", "__pycache__", "target", "dist", "build", "venv"})
+
+
+def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
+    """`{"path": …, "exists": …, "folders": […]}` for what was typed; in `path`, `~` is resolved."""
+    typed = os.path.expanduser(path)
+    if not os.path.isabs(typed) or "\0" in typed:
+        return {"path": typed, "exists": False, "folders": []}
+    exists = os.path.isdir(typed) and grant.may_open(typed)
+    parent, start = os.path.split(typed)
+    found = sorted(_folders(parent, start))
+    return {"path": typed, "exists": exists, "folders": list(islice(filter(grant.may_open, found), MOST))}
+
+
+def _folders(parent: str, start: str) -> list[str]:
+    try:
+        with os.scandir(parent) as entries:
+            return [
+                entry.path
+                for entry in islice(entries, LOOKED_AT)
+                if entry.name.startswith(start)
+                and (start.startswith(".") or not entry.name.startswith("."))
+                and entry.is_dir()
+            ]
+    except OSError:  # there is no such folder, or it may not be read: nothing to offer
+        return []
+
+
+def find_files(folder: str, pattern: str, limit: int) -> list[str]:
+    """Files whose path has the letters of the pattern in their order, the closest first."""
+    found: list[tuple[int, int, str]] = []
+    seen = 0
+    for at, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in SKIPPED)
+        for name in sorted(files):
+            seen += 1
+            path = os.path.relpath(os.path.join(at, name), folder)
+            spread = _spread(path.lower(), pattern)
+            if spread is not None:
+                found.append((spread, len(path), path))
+        if seen > FILES_LOOKED_AT:
+            break
+    return [path for _, _, path in sorted(found)[:limit]]
+
+
+def _spread(path: str, pattern: str) -> int | None:
+    """How far apart the letters stand; less is better, and whatever is in the file's own name best."""
+    if not pattern:
+        return 0
+    name = path.rpartition("/")[2]
+    if pattern in name:
+        return name.index(pattern)
+    begin, place = -1, -1
+    for letter in pattern:
+        place = path.find(letter, place + 1)
+        if place < 0:
+            return None
+        begin = place if begin < 0 else begin
+    return 100 + place - begin
