@@ -21,7 +21,7 @@ from dragoman.schema.v1 import (
     TextResourceContents,
 )
 from dragoman.testing import ScriptedClient, Transcript, talking_to
-from dragoman.testing.plugin import Golden
+from dragoman.testing.plugin import GoldenFixture
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "echo"
 
@@ -134,7 +134,7 @@ async def test_a_closed_session_is_forgotten() -> None:
             await handle.call("session/prompt", prompt)
 
 
-async def test_a_conversation_looks_as_it_did(golden: Golden) -> None:
+async def test_a_conversation_looks_as_it_did(golden: GoldenFixture) -> None:
     story = """
     client
       initialize

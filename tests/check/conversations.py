@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dragoman.check.recording import Direction, Frame, Mark, Recording
+from dragoman.check.recording import Direction, Frame, Recording, Stretch
 
 Said = tuple[Direction, bytes]
 
@@ -30,7 +30,7 @@ def agent(method: str | None = None, params: Any = UNSET, **members: Any) -> Sai
     return "to_client", _line(method, params, members)
 
 
-def conversation(
+def make_recording(
     *said: Said,
     marks: dict[str, tuple[int, int]] | None = None,
     facts: dict[str, Any] | None = None,
@@ -39,7 +39,7 @@ def conversation(
     """One frame a second. Marks are positions of frames, the last not included."""
     return Recording(
         frames=[Frame(number, way, float(number), raw) for number, (way, raw) in enumerate(said, 1)],
-        marks=[Mark(name, first, last) for name, (first, last) in (marks or {}).items()],
+        marks=[Stretch(name, first, last) for name, (first, last) in (marks or {}).items()],
         facts=facts or {},
         stderr=stderr,
     )

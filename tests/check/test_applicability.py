@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dragoman.check.applicability import why_not_applicable
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side, requirements
 from dragoman.check.recording import Recording
-from dragoman.check.story import Story
 from tests.check.rules.talks import Talk
 
 
 def reason(requirement: str, *talks: Talk, side: Side = "agent") -> str:
-    stories = [Story(talk.recording) for talk in talks]
-    return why_not_applicable(requirements()[requirement], stories, side)
+    conversations = [Conversation(talk.recording) for talk in talks]
+    return why_not_applicable(requirements()[requirement], conversations, side)
 
 
 def test_what_an_agent_advertised_applies() -> None:
@@ -38,8 +38,8 @@ def test_version_2_has_other_names_and_fewer_areas() -> None:
 
 
 def test_a_conversation_without_a_handshake_says_nothing_about_the_others() -> None:
-    stories = [Story(Recording()), Story(Talk({"session": {}}, version=2).recording)]
-    assert why_not_applicable(requirements()["MODE-01"], stories, "agent")
+    conversations = [Conversation(Recording()), Conversation(Talk({"session": {}}, version=2).recording)]
+    assert why_not_applicable(requirements()["MODE-01"], conversations, "agent")
 
 
 def test_nothing_is_known_without_any_conversation() -> None:

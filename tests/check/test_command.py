@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.cli.recordings import write_recording
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 
 PROMPT = client("session/prompt", {"sessionId": "s", "prompt": []}, id=2)
 BROKEN = agent(result={"stopReason": "because"}, id=2)
@@ -19,7 +19,7 @@ ONLY = ("--only", "TURN-04", "--side", "agent")
 
 
 def recorded(tmp_path: Path, *said: Said, name: str = "r.ndjson") -> str:
-    write_recording(tmp_path / name, conversation(*said), title="a test")
+    write_recording(tmp_path / name, make_recording(*said), title="a test")
     return str(tmp_path / name)
 
 

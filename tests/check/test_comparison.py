@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dragoman.check.comparison import Change, compare_verdicts
-from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.check.verdict import Status, Verdict, Violation
 
 
 def verdict(status: Status, name: str = "TURN-04") -> Verdict:
-    found = [Finding(rule="r", why=f"{status} here", fix="", connection=1, frames=())]
+    found = [Violation(rule="r", why=f"{status} here", fix="", connection=1, frames=())]
     broken = status in ("failed", "warned", "recorded")
     return Verdict(requirement=name, status=status, level="MUST", text="t", findings=found if broken else [])
 

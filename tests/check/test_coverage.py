@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.check.manifest import requirements
-from dragoman.check.unobserved import judged_by, reasons
+from dragoman.check.rules import judged_by, reasons
 
 LEAST = 390
 """How many requirements are judged by rules at the least."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dragoman.check.confirmation import NOT_REPEATED
+from dragoman.check.examination_control import NOT_REPEATED
 from tests.check.agent.agents import raw
 from tests.check.endpoint.server import GoodServer
 from tests.cli.run.running import DRAGOMAN, home

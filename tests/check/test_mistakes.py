@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import pytest
 
 from dragoman.check import rule as rules
-from dragoman.check.rule import Rule, Seen
+from dragoman.check.conversation import Conversation
+from dragoman.check.rule import ConformanceRule, Observation
 from dragoman.check.rules import load_all
-from dragoman.check.story import Story
 from dragoman.check.verdict import judge
 from tests.check.rules.talks import Talk
 
 
-def stumble(story: Story) -> Iterator[Seen]:
-    yield Seen(kept=False, why="never told")
+def stumble(conversation: Conversation) -> Iterator[Observation]:
+    yield Observation(kept=False, why="never told")
     raise KeyError("something a peer said")
 
 
@@ -27,7 +27,7 @@ def test_a_rule_that_stumbles_takes_no_other_verdict_along(
     recording = Talk().new().prompt("s", "hello").recording
     before = {one.requirement: one.status for one in judge([recording], "agent")}
     recording.__dict__.pop("seen")
-    bad = Rule(
+    bad = ConformanceRule(
         name="stumble",
         requirements=("TURN-05",),
         side="agent",

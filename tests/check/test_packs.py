@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dragoman.check.manifest import requirements
-from dragoman.check.packs import PACKS, Item, NoSuchCheck, judge_pack, selection
-from dragoman.check.report import PackItem, Part
+from dragoman.check.packs import PACKS, NoSuchCheck, PackCheck, judge_pack, selection
+from dragoman.check.report import PackItem, ReportPart
 from dragoman.check.verdict import Status, Verdict
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 
 EVERY_ITEM = [(name, item) for name, pack in PACKS.items() for item in pack.items]
 
@@ -16,7 +16,7 @@ EVERY_ITEM = [(name, item) for name, pack in PACKS.items() for item in pack.item
 @pytest.mark.parametrize(
     ("name", "item"), EVERY_ITEM, ids=[f"{name}: {item.says}" for name, item in EVERY_ITEM]
 )
-def test_every_line_can_be_judged_for_its_side_or_says_why_not(name: str, item: Item) -> None:
+def test_every_line_can_be_judged_for_its_side_or_says_why_not(name: str, item: PackCheck) -> None:
     for side in ("agent", "client") if item.side is None else (item.side,):
         binding = [one for one in item.requirements if side in requirements()[one].sides]
         assert binding or item.judge or item.unseen
@@ -24,13 +24,13 @@ def test_every_line_can_be_judged_for_its_side_or_says_why_not(name: str, item: 
 
 
 def line(name: str, says: str, verdicts: dict[str, Status], *said: Said) -> PackItem:
-    examined = Part(
+    examined = ReportPart(
         side="agent",
         verdicts=[
             Verdict(requirement=one, status=status, level="MUST", text="") for one, status in verdicts.items()
         ],
     )
-    result = judge_pack(name, examined, [conversation(*said)])
+    result = judge_pack(name, examined, [make_recording(*said)])
     return next(item for item in result.items if item.says == says)
 
 
@@ -65,7 +65,7 @@ def test_a_judge_of_the_pack_warns() -> None:
 
 def test_lines_of_the_other_side_are_left_out() -> None:
     result = judge_pack(
-        "sdk-best-practices", Part(side="client", verdicts=[]), [conversation(client("x", id=1))]
+        "sdk-best-practices", ReportPart(side="client", verdicts=[]), [make_recording(client("x", id=1))]
     )
     assert "long work is streamed" not in [item.says for item in result.items]
     assert "permission is somebody's decision" in [item.says for item in result.items]

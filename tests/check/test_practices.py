@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dragoman.check import practices
+from dragoman.check.conversation import Conversation
 from dragoman.check.recording import Direction, Frame
 from dragoman.check.rule import Judge
-from dragoman.check.story import Story
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 
 
 def update(kind: str, /, **members: Any) -> Said:
@@ -104,7 +104,7 @@ SILENT: list[tuple[Judge, list[Said]]] = [
 
 
 def seen(judge: Judge, said: list[Said]) -> list[bool]:
-    return [one.kept for one in judge(Story(conversation(*said)))]
+    return [one.kept for one in judge(Conversation(make_recording(*said)))]
 
 
 @pytest.mark.parametrize(("judge", "said"), KEPT, ids=[judge.__name__ for judge, _ in KEPT])
@@ -143,6 +143,6 @@ ODD += [
 def test_no_frame_makes_a_judge_raise(judge: Judge) -> None:
     ways: tuple[Direction, ...] = ("to_agent", "to_client")
     frames = [Frame(number, ways[number % 2], 0.0, raw) for number, raw in enumerate([*ODD, b"{}", *ODD], 1)]
-    recording = conversation()
+    recording = make_recording()
     recording.frames = frames
-    list(judge(Story(recording)))
+    list(judge(Conversation(recording)))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.check.conversation import Conversation
 from dragoman.check.shapes import read_frame, shape_errors
-from dragoman.check.story import Story
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 
 NEW = {"cwd": "/w", "mcpServers": []}
 
@@ -19,8 +19,8 @@ def errors(*said: Said, version: Any = 1) -> list[str]:
         client("initialize", {"protocolVersion": 1}, id=0),
         agent(id=0, result={"protocolVersion": version}),
     )
-    story = Story(conversation(*first, *said))
-    return [str(found) for found in shape_errors(story.frames[-1], story)]
+    conversation = Conversation(make_recording(*first, *said))
+    return [str(found) for found in shape_errors(conversation.frames[-1], conversation)]
 
 
 def test_what_is_right_has_no_errors() -> None:
@@ -69,10 +69,10 @@ def test_nothing_that_a_peer_said_is_repeated() -> None:
 
 
 def test_a_reading_tells_what_is_refused_from_what_is_forgiven() -> None:
-    story = Story(
-        conversation(client("session/new", {**NEW, "bogus": 1}, id=1), client("session/new", {}, id=2))
+    conversation = Conversation(
+        make_recording(client("session/new", {**NEW, "bogus": 1}, id=1), client("session/new", {}, id=2))
     )
-    fine, bad = (read_frame(frame, story) for frame in story.frames)
+    fine, bad = (read_frame(frame, conversation) for frame in conversation.frames)
     assert fine.refused is None
     assert [(found.kind, found.name) for found in fine.forgiven] == [("unknown field", "bogus")]
     assert bad.refused is not None

@@ -6,15 +6,15 @@ import datetime
 
 import pytest
 
-from dragoman.check.report import Part
-from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.check.report import ReportPart
+from dragoman.check.verdict import Status, Verdict, Violation
 from dragoman.check.waivers import BadWaivers, apply_waivers, read_waivers
 
 TODAY = datetime.date(2027, 1, 31)
 
 
-def part(**statuses: Status) -> Part:
-    return Part(
+def part(**statuses: Status) -> ReportPart:
+    return ReportPart(
         side="agent",
         peer="my-agent 1.2",
         verdicts=[
@@ -24,14 +24,14 @@ def part(**statuses: Status) -> Part:
     )
 
 
-def waived(text: str, examined: Part) -> list[str]:
+def waived(text: str, examined: ReportPart) -> list[str]:
     return apply_waivers(read_waivers(text), [examined], today=TODAY)
 
 
 @pytest.mark.parametrize("status", ["failed", "warned", "recorded"])
 def test_a_waiver_waives_with_its_reason(status: Status) -> None:
     examined = part(TURN_06=status, TURN_07="failed")
-    examined.verdicts[0].findings = [Finding(rule="r", why="w", fix="f", connection=1, frames=(1,))]
+    examined.verdicts[0].findings = [Violation(rule="r", why="w", fix="f", connection=1, frames=(1,))]
     said = waived('[[waiver]]\nrequirement = "TURN-06"\nreason = "known"', examined)
     assert said == []
     assert [(one.status, one.reason) for one in examined.verdicts] == [("waived", "known"), ("failed", "")]

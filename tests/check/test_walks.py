@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.story import Story
-from dragoman.check.walks import camel, members, names, objects, words
-from tests.check.conversations import agent, client, conversation
+from dragoman.check.conversation import Conversation
+from dragoman.check.walks import camel, members, names, objects, protocol_value
+from tests.check.conversations import agent, client, make_recording
 
 
 def test_members_are_found_at_any_depth_but_not_in_what_is_free() -> None:
@@ -28,8 +28,8 @@ def test_any_depth_is_gone_through() -> None:
 
 
 def test_only_what_the_protocol_defines_has_words() -> None:
-    story = Story(
-        conversation(
+    conversation = Conversation(
+        make_recording(
             client("session/list", {"cwd": "/w"}, id=1),
             agent(id=1, result={"sessions": []}),
             client("_mine/do", {"a": 1}, id=2),
@@ -37,7 +37,7 @@ def test_only_what_the_protocol_defines_has_words() -> None:
             agent("mcp/message", {"a": 1}, id=3),
         )
     )
-    assert [words(frame, story) for frame in story.frames] == [
+    assert [protocol_value(frame, conversation) for frame in conversation.frames] == [
         {"cwd": "/w"},
         {"sessions": []},
         None,

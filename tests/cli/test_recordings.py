@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.check.recording import Frame, Mark, Recording
+from dragoman.check.recording import Frame, Recording, Stretch
 from dragoman.cli.recordings import read_entries, read_recording, write_recording
 from dragoman.errors import BadTranscript
 
@@ -17,7 +17,7 @@ def test_an_examination_is_read_back_as_it_was(tmp_path: Path) -> None:
             Frame(1, "to_agent", 1.5, b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'),
             Frame(2, "to_client", 2.0, b"not json"),
         ],
-        marks=[Mark("broken json", 0, 2)],
+        marks=[Stretch("broken json", 0, 2)],
         facts={"exit": 0, "files": ["a"]},
         stderr=b"first\nsecond",
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect import Edge, Ledger, Message, Out, Settings, make_edge
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, make_edge
 from dragoman.dialect.keeping import KEY
 
 
@@ -23,9 +23,9 @@ def frame(seen: Message) -> Any:
 class Pair:
     """A dialect on both sides: a client's edge, an agent's edge, and v1 between them."""
 
-    def __init__(self, dialect: str, settings: Settings | None = None) -> None:
+    def __init__(self, dialect: str, settings: EdgeSettings | None = None) -> None:
         self.ledger = Ledger()
-        settings = settings or Settings()
+        settings = settings or EdgeSettings()
         self.client = make_edge(dialect, "client", settings, self.ledger)
         self.agent = make_edge(dialect, "agent", settings, self.ledger)
 

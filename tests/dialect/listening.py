@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.dialect import AUTO, Decision, Ledger, Position, Settings, Translator, make_edge
+from dragoman.dialect import AUTO, DialectDecision, EdgeSettings, Ledger, Position, Translator, make_edge
 
 V1_CLIENT = {
     "protocolVersion": 1,
@@ -34,9 +34,9 @@ def update(**fields: Any) -> Any:
 class Listener:
     """What goes to the inside and to the peer, with how it was decided."""
 
-    def __init__(self, position: Position, settings: Settings | None = None) -> None:
+    def __init__(self, position: Position, settings: EdgeSettings | None = None) -> None:
         self.ledger = Ledger()
-        edge = make_edge(AUTO, position, settings or Settings(), self.ledger)
+        edge = make_edge(AUTO, position, settings or EdgeSettings(), self.ledger)
         self.translator = Translator([edge], self.ledger, on_mistake=_raise)
         self.inside: list[Any] = []
         self.peer: list[Any] = []
@@ -55,7 +55,7 @@ class Listener:
         return self.ledger.decisions[0].dialect if self.ledger.decisions else None
 
     @property
-    def decision(self) -> Decision:
+    def decision(self) -> DialectDecision:
         (decision,) = self.ledger.decisions
         return decision
 

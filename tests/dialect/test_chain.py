@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Settings, Translator, make_edge
+from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
 from tests.dialect.crow.talking import AGENT, TRANSLATE
 from tests.dialect.edges import remarks
 from tests.dialect.threads.pipe import talking
@@ -58,7 +58,7 @@ async def test_a_threads_client_and_a_crow_agent_hold_a_whole_conversation(tmp_p
 class Chain:
     """The same without programs: lines in, lines out on either side."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EdgeSettings) -> None:
         self.ledger = Ledger()
         self._client = Translator([make_edge("threads", "client", settings, self.ledger)], self.ledger)
         self._agent = Translator([make_edge("crow", "agent", settings, self.ledger)], self.ledger)
@@ -93,7 +93,7 @@ def _line(message: Any) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def opened(settings: Settings) -> Chain:
+def opened(settings: EdgeSettings) -> Chain:
     """A chain whose agent is introduced, with a thread `s` that is being opened."""
     chain = Chain(settings)
     chain.client_says({"id": 0, "method": "openThread", "params": {"threadId": "s"}})
@@ -105,7 +105,7 @@ def opened(settings: Settings) -> Chain:
 
 
 def test_what_the_agent_replays_is_what_the_thread_holds() -> None:
-    chain = opened(Settings(cwd="/field"))
+    chain = opened(EdgeSettings(cwd="/field"))
     loading = chain.to_agent[-1]["id"]
     for kind, text in (
         ("user_message_text", "Where?"),
@@ -126,7 +126,7 @@ def test_what_the_agent_replays_is_what_the_thread_holds() -> None:
 @pytest.mark.parametrize(("consents", "told"), [(True, "approve"), (False, "reject")])
 def test_a_permission_that_the_client_cannot_be_asked_for_is_the_policys(consents: bool, told: str) -> None:
     chosen = "approve" if consents else None
-    chain = opened(Settings(cwd="/field", consent=lambda question: chosen))
+    chain = opened(EdgeSettings(cwd="/field", consent=lambda question: chosen))
     chain.answer_agent({})
     chain.client_says({"id": 1, "method": "sendMessage", "params": user("s", "count")})
     prompt = chain.to_agent[-1]["id"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.debts import OwnIds, PendingRequests
 
 
 def test_a_debt_is_settled_once() -> None:
-    debts: Debts[str] = Debts()
+    debts: PendingRequests[str] = PendingRequests()
     debts.owe(1, "initialize")
     assert debts.look(1) == "initialize"
     assert debts.settle(1) == "initialize"
@@ -17,7 +17,7 @@ def test_a_debt_is_settled_once() -> None:
 
 
 def test_ids_that_look_alike_are_different_and_null_is_an_id() -> None:
-    debts: Debts[str] = Debts()
+    debts: PendingRequests[str] = PendingRequests()
     debts.owe(1, "a number")
     debts.owe("1", "a text")
     debts.owe(None, "null")
@@ -28,7 +28,7 @@ def test_ids_that_look_alike_are_different_and_null_is_an_id() -> None:
 
 
 def test_a_message_without_an_id_owes_nothing() -> None:
-    debts: Debts[str] = Debts()
+    debts: PendingRequests[str] = PendingRequests()
     debts.owe(UNSET, "a notification")
     assert len(debts) == 0
     assert debts.settle(UNSET) is None
@@ -36,7 +36,7 @@ def test_a_message_without_an_id_owes_nothing() -> None:
 
 
 def test_a_second_request_under_an_open_id_replaces_the_first() -> None:
-    debts: Debts[str] = Debts()
+    debts: PendingRequests[str] = PendingRequests()
     debts.owe(1, "first")
     debts.owe(1, "second")
     assert debts.settle(1) == "second"

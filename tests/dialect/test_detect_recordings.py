@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.dialect import AUTO, Edge, Ledger, Position, Settings, Translator, make_edge
+from dragoman.dialect import AUTO, Edge, EdgeSettings, Ledger, Position, Translator, make_edge
 from tests.every import every
 from tests.interop.recordings import ELSEWHERE, FIXTURES, Conversation, conversations
 
@@ -17,7 +17,7 @@ FILES = [
 
 def met(position: Position) -> Translator:
     ledger = Ledger()
-    return Translator([make_edge(AUTO, position, Settings(), ledger)], ledger)
+    return Translator([make_edge(AUTO, position, EdgeSettings(), ledger)], ledger)
 
 
 def carried(translator: Translator, position: Position, conversation: Conversation) -> dict[str, bytes]:

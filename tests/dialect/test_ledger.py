@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.dialect import Entry, Ledger
+from dragoman.dialect import Ledger, LedgerEntry
 
 
 def test_each_kind_of_thing_stands_there_once_with_how_often_and_where() -> None:
@@ -13,8 +13,10 @@ def test_each_kind_of_thing_stands_there_once_with_how_often_and_where() -> None
     ledger.repaired("a kind", "guessed", dialect="haven")
     ledger.lost("a title", "left out", dialect="haven")
     assert ledger.entries == [
-        Entry(outcome="lost", dialect="haven", what="a title", done="left out", count=2, first_frame=3),
-        Entry(outcome="repaired", dialect="haven", what="a kind", done="guessed", count=1, first_frame=7),
+        LedgerEntry(outcome="lost", dialect="haven", what="a title", done="left out", count=2, first_frame=3),
+        LedgerEntry(
+            outcome="repaired", dialect="haven", what="a kind", done="guessed", count=1, first_frame=7
+        ),
     ]
 
 
@@ -31,7 +33,7 @@ def test_the_same_words_of_another_dialect_or_outcome_are_another_entry() -> Non
 
 
 def test_only_losses_are_reported_and_each_kind_once() -> None:
-    heard: list[Entry] = []
+    heard: list[LedgerEntry] = []
     ledger = Ledger(on_loss=heard.append)
     ledger.repaired("a kind", "guessed", dialect="haven")
     ledger.lost("a title", "left out", dialect="haven")

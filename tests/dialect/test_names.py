@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dragoman.dialect import DIALECTS, Edge, Ledger, Settings, make_edge
+from dragoman.dialect import DIALECTS, Edge, EdgeSettings, Ledger, make_edge
 from dragoman.dialect.message import notification
 from dragoman.errors import LocalMistake
 from dragoman.testing.pace import patience
@@ -15,7 +15,7 @@ from dragoman.testing.pace import patience
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_has_an_edge_for_both_positions(dialect: str) -> None:
-    settings, ledger = Settings(), Ledger()
+    settings, ledger = EdgeSettings(), Ledger()
     client = make_edge(dialect, "client", settings, ledger)
     agent = make_edge(dialect, "agent", settings, ledger)
     assert client.name == agent.name == dialect
@@ -24,7 +24,7 @@ def test_every_dialect_has_an_edge_for_both_positions(dialect: str) -> None:
 
 
 def test_the_edge_of_v1_changes_nothing() -> None:
-    edge = make_edge("v1", "agent", Settings(), Ledger())
+    edge = make_edge("v1", "agent", EdgeSettings(), Ledger())
     assert type(edge) is Edge
     told = notification("session/update", {"sessionId": "s"})
     assert edge.from_peer(told) == [("inside", told)]
@@ -34,7 +34,7 @@ def test_the_edge_of_v1_changes_nothing() -> None:
 
 def test_an_unknown_dialect_is_refused_with_the_known_ones() -> None:
     with pytest.raises(LocalMistake, match=r"no dialect 'klingon'; there are .*haven-legacy"):
-        make_edge("klingon", "client", Settings(), Ledger())
+        make_edge("klingon", "client", EdgeSettings(), Ledger())
 
 
 def test_no_dialect_is_imported_before_it_is_spoken() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from dragoman.dialect import DIALECTS, Ledger, Settings, Translator, make_edge
+from dragoman.dialect import DIALECTS, EdgeSettings, Ledger, Translator, make_edge
 from dragoman.dialect.message import Message, Object, as_object, request
 from dragoman.dialect.permission import PERMISSION, answer_unasked, answer_unchosen, decide, offered
-from dragoman.dialect.quirks import Quirks
+from dragoman.dialect.quirks.edge import Quirks
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -26,14 +26,14 @@ FORM = {
     "requestedSchema": {"type": "object", "properties": {}},
 }
 FOREIGN = [name for name in DIALECTS if name != "v1"]
-ALONE, SHARED = Settings(), Settings(answers_for_peer=False)
+ALONE, SHARED = EdgeSettings(), EdgeSettings(answers_for_peer=False)
 
 
-def edge(dialect: str = "crow", settings: Settings = ALONE) -> Any:
+def edge(dialect: str = "crow", settings: EdgeSettings = ALONE) -> Any:
     return make_edge(dialect, "client", settings, Ledger())
 
 
-def ask_client(dialect: str, settings: Settings, *first: Any) -> tuple[Translator, list[Any]]:
+def ask_client(dialect: str, settings: EdgeSettings, *first: Any) -> tuple[Translator, list[Any]]:
     """A client that was asked for permission and to fill in a form, and what was answered without it; `first`
     is what it says before.
     """
@@ -88,7 +88,7 @@ def test_where_a_client_is_alone_its_permission_is_answered_when_it_leaves(diale
         assert results in ([{"outcome": "cancelled"}], [{"outcome": "selected", "optionId": "no"}])
 
 
-def introduction(dialect: str, settings: Settings) -> Any:
+def introduction(dialect: str, settings: EdgeSettings) -> Any:
     """The capabilities that the inside hears of."""
     made = edge(dialect, settings)
     first: Object = {"protocolVersion": 1, "capabilities": {}, "protocol_version": 1}
@@ -126,7 +126,7 @@ def test_options_are_known_by_their_ids() -> None:
     ],
 )
 def test_a_consent_chooses_what_was_offered_or_rejects_this_once(chosen: str | None, outcome: Any) -> None:
-    consenting = edge(settings=Settings(consent=lambda question: chosen))
+    consenting = edge(settings=EdgeSettings(consent=lambda question: chosen))
     assert decide(QUESTION, consenting) == {"outcome": outcome}
 
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect import CHOICES, DIALECTS, Edge, Ledger, Position, Settings, Translator, make_edge
-from dragoman.dialect.quirks import Quirks
+from dragoman.dialect import CHOICES, DIALECTS, Edge, EdgeSettings, Ledger, Position, Translator, make_edge
+from dragoman.dialect.quirks.edge import Quirks
 from tests.dialect.deeds import (
     ASKS,
     CALL,
@@ -136,7 +136,10 @@ def test_whatever_is_said_no_edge_fails_and_what_it_leaves_alone_keeps_its_bytes
         for position in POSITIONS:
             mistakes: list[Exception] = []
             ledger = Ledger()
-            edges = [Quirks(position, Settings(), ledger), make_edge(dialect, position, Settings(), ledger)]
+            edges = [
+                Quirks(position, EdgeSettings(), ledger),
+                make_edge(dialect, position, EdgeSettings(), ledger),
+            ]
             translator = Translator(edges, ledger, on_mistake=mistakes.append)
             for from_peer, frame in said:
                 assert _written_anew(translator, frame, from_peer=from_peer) == [], (dialect, position)
@@ -214,7 +217,7 @@ def test_when_the_wire_breaks_nobody_gets_a_second_answer(dialect: str) -> None:
 def test_a_peer_of_v1_is_passed_untouched(said: list[Any]) -> None:
     ledger = Ledger()
     block = b"".join(map(odd, said))
-    translator = Translator([Edge(Settings(), ledger)], ledger)
+    translator = Translator([Edge(EdgeSettings(), ledger)], ledger)
     assert translator.from_peer(block).inside is block
     assert translator.from_inside(block).peer is block
     assert ledger.frame == len(said)

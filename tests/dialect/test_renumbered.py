@@ -1,6 +1,6 @@
 """An edge that takes over in the middle, and gives requests other ids than those under which they went."""
 
-from dragoman.dialect import Edge, Ledger, Message, Out, Settings
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out
 from dragoman.dialect.message import answer, request
 from dragoman.dialect.renumbered import Renumbered, catch_up
 
@@ -11,7 +11,7 @@ class Numbers(Edge):
     name = "numbers"
 
     def __init__(self) -> None:
-        super().__init__(Settings(), Ledger())
+        super().__init__(EdgeSettings(), Ledger())
         self.ids: dict[object, object] = {}
 
     def from_inside(self, message: Message) -> list[Out]:
@@ -41,4 +41,4 @@ def test_answers_to_open_requests_are_known_by_the_ids_that_they_have() -> None:
 
 
 def test_an_edge_that_keeps_ids_needs_nobody_before_it() -> None:
-    assert catch_up(Edge(Settings(), Ledger()), [(False, request(1, "a"))]) == {}
+    assert catch_up(Edge(EdgeSettings(), Ledger()), [(False, request(1, "a"))]) == {}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect import Edge, Ledger, Message, Out, Passed, Settings, Translator
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, TranslatedFrames, Translator
 from dragoman.dialect.edge import NEVER, Plain
 from dragoman.dialect.message import answer, decode, encode, notification, request, with_params
 
@@ -25,7 +25,7 @@ class Watched(Edge):
     name = "watched"
 
     def __init__(self) -> None:
-        super().__init__(Settings(), Ledger())
+        super().__init__(EdgeSettings(), Ledger())
         self.seen: list[str] = []
 
     def from_peer(self, message: Message) -> list[Out]:
@@ -48,7 +48,7 @@ class Marking(Edge):
     """Writes its mark into what passes, doubles what asks for it, answers, asks the host, fails."""
 
     def __init__(self, mark: str) -> None:
-        super().__init__(Settings(), Ledger())
+        super().__init__(EdgeSettings(), Ledger())
         self.mark = mark
 
     def _marked(self, message: Message) -> Message:
@@ -103,8 +103,8 @@ def note(method: str, *params: Any) -> bytes:
 def test_bytes_that_no_edge_changes_pass_as_they_were() -> None:
     edge = Watched()
     translator = Translator([edge, Watched()], Ledger())
-    assert translator.from_peer(ODD + ASKED) == Passed(inside=ODD + ASKED)
-    assert translator.from_inside(ODD + ASKED) == Passed(peer=ODD + ASKED)
+    assert translator.from_peer(ODD + ASKED) == TranslatedFrames(inside=ODD + ASKED)
+    assert translator.from_inside(ODD + ASKED) == TranslatedFrames(peer=ODD + ASKED)
     assert edge.seen == ["from peer", "from peer", "from inside", "from inside"]
 
 
@@ -208,7 +208,7 @@ def test_an_edge_that_fails_on_an_answer_of_the_host_ends_nothing() -> None:
     mistakes: list[Exception] = []
     translator = Translator([Marking("a")], Ledger(), on_mistake=mistakes.append)
     refused = Message("2.0", "h", error={"code": 1, "message": "no"})
-    assert translator.from_host(0, refused) == Passed()
+    assert translator.from_host(0, refused) == TranslatedFrames()
     assert len(mistakes) == 1
 
 
@@ -239,8 +239,8 @@ def test_a_notification_that_an_edge_fails_on_is_put_down_as_lost() -> None:
     mistakes: list[Exception] = []
     ledger = Ledger()
     translator = Translator([Marking("a")], ledger, on_mistake=mistakes.append)
-    assert translator.from_peer(note("fail")) == Passed()
-    assert translator.from_inside(note("fail")) == Passed()
+    assert translator.from_peer(note("fail")) == TranslatedFrames()
+    assert translator.from_inside(note("fail")) == TranslatedFrames()
     (entry,) = ledger.entries
     assert (entry.outcome, entry.what, entry.count) == ("lost", "a message", 2)
     assert "secret" not in repr(entry)

@@ -12,7 +12,7 @@ import json
 from collections import Counter, deque
 from typing import Any, Literal
 
-from dragoman.dialect import Ledger, Passed, Settings, Translator, make_edge
+from dragoman.dialect import EdgeSettings, Ledger, TranslatedFrames, Translator, make_edge
 from dragoman.dialect.message import refusal
 
 Who = Literal["client", "agent"]
@@ -47,14 +47,14 @@ class World:
         self.cancelled = False  # whether the client cancelled anything
         self.loaded = False  # whether it asked for a replay
         self.parties: dict[Who, Party] = {"client": Party(), "agent": Party()}
-        settings = Settings(cwd="/w")
+        settings = EdgeSettings(cwd="/w")
         self.edges: dict[Who, Translator] = {
             # The client's neighbour is the edge whose peer is an agent, and the other way round.
             "client": self._translator(agent or dialect, "agent", settings),
             "agent": self._translator(client or dialect, "client", settings),
         }
 
-    def _translator(self, dialect: str, position: Any, settings: Settings) -> Translator:
+    def _translator(self, dialect: str, position: Any, settings: EdgeSettings) -> Translator:
         edge = make_edge(dialect, position, settings, self.ledger)
         return Translator([edge], self.ledger, on_mistake=self.mistakes.append)
 
@@ -107,7 +107,7 @@ class World:
             case _:
                 return {}
 
-    def _deliver(self, who: Who, passed: Passed) -> None:
+    def _deliver(self, who: Who, passed: TranslatedFrames) -> None:
         """Follow what came of it, in order, until all of it has arrived somewhere."""
         waiting = deque([(who, passed)])
         while waiting:

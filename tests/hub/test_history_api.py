@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Settings
+from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.errors import ErrorAnswer, JournalError
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import AT_ONCE, HistoryDoor
@@ -18,7 +18,7 @@ from dragoman.journal import Direction, Entry, MemoryJournal, StreamInfo
 from dragoman.runtime.owner import Owner
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.testing import check_transport
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.tapped import TappedTransport
 
@@ -258,8 +258,8 @@ async def test_history_is_answered_and_the_rest_passes_in_order() -> None:
     wire, client = memory_pair()
     ours, sink, heard = (
         HistoryDoor(wire, HistoryApi(await filled(["a"])), owner, grant=ANYBODY),
-        Recorder(),
-        Recorder(),
+        SinkRecorder(),
+        SinkRecorder(),
     )
     ours.start(sink)
     client.start(heard)
@@ -285,8 +285,8 @@ async def test_too_many_questions_at_once_are_refused() -> None:
 
     owner = Owner("test")
     wire, client = memory_pair()
-    ours, heard = HistoryDoor(wire, HistoryApi(Slow()), owner, grant=ANYBODY), Recorder()
-    ours.start(Recorder())
+    ours, heard = HistoryDoor(wire, HistoryApi(Slow()), owner, grant=ANYBODY), SinkRecorder()
+    ours.start(SinkRecorder())
     client.start(heard)
     for number in range(AT_ONCE + 1):
         client.write(b'{"id":%d,"method":"getThreads","params":null}\n' % number)
@@ -312,8 +312,8 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_more_of_them() ->
     wire, client = memory_pair()
     journal = await filled([f"session {n} " + "x" * 150 for n in range(1_500)])
     ours = HistoryDoor(TappedTransport(wire, count, peer="client"), HistoryApi(journal), owner, grant=ANYBODY)
-    ours.start(Recorder())
-    heard = Recorder()
+    ours.start(SinkRecorder())
+    heard = SinkRecorder()
     client.start(heard)
     client.pause()
     client.write(b'{"id":1,"method":"getThreads","params":null}\n' * AT_ONCE)
@@ -332,8 +332,8 @@ async def test_a_client_of_the_dialect_gets_history_from_here_and_turns_from_the
     owner = Owner("test")
     wire, client = memory_pair()
     history = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner, grant=ANYBODY)
-    hub = speaking("threads", history, position="client", settings=Settings(cwd="/x"), ledger=Ledger())
-    asked, heard = Recorder(), Recorder()
+    hub = speaking("threads", history, position="client", settings=EdgeSettings(cwd="/x"), ledger=Ledger())
+    asked, heard = SinkRecorder(), SinkRecorder()
     hub.start(asked)
     client.start(heard)
     client.write(b'{"id":1,"method":"getThreadEntries","params":{"threadId":"a"}}\n')

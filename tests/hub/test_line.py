@@ -9,7 +9,7 @@ import pytest
 from dragoman.errors import LinkClosed
 from dragoman.hub.agents.channel import LEASE_OVER, DirectChannel
 from dragoman.hub.agents.host.lease import now
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 
 
@@ -34,7 +34,7 @@ class Hearing:
 
 async def test_a_line_is_closed_when_its_lease_runs_out() -> None:
     ours, theirs = memory_pair()
-    theirs.start(peer := Recorder())
+    theirs.start(peer := SinkRecorder())
     line = DirectChannel(ours)
     line.start(hearing := Hearing())
     line.lease(0.05)
@@ -50,7 +50,7 @@ async def test_a_line_is_closed_when_its_lease_runs_out() -> None:
 
 async def test_nothing_is_written_after_the_end_of_the_lease_even_before_a_timer_tells() -> None:
     ours, theirs = memory_pair()
-    theirs.start(peer := Recorder())
+    theirs.start(peer := SinkRecorder())
     line = DirectChannel(ours)
     line.start(hearing := Hearing())
     line.lease(60.0)
@@ -69,7 +69,7 @@ async def test_an_end_without_a_lease_is_a_hang_up() -> None:
     ours, theirs = memory_pair()
     line = DirectChannel(ours)
     line.start(hearing := Hearing())
-    theirs.start(Recorder())
+    theirs.start(SinkRecorder())
     theirs.write(b"one\ntwo\n")
     await hearing.event.wait()
     theirs.write(b"three\n")

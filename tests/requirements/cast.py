@@ -15,7 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.testing.models import ModelRequest, ScriptedModel, Turn, Usage, call, fail, think, turn
+from dragoman.testing.models import (
+    ModelRequest,
+    ModelTurn,
+    ScriptedModel,
+    TokenUsage,
+    call,
+    fail,
+    think,
+    turn,
+)
 
 APP = "import os\n"
 STEPS = [{"content": "Read", "status": "in_progress", "priority": "high"}, {"content": "Answer"}]
@@ -88,9 +97,9 @@ def says(word: str) -> Callable[[ModelRequest], bool]:
     return lambda request: request.messages[-1].role == "user" and word in request.text
 
 
-def script() -> list[Turn]:
+def script() -> list[ModelTurn]:
     """What the coder's model answers, whenever it is asked."""
-    usage = Usage(input=900, output=70)
+    usage = TokenUsage(input=900, output=70)
 
     def ended(request: ModelRequest) -> bool:
         return request.messages[-1].role == "tool"

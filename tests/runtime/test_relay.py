@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.runtime.relay import Direction, Relay
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Limits, Transport
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.owned import Grace
@@ -34,7 +34,7 @@ class Ends:
         self.client, client = memory_pair(limits=limits or Limits())
         self.agent, agent = memory_pair(limits=limits or Limits())
         self.joined: tuple[MemoryTransport, MemoryTransport] = (client, agent)
-        self.client_hears, self.agent_hears = Recorder(), Recorder()
+        self.client_hears, self.agent_hears = SinkRecorder(), SinkRecorder()
         self.client.start(self.client_hears)
         self.agent.start(self.agent_hears)
 
@@ -165,7 +165,7 @@ def joined_by_pipes() -> tuple[Transport, Transport]:
 
 async def test_over_pipes_an_agent_may_answer_after_the_end_of_its_input() -> None:
     (near_client, far_client), (near_agent, far_agent) = joined_by_pipes(), joined_by_pipes()
-    client_hears, agent_hears = Recorder(), Recorder()
+    client_hears, agent_hears = SinkRecorder(), SinkRecorder()
     far_client.start(client_hears)
     far_agent.start(agent_hears)
     relay = Relay(near_client, near_agent)
@@ -194,7 +194,7 @@ sys.stdout.buffer.flush()
 
 async def test_a_program_hears_the_end_of_its_input_and_is_heard_to_its_own_end() -> None:
     far, near = memory_pair()
-    hears = Recorder()
+    hears = SinkRecorder()
     far.start(hears)
     relay = Relay(near, spawn(python(LAST_WORDS)))
     relay.start()
@@ -210,7 +210,7 @@ async def test_a_program_hears_the_end_of_its_input_and_is_heard_to_its_own_end(
 
 async def test_a_program_that_dies_ends_the_relay_with_the_reason() -> None:
     far, near = memory_pair()
-    hears = Recorder()
+    hears = SinkRecorder()
     far.start(hears)
     async with Relay(near, spawn(python("import sys; print('{}'); sys.exit('no model')"))) as relay:
         await relay.wait_ended()
@@ -237,7 +237,7 @@ sys.stderr.write(whole.hexdigest())
 async def test_a_fast_program_and_a_slow_reader_lose_no_byte() -> None:
     said: list[bytes] = []
     far, near = memory_pair(limits=Limits(high=10_000, low=1_000))
-    hears = Recorder()
+    hears = SinkRecorder()
     far.start(hears)
     async with Relay(near, spawn(python(STREAM), on_stderr=said.append, grace=Grace())) as relay:
         while not relay.ended.is_set():

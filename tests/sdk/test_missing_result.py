@@ -17,7 +17,7 @@ import pytest
 from msgspec import UNSET
 
 from dragoman import Proxy, blocking, connect
-from dragoman.dialect import Edge, Ledger, Message, Out, Settings
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out
 from dragoman.dialect.message import encode, request
 from dragoman.dialect.translator import Translator
 from dragoman.errors import BadAnswer
@@ -130,7 +130,7 @@ class Numbered(Edge):
 
 
 def test_a_translated_call_ends_under_the_id_by_which_it_was_made() -> None:
-    translator = Translator([Numbered(Settings(), Ledger())], Ledger())
+    translator = Translator([Numbered(EdgeSettings(), Ledger())], Ledger())
     assert b'"own-7"' in translator.from_inside(encode(request(7, "session/new", {}))).peer
     passed = translator.from_peer(line({"id": "own-7"}))
     assert json.loads(passed.inside) == {"jsonrpc": "2.0", "id": 7, "result": None}
@@ -142,6 +142,6 @@ def test_a_null_error_beside_a_result_is_no_error_to_a_translator() -> None:
             assert message.error is UNSET
             return super().from_peer(message)
 
-    translator = Translator([Sees(Settings(), Ledger())], Ledger())
+    translator = Translator([Sees(EdgeSettings(), Ledger())], Ledger())
     passed = translator.from_peer(line({"id": "own-7", "result": {"a": 1}, "error": None}))
     assert json.loads(passed.inside) == {"jsonrpc": "2.0", "id": 7, "result": {"a": 1}}

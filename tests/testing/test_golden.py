@@ -3,17 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing import Passed, assert_golden, normalised
+from dragoman.testing import TranscriptFrame, assert_golden, normalised
 from dragoman.testing.golden import UPDATE
 
 UUID = "0f9d3c1e-1111-4222-8333-444455556666"
 
 
-def passed(to: str, value: object) -> Passed:
-    return Passed(to, json.dumps(value).encode())  # type: ignore[arg-type]
+def passed(to: str, value: object) -> TranscriptFrame:
+    return TranscriptFrame(to, json.dumps(value).encode())  # type: ignore[arg-type]
 
 
-def frames(*, ids: tuple[object, object], session: str, time: str) -> list[Passed]:
+def frames(*, ids: tuple[object, object], session: str, time: str) -> list[TranscriptFrame]:
     return [
         passed("agent", {"id": ids[0], "method": "session/new", "params": {}}),
         passed("client", {"id": ids[0], "result": {"sessionId": session}}),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing import Passed
-from dragoman.testing.plugin import Golden, RawAgent
+from dragoman.testing import TranscriptFrame
+from dragoman.testing.plugin import GoldenFixture, RawAgentFixture
 
 TESTS = """
 import asyncio
@@ -69,15 +69,15 @@ def test_the_fixtures_work_in_a_project_of_somebody_else(project: Path) -> None:
     assert "1 failed" in run(project, "-k", "golden").stdout
 
 
-def test_raw_agent_needs_to_know_which(raw_agent: RawAgent) -> None:
+def test_raw_agent_needs_to_know_which(raw_agent: RawAgentFixture) -> None:
     with pytest.raises(pytest.UsageError, match="needs a command"):
         raw_agent()
     assert raw_agent("some agent").command == ["some", "agent"]
 
 
-def test_golden_files_stand_beside_the_test(golden: Golden) -> None:
+def test_golden_files_stand_beside_the_test(golden: GoldenFixture) -> None:
     with pytest.raises(AssertionError, match=r"tests/testing/golden/nothing\.ndjson does not exist"):
-        golden([Passed("agent", b"{}")], "nothing")
+        golden([TranscriptFrame("agent", b"{}")], "nothing")
 
 
 def test_pytest_finds_the_plugin_by_itself() -> None:

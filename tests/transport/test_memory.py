@@ -9,14 +9,14 @@ import asyncio
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Limits
 from dragoman.transport.memory import memory_pair
 
 
 async def test_a_write_is_never_delivered_inside_the_write() -> None:
     left, right = memory_pair()
-    right.start(heard := Recorder())
+    right.start(heard := SinkRecorder())
     left.write(b"1\n")
     assert heard.blocks == []
     await asyncio.sleep(0)
@@ -25,7 +25,7 @@ async def test_a_write_is_never_delivered_inside_the_write() -> None:
 
 async def test_small_blocks_are_delivered_together() -> None:
     left, right = memory_pair()
-    right.start(heard := Recorder())
+    right.start(heard := SinkRecorder())
     for n in range(10):
         left.write(b"%d\n" % n)
     await asyncio.sleep(0)
@@ -36,14 +36,14 @@ async def test_what_was_written_before_the_peer_started_is_kept() -> None:
     left, right = memory_pair()
     left.write(b"early\n")
     await left.aclose()
-    right.start(heard := Recorder())
+    right.start(heard := SinkRecorder())
     await heard.until_ended()
     assert heard.stream == b"early\n"
 
 
 async def test_what_waits_at_the_peer_is_pending_here() -> None:
     left, right = memory_pair()
-    right.start(heard := Recorder())
+    right.start(heard := SinkRecorder())
     right.pause()
     left.write(b"12345\n")
     assert (left.pending, right.pending) == (6, 0)
@@ -54,7 +54,7 @@ async def test_what_waits_at_the_peer_is_pending_here() -> None:
 
 async def test_a_frame_may_come_in_pieces() -> None:
     left, right = memory_pair()
-    right.start(heard := Recorder())
+    right.start(heard := SinkRecorder())
     left.write(b'{"id"')
     left.write(b":1}\n")
     await heard.until_size(9)
@@ -64,7 +64,7 @@ async def test_a_frame_may_come_in_pieces() -> None:
 async def test_a_reader_that_pauses_inside_feed_gets_nothing_more() -> None:
     left, right = memory_pair()
 
-    class OneAtATime(Recorder):
+    class OneAtATime(SinkRecorder):
         def feed(self, block: bytes) -> None:
             super().feed(block)
             right.pause()
@@ -95,6 +95,6 @@ async def test_a_writer_who_waits_is_told_of_the_close(closer: str) -> None:
 
 async def test_it_is_started_once() -> None:
     left, _ = memory_pair()
-    left.start(Recorder())
+    left.start(SinkRecorder())
     with pytest.raises(RuntimeError):
-        left.start(Recorder())
+        left.start(SinkRecorder())

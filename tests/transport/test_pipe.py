@@ -20,7 +20,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import patience
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Limits
 from dragoman.transport.pipe import PipeTransport
 
@@ -34,7 +34,7 @@ class Loose:
         read, self.give = os.pipe()
         self.take, write = os.pipe()
         self.transport = PipeTransport(read, write, limits=limits)
-        self.heard = Recorder()
+        self.heard = SinkRecorder()
 
     def close(self, *names: str) -> None:
         for name in names or ("give", "take"):
@@ -182,7 +182,7 @@ async def test_one_socket_serves_both_ways_and_keeps_its_blocking_mode() -> None
         kept = ours.dup()
         fd = ours.detach()
         transport = PipeTransport(fd, fd, limits=Limits(flush=0.1))
-        transport.start(heard := Recorder())
+        transport.start(heard := SinkRecorder())
         theirs.send(b"ping\n")
         await heard.until_size(5)
         transport.write(b"x" * 5_000_000)
@@ -198,7 +198,7 @@ async def test_a_reset_connection_ends_with_a_reason() -> None:
         ours, _ = listener.accept()
         fd = ours.detach()
         transport = PipeTransport(fd, fd)
-        transport.start(heard := Recorder())
+        transport.start(heard := SinkRecorder())
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         theirs.close()
         await heard.until_ended()
@@ -210,7 +210,7 @@ async def test_a_terminal_works_and_its_hang_up_is_an_end() -> None:
     ours, theirs = pty.openpty()
     tty.setraw(theirs, termios.TCSANOW)
     transport = PipeTransport(os.dup(ours), ours)
-    transport.start(heard := Recorder())
+    transport.start(heard := SinkRecorder())
     os.write(theirs, b"typed\n")
     await heard.until_size(6)
     transport.write(b"shown\n")
@@ -225,7 +225,7 @@ async def test_files_are_read_to_their_end_and_written_in_full(tmp_path: Path) -
     read = os.open(tmp_path / "in", os.O_RDONLY)
     write = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
     transport = PipeTransport(read, write)
-    transport.start(heard := Recorder())
+    transport.start(heard := SinkRecorder())
     await heard.until_ended()
     transport.write(heard.stream)
     assert transport.pending == 0
@@ -238,7 +238,7 @@ async def test_a_file_is_read_no_faster_than_it_is_taken(tmp_path: Path) -> None
     (tmp_path / "in").write_bytes(b"line\n" * 1_000_000)
     read, write = os.open(tmp_path / "in", os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
     transport = PipeTransport(read, write)
-    transport.start(heard := Recorder())
+    transport.start(heard := SinkRecorder())
     await heard.until_size(1)
     transport.pause()
     heard.paused = True
@@ -257,7 +257,7 @@ async def test_closing_in_the_middle_of_a_file_stops_its_thread(tmp_path: Path) 
     before = len(os.listdir("/proc/self/fd"))
     (tmp_path / "in").write_bytes(b"line\n" * 1_000_000)
     transport = PipeTransport(os.open(tmp_path / "in", os.O_RDONLY), os.open(os.devnull, os.O_WRONLY))
-    transport.start(heard := Recorder())
+    transport.start(heard := SinkRecorder())
     await heard.until_size(1)
     await transport.aclose()
     assert heard.endings == [None]

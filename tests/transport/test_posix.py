@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.owned import Grace, owned_trees
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import BROOD, alive, eventually, shell
@@ -24,7 +24,7 @@ QUICK = Grace(after_eof=0.2, after_terminate=0.2, leftovers=0.1)
 async def brood(script: str = BROOD, *, named: int = 3) -> AsyncIterator[tuple[ChildTransport, list[int]]]:
     """A program that started others and named them."""
     child = spawn(shell(script), grace=QUICK)
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     try:
         await heard.until(lambda: heard.stream.count(b"\n") >= named)
         yield child, [int(line) for line in heard.stream.split()]
@@ -86,7 +86,7 @@ async def test_owned_trees_lists_what_runs_and_forgets_what_is_gone() -> None:
 
 async def test_an_exit_that_somebody_else_reaped_is_still_an_exit() -> None:
     child = spawn(shell("read -r _; exit 3"), grace=QUICK)
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     child.write(b"go\n")
     os.waitid(os.P_PID, child.tree.pid, os.WEXITED)  # blocks the loop, so that nobody can be faster
     await heard.until_ended()
@@ -97,7 +97,7 @@ async def test_an_exit_that_somebody_else_reaped_is_still_an_exit() -> None:
 async def test_without_pidfds_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pidfd_open")
     child = spawn(shell("exit 5"), grace=QUICK)
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     await heard.until_ended()
     await child.aclose()
     assert "exit status 5" in str(heard.endings[0])
@@ -108,7 +108,7 @@ async def test_what_cannot_be_killed_does_not_keep_us(
 ) -> None:
     monkeypatch.setattr("dragoman.transport.owned.UNKILLABLE", 0.1)
     child = spawn(shell("sleep 1000"), grace=QUICK)
-    child.start(Recorder())
+    child.start(SinkRecorder())
     with monkeypatch.context() as powerless:
         powerless.setattr("dragoman.transport.tree.send", lambda number, targets: None)
         await child.aclose()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LinkClosed, PeerDied, SpawnFailed
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Limits
 from dragoman.transport.owned import Grace, owned_trees
 from dragoman.transport.process import ChildTransport, spawn
@@ -28,9 +28,9 @@ async def started(
     *,
     grace: Grace = QUICK,
     on_stderr: Callable[[bytes], None] | None = None,
-) -> AsyncIterator[tuple[ChildTransport, Recorder]]:
+) -> AsyncIterator[tuple[ChildTransport, SinkRecorder]]:
     child = spawn(command, grace=grace, limits=Limits(flush=0.2), on_stderr=on_stderr)
-    heard = Recorder()
+    heard = SinkRecorder()
     child.start(heard)
     try:
         yield child, heard
@@ -41,7 +41,7 @@ async def started(
         assert heard.faults == []
 
 
-def death(heard: Recorder) -> PeerDied:
+def death(heard: SinkRecorder) -> PeerDied:
     reason = heard.endings[0]
     assert isinstance(reason, PeerDied)
     return reason
@@ -57,7 +57,7 @@ async def test_frames_go_to_the_program_and_come_back() -> None:
 
 async def test_a_program_that_ends_at_eof_is_not_kept_waiting_for() -> None:
     child = spawn("cat", grace=Grace(after_eof=60))
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     await child.aclose()
     assert child.tree.returncode == 0
     assert heard.endings == [None]
@@ -204,7 +204,7 @@ async def test_a_program_with_much_to_say_can_end_though_nobody_listens() -> Non
 
 async def test_a_cancelled_close_kills_at_once() -> None:
     child = spawn(shell("trap '' TERM; echo up; while :; do sleep 1000; done"), grace=Grace(after_eof=60))
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     await heard.until_size(3)
     closing = asyncio.ensure_future(child.aclose())
     await asyncio.sleep(0)
@@ -231,7 +231,7 @@ async def test_the_program_inherits_three_descriptors_and_no_more() -> None:
 async def test_the_environment_is_the_given_one_and_the_trees_mark() -> None:
     command = python("import os; print(sorted(os.environ), flush=True)")
     child = spawn(command, env={"LC_CTYPE": "C.UTF-8", "ONE": "1"})
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     await heard.until_ended()
     await child.aclose()
     assert heard.stream == b"['DRAGOMAN_TREE', 'LC_CTYPE', 'ONE']\n"
@@ -239,7 +239,7 @@ async def test_the_environment_is_the_given_one_and_the_trees_mark() -> None:
 
 async def test_the_working_directory_is_the_given_one(tmp_path: Path) -> None:
     child = spawn("pwd", cwd=tmp_path)
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     await heard.until_ended()
     await child.aclose()
     assert heard.stream.decode().strip() == str(tmp_path)
@@ -248,7 +248,7 @@ async def test_the_working_directory_is_the_given_one(tmp_path: Path) -> None:
 async def test_a_program_may_come_and_go_before_anybody_listens() -> None:
     child = spawn(shell("echo here; exit 4"))
     await eventually(lambda: child.tree.gone)
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     await heard.until_ended()
     await child.aclose()
     assert heard.stream == b"here\n"
@@ -267,7 +267,7 @@ async def test_two_hundred_programs_leave_no_descriptor_and_no_zombie() -> None:
     before, others = len(os.listdir("/proc/self/fd")), listed.read_text()  # of a test that failed
     for _ in range(200):
         child = spawn("cat")
-        child.start(heard := Recorder())
+        child.start(heard := SinkRecorder())
         child.write(b"1\n")
         await heard.until_size(2)
         await child.aclose()

@@ -6,16 +6,16 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.reading import Frames, LoopReader, ThreadReader, open_reader
 
 
-def recorded(heard: Recorder) -> Frames:
+def recorded(heard: SinkRecorder) -> Frames:
     return Frames(heard, limit=1000)
 
 
 async def test_a_pipe_is_watched_and_a_file_is_read_by_a_thread() -> None:
-    heard = Recorder()
+    heard = SinkRecorder()
     read, write = os.pipe()
     over = asyncio.Event()
     watched = open_reader(read, intake=recorded(heard), ended=lambda _: over.set())
@@ -31,7 +31,7 @@ async def test_a_pipe_is_watched_and_a_file_is_read_by_a_thread() -> None:
 
 @given(st.lists(st.binary(max_size=50)))
 async def test_however_the_chunks_are_cut_the_frames_are_the_same(chunks: list[bytes]) -> None:
-    heard = Recorder()
+    heard = SinkRecorder()
     frames = recorded(heard)
     for chunk in chunks:
         frames.feed(chunk)
@@ -42,7 +42,7 @@ async def test_however_the_chunks_are_cut_the_frames_are_the_same(chunks: list[b
 
 
 async def test_a_closed_reader_says_nothing_more() -> None:
-    heard = Recorder()
+    heard = SinkRecorder()
     read, write = os.pipe()
     reader = open_reader(read, intake=recorded(heard), ended=heard.ended)
     os.write(write, b"1\n")
@@ -59,14 +59,14 @@ async def test_a_closed_reader_says_nothing_more() -> None:
 async def test_a_thread_tells_of_a_failing_read() -> None:
     read, write = os.pipe()
     told: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()
-    ThreadReader(write, intake=recorded(Recorder()), ended=told.set_result)  # the end that cannot be read
+    ThreadReader(write, intake=recorded(SinkRecorder()), ended=told.set_result)  # the end that cannot be read
     assert isinstance(await told, OSError)
     os.close(read)
 
 
 async def test_a_thread_in_a_read_that_never_returns_is_left_behind() -> None:
     read, write = os.pipe()
-    heard = Recorder()
+    heard = SinkRecorder()
     reader = ThreadReader(read, intake=recorded(heard), ended=heard.ended)
     reader.close()
     os.write(write, b"too late\n")

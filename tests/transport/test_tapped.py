@@ -4,7 +4,7 @@ import pytest
 
 from dragoman import Agent, Turn, connect
 from dragoman.testing import check_transport
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.tapped import Direction, TappedTransport
 
@@ -12,9 +12,9 @@ from dragoman.transport.tapped import Direction, TappedTransport
 async def test_every_block_is_seen_in_the_order_it_passed() -> None:
     seen: list[tuple[Direction, bytes]] = []
     left, right = memory_pair()
-    ours, sink = TappedTransport(left, lambda *block: seen.append(block)), Recorder()
+    ours, sink = TappedTransport(left, lambda *block: seen.append(block)), SinkRecorder()
     ours.start(sink)
-    right.start(Recorder())
+    right.start(SinkRecorder())
     ours.write(bytearray(b"1\n2\n"))
     right.write(b"3\n")
     await sink.until_size(2)
@@ -28,9 +28,9 @@ async def test_every_block_is_seen_in_the_order_it_passed() -> None:
 async def test_at_an_agents_end_the_directions_are_turned_round() -> None:
     seen: list[tuple[Direction, bytes]] = []
     left, right = memory_pair()
-    ours, sink = TappedTransport(left, lambda *block: seen.append(block), peer="client"), Recorder()
+    ours, sink = TappedTransport(left, lambda *block: seen.append(block), peer="client"), SinkRecorder()
     ours.start(sink)
-    right.start(Recorder())
+    right.start(SinkRecorder())
     ours.write(b"1\n")
     right.write(b"2\n")
     await sink.until_size(2)
@@ -44,8 +44,8 @@ async def test_a_tap_that_fails_stops_nothing(caplog: pytest.LogCaptureFixture) 
         raise ValueError("no room")
 
     left, right = memory_pair()
-    ours, heard = TappedTransport(left, fail), Recorder()
-    ours.start(Recorder())
+    ours, heard = TappedTransport(left, fail), SinkRecorder()
+    ours.start(SinkRecorder())
     right.start(heard)
     ours.write(b"1\n")
     await heard.until_size(2)

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.testing import check_transport
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.translated import TranslatedTransport
@@ -68,7 +68,7 @@ class Ends:
     def __init__(self, ours: TranslatedTransport, peer: MemoryTransport) -> None:
         self.ours = ours
         self.peer = peer
-        self.heard, self.peer_heard = Recorder(), Recorder()
+        self.heard, self.peer_heard = SinkRecorder(), SinkRecorder()
         ours.start(self.heard)
         peer.start(self.peer_heard)
 
@@ -169,7 +169,7 @@ async def test_when_the_peer_ends_the_interpreter_has_the_last_word() -> None:
 async def test_an_end_that_comes_during_a_pause_waits_for_what_is_held() -> None:
     left = EndsAtWill()
     ours = TranslatedTransport(left, Parrot())
-    heard = Recorder()
+    heard = SinkRecorder()
     ours.start(heard)
     heard.paused = True
     ours.pause()
@@ -208,7 +208,7 @@ async def test_nothing_is_written_or_answered_after_the_end() -> None:
 async def test_an_answer_that_comes_too_late_for_the_peer_does_not_keep_us_from_hearing_it() -> None:
     left = EndsAtWill(closed=True)
     ours = TranslatedTransport(left, Parrot())
-    heard = Recorder()
+    heard = SinkRecorder()
     ours.start(heard)
     left.sink.feed(b"1\n")
     assert heard.stream == b"1\n"

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.translated import TranslatedTransport
 from tests.transport.test_translated import Said
@@ -59,7 +59,7 @@ class Passes(Waits):
 async def test_a_peer_whose_input_ended_still_hears_its_answers() -> None:
     inner = Listens()
     ours = TranslatedTransport(inner, Passes())
-    ours.start(Recorder())
+    ours.start(SinkRecorder())
     inner.sink.ended(None)
     ours.write(b"an answer\n")
     assert inner.written == b"an answer\n"
@@ -68,7 +68,7 @@ async def test_a_peer_whose_input_ended_still_hears_its_answers() -> None:
 async def test_a_close_waits_until_the_peer_has_been_given_what_was_kept_for_it() -> None:
     inner = Listens()
     ours = TranslatedTransport(inner, Waits())
-    heard = Recorder()
+    heard = SinkRecorder()
     ours.start(heard)
     ours.write(b"kept\n")
 
@@ -84,7 +84,7 @@ async def test_a_close_waits_until_the_peer_has_been_given_what_was_kept_for_it(
 async def test_a_close_does_not_wait_for_a_peer_that_is_gone() -> None:
     inner = Listens()
     ours = TranslatedTransport(inner, Waits())
-    ours.start(Recorder())
+    ours.start(SinkRecorder())
     ours.write(b"kept\n")
     inner.sink.ended(None)
     await ours.aclose()

@@ -6,8 +6,8 @@ Version 2 knows the same things by other names, and some areas not at all.
 
 from __future__ import annotations
 
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Requirement, Side
-from dragoman.check.story import Story
 
 _AGENT: dict[str, tuple[str, ...]] = {
     "LOAD": ("loadSession",),
@@ -41,25 +41,29 @@ STAY: frozenset[str] = frozenset({"FS-01", "TERM-01"})
 REMOTE = frozenset({"HTTP", "WS"})
 
 
-def why_not_applicable(requirement: Requirement, stories: list[Story], side: Side) -> str:
+def why_not_applicable(requirement: Requirement, conversations: list[Conversation], side: Side) -> str:
     """Empty if it applies: to one of the conversations is enough."""
-    if requirement.area in REMOTE and side != "server" and stories:
+    if requirement.area in REMOTE and side != "server" and conversations:
         return "the peer was reached over stdio"
-    met = [story for story in stories if story.initialize is not None and story.initialize.has_result]
-    reasons = [_why_not(requirement, story, side) for story in met or stories]
+    met = [
+        conversation
+        for conversation in conversations
+        if conversation.initialize is not None and conversation.initialize.has_result
+    ]
+    reasons = [_why_not(requirement, conversation, side) for conversation in met or conversations]
     return reasons[0] if reasons and all(reasons) else ""
 
 
-def _why_not(requirement: Requirement, story: Story, side: Side) -> str:
-    area, second = requirement.area, story.version >= 2
+def _why_not(requirement: Requirement, conversation: Conversation, side: Side) -> str:
+    area, second = requirement.area, conversation.version >= 2
     if second and area in GONE and requirement.id not in STAY:
         return "version 2 of the protocol does not have it"
     if requirement.id in WITHOUT:
         return ""
     if side == "agent":
         path = (_AGENT_V2 if second else _AGENT).get(area)
-        if path is not None and story.agent_can(*path) in (None, False):
+        if path is not None and conversation.agent_can(*path) in (None, False):
             return f"the agent did not advertise {'.'.join(path)}"
-    if side == "client" and area in _CLIENT and story.client_can(*_CLIENT[area]) in (None, False):
+    if side == "client" and area in _CLIENT and conversation.client_can(*_CLIENT[area]) in (None, False):
         return f"the client did not advertise {'.'.join(_CLIENT[area])}"
     return ""

@@ -1,4 +1,4 @@
-"""The tool calls of a story: what was told about each, and what became of the questions asked about it.
+"""The tool calls of a conversation: the updates of each, and the outcome of its permission requests.
 
 An agent that replays a session tells its calls again under the same ids. That is another life of the call:
 whatever sets up a session begins a new one for all its calls, and `initialize` for all calls.
@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.check.lives import items, remembered, session_of, text
+from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
+from dragoman.check.timeline import session_of
+from dragoman.check.values import items, text
 
 TOLD = ("tool_call", "tool_call_update", "tool_call_content_chunk")
 ASK = "session/request_permission"
@@ -21,7 +22,7 @@ ENDED = ("completed", "failed", "cancelled")
 """Statuses after which nothing more comes; the last one is of version 2."""
 
 
-class Call(Struct, kw_only=True):
+class ObservedToolCall(Struct, kw_only=True):
     """One life of a tool call."""
 
     session: str
@@ -47,7 +48,7 @@ class Call(Struct, kw_only=True):
         return next((frame for frame, status in self.statuses() if status in ENDED), None)
 
 
-class Question(Struct, frozen=True):
+class PermissionExchange(Struct, frozen=True):
     """A request for permission."""
 
     exchange: Exchange
@@ -87,22 +88,22 @@ class Question(Struct, frozen=True):
         return self.choice.startswith("allow_")
 
 
-def tool_calls(story: Story) -> list[Call]:
+def tool_calls(conversation: Conversation) -> list[ObservedToolCall]:
     """In the order in which they were first told."""
-    return remembered(story, "tool calls", lambda: list(_lives(story)))
+    return conversation.compute_once("tool calls", lambda: list(_find_calls(conversation)))
 
 
-def told_frames(story: Story) -> list[Frame]:
+def tool_call_frames(conversation: Conversation) -> list[Frame]:
     """All updates about tool calls."""
-    return story.updates(*TOLD)
+    return conversation.updates(*TOLD)
 
 
-def _lives(story: Story) -> Iterator[Call]:
-    lives: dict[tuple[str, str, int, int], Call] = {}
+def _find_calls(conversation: Conversation) -> Iterator[ObservedToolCall]:
+    lives: dict[tuple[str, str, int, int], ObservedToolCall] = {}
     setups: dict[str, int] = {}
-    connection, loading = 0, _loading(story)
-    made = _made(story)
-    for frame in story.frames:
+    connection, loading = 0, _loading(conversation)
+    made = _made(conversation)
+    for frame in conversation.frames:
         if frame.method == "initialize":
             connection += 1
         elif frame.method in ("session/load", "session/resume") or frame.number in made:
@@ -112,56 +113,60 @@ def _lives(story: Story) -> Iterator[Call]:
             session, call = session_of(frame), text(update_of(frame).get("toolCallId"))
             key = (session, call, connection, setups.get(session, 0))
             if key not in lives:
-                lives[key] = Call(session=session, id=call, is_replayed=frame.number in loading, frames=[])
+                lives[key] = ObservedToolCall(
+                    session=session, id=call, is_replayed=frame.number in loading, frames=[]
+                )
             lives[key].frames.append(frame)
     yield from lives.values()
 
 
-def _made(story: Story) -> dict[int, str]:
+def _made(conversation: Conversation) -> dict[int, str]:
     """Sessions by the number of the answer that named them."""
-    makers = story.calls("session/new", "session/fork", direction="to_agent")
+    makers = conversation.calls("session/new", "session/fork", direction="to_agent")
     return {one.answer.number: text(one.result.get("sessionId")) for one in makers if one.answer is not None}
 
 
-def _loading(story: Story) -> set[int]:
+def _loading(conversation: Conversation) -> set[int]:
     """The numbers of the frames of replays. An agent that answers first replays until the next prompt."""
     found: set[int] = set()
-    for one in story.calls("session/load", "session/resume", direction="to_agent"):
+    for one in conversation.calls("session/load", "session/resume", direction="to_agent"):
         following = next(
             (
                 turn.exchange.request
-                for turn in story.turns
+                for turn in conversation.turns
                 if turn.session == session_of(one) and turn.exchange.request.number > one.request.number
             ),
             None,
         )
-        found |= {frame.number for frame in story.between(one.request, following)}
+        found |= {frame.number for frame in conversation.between(one.request, following)}
     return found
 
 
-def questions(story: Story) -> list[Question]:
-    return remembered(story, "questions", lambda: [_question(one) for one in _asked(story)])
+def permission_exchanges(conversation: Conversation) -> list[PermissionExchange]:
+    return conversation.compute_once(
+        "questions", lambda: [_permission(one) for one in _find_permissions(conversation)]
+    )
 
 
-def _asked(story: Story) -> list[Exchange]:
-    return story.calls(ASK, direction="to_client")
+def _find_permissions(conversation: Conversation) -> list[Exchange]:
+    return conversation.calls(ASK, direction="to_client")
 
 
-def _question(one: Exchange) -> Question:
+def _permission(one: Exchange) -> PermissionExchange:
     told = one.params.get("toolCall")
     subject = one.params.get("subject")  # of version 2
     if type(subject) is dict:
         told = subject.get("toolCall") if subject.get("type") == "tool_call" else subject
     told = told if type(told) is dict else {}
     call = text(told.get("toolCallId"))
-    return Question(one, session_of(one), call, told, items(one.params.get("options")))
+    return PermissionExchange(one, session_of(one), call, told, items(one.params.get("options")))
 
 
-def contents(story: Story) -> Iterator[tuple[Frame, Any]]:
+def contents(conversation: Conversation) -> Iterator[tuple[Frame, Any]]:
     """Everything that is shown as content of a call, with the frame that shows it."""
-    for frame in told_frames(story):
+    for frame in tool_call_frames(conversation):
         yield from ((frame, item) for item in _content(update_of(frame)))
-    for question in questions(story):
+    for question in permission_exchanges(conversation):
         yield from ((question.exchange.request, item) for item in _content(question.told))
 
 
@@ -172,18 +177,18 @@ def _content(told: dict[str, Any]) -> list[Any]:
     return content if type(content) is list else []
 
 
-def said_of_calls(story: Story) -> Iterator[tuple[Frame, dict[str, Any]]]:
+def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, dict[str, Any]]]:
     """Every object that says something about a call, in updates and in questions."""
-    for frame in story.updates("tool_call", "tool_call_update"):
+    for frame in conversation.updates("tool_call", "tool_call_update"):
         yield frame, update_of(frame)
-    for question in questions(story):
+    for question in permission_exchanges(conversation):
         if question.told:
             yield question.exchange.request, question.told
 
 
-def turn_of(story: Story, frame: Frame, session: str) -> Turn | None:
+def turn_of(conversation: Conversation, frame: Frame, session: str) -> ObservedTurn | None:
     """The turn of a session that a frame is a part of."""
-    for turn in story.turns:
+    for turn in conversation.turns:
         begun = turn.exchange.request.number
         if (
             turn.session == session
@@ -194,22 +199,22 @@ def turn_of(story: Story, frame: Frame, session: str) -> Turn | None:
     return None
 
 
-def was_cancelled(story: Story, turn: Turn) -> bool:
+def was_cancelled(conversation: Conversation, turn: ObservedTurn) -> bool:
     """Whether anybody tried to cancel it, or its session was closed under it."""
     begun, end = turn.exchange.request.number, turn.end.number if turn.end is not None else None
     return any(
         begun < frame.number
         and (end is None or frame.number < end)
         and (frame.method == "$/cancel_request" or session_of(frame) == turn.session)
-        for frame in _enders(story)
+        for frame in _enders(conversation)
     )
 
 
-def _enders(story: Story) -> list[Frame]:
+def _enders(conversation: Conversation) -> list[Frame]:
     """What a client may send to end a turn."""
     methods = ("session/cancel", "session/close", "session/delete", "$/cancel_request")
 
     def find() -> list[Frame]:
-        return [one for one in story.frames if one.method in methods and one.direction == "to_agent"]
+        return [one for one in conversation.frames if one.method in methods and one.direction == "to_agent"]
 
-    return remembered(story, "enders", find)
+    return conversation.compute_once("enders", find)

@@ -19,7 +19,7 @@ _GRAVITY: dict[Status, int] = {"failed": 3, "warned": 2, "recorded": 1}
 _UNSEEN: tuple[Status, ...] = ("not exercised", "not applicable", "blocked")
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class VerdictDifference(Struct, frozen=True, kw_only=True):
     requirement: str
     text: str
     change: Change
@@ -29,7 +29,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     """What is wrong, where something is."""
 
 
-def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[Difference]:
+def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[VerdictDifference]:
     """For each requirement whose status changed in a way that means something."""
     known = {verdict.requirement: verdict for verdict in before}
     found = []
@@ -39,7 +39,7 @@ def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> lis
         if earlier is not None and change is not None:
             wrong = verdict if change == "worse" else earlier
             found.append(
-                Difference(
+                VerdictDifference(
                     requirement=verdict.requirement,
                     text=verdict.text,
                     change=change,

@@ -1,8 +1,8 @@
 """What was said in sessions, to be compared with what comes back when one is loaded.
 
-A scene that loads a session on another connection than the one it was made on leaves `told` of the first as
-the fact `told` of the second. Turns that were stopped, failed or ran a command are left out: agents differ in
-what they keep of those.
+A scene that loads a session on another connection than the one it was made on leaves `session_facts` of the
+first as the fact `session_facts` of the second. Turns that were stopped, failed or ran a command are left
+out: agents differ in what they keep of those.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 
-from dragoman.check.lives import items, marked, reason_of, remembered, session_of, text
+from dragoman.check.conversation import Conversation, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame, Recording
-from dragoman.check.story import Story, Turn, is_update, update_of
+from dragoman.check.timeline import is_in_stretch, reason_of, session_of
+from dragoman.check.values import items, text
 
 
-class Told(Struct):
+class SessionFacts(Struct):
     """What was said in one session."""
 
     user: list[str] = []
@@ -28,85 +29,97 @@ class Told(Struct):
     """Their titles."""
 
 
-def told(recording: Recording) -> dict[str, Any]:
+def session_facts(recording: Recording) -> dict[str, Any]:
     """For every session of a recording, as a fact."""
-    story = Story(recording)
-    sessions = {turn.session for turn in story.turns} - {""}
-    return {session: to_builtins(told_before(story, session)) for session in sessions}
+    conversation = Conversation(recording)
+    sessions = {turn.session for turn in conversation.turns} - {""}
+    return {session: to_builtins(facts_before(conversation, session)) for session in sessions}
 
 
-def told_before(story: Story, session: str, frame: Frame | None = None) -> Told:
+def facts_before(conversation: Conversation, session: str, frame: Frame | None = None) -> SessionFacts:
     """What was said in a session before a frame, on connections before and on this one."""
-    last = frame.number if frame is not None else len(story.frames) + 1
-    return remembered(story, f"told before {last} in {session}", lambda: _told(story, session, last))
+    last = frame.number if frame is not None else len(conversation.frames) + 1
+    return conversation.compute_once(
+        f"told before {last} in {session}", lambda: _facts_before(conversation, session, last)
+    )
 
 
-def _told(story: Story, session: str, last: int) -> Told:
-    found = _fact(story, session)
-    for turn in story.turns:
+def _facts_before(conversation: Conversation, session: str, last: int) -> SessionFacts:
+    found = _fact(conversation, session)
+    for turn in conversation.turns:
         end = turn.exchange.answer
         is_whole = reason_of(turn) == "end_turn" and not prompt_text(turn).startswith("/")
         if turn.session == session and is_whole and end is not None and end.number < last:
             found.user.append(prompt_text(turn))
-            found.agent.append(chunks(turn.during, "agent_message_chunk"))
-    for one in story.updates("usage_update", "notice"):
+            found.agent.append(chunk_texts(turn.during, "agent_message_chunk"))
+    for one in conversation.updates("usage_update", "notice"):
         if session_of(one) == session and one.number < last:
             found.usage = found.usage or is_update(one, "usage_update")
             found.notices += [text(update_of(one)["title"])] if update_of(one).get("title") else []
     return found
 
 
-def _fact(story: Story, session: str) -> Told:
-    facts = story.recording.facts.get("told")
+def _fact(conversation: Conversation, session: str) -> SessionFacts:
+    facts = conversation.recording.facts.get("told")
     fact = facts.get(session) if type(facts) is dict else None
     try:
-        return convert({} if fact is None else fact, Told)
+        return convert({} if fact is None else fact, SessionFacts)
     except ValueError:
-        return Told()  # a file from elsewhere may hold anything
+        return SessionFacts()  # a file from elsewhere may hold anything
 
 
-def prompt_text(turn: Turn) -> str:
+def prompt_text(turn: ObservedTurn) -> str:
     """The text of a prompt that is nothing but a text."""
     blocks = items(turn.exchange.params.get("prompt"))
     return text(blocks[0].get("text")) if len(blocks) == 1 else ""
 
 
-def chunks(frames: list[Frame], kind: str) -> list[str]:
+def chunk_texts(frames: list[Frame], kind: str) -> list[str]:
     """The texts of the chunks of a kind."""
     blocks = (update_of(frame).get("content") for frame in frames if is_update(frame, kind))
     return [text(block.get("text")) for block in blocks if type(block) is dict]
 
 
-def recalls(story: Story, turn: Turn) -> bool | None:
+def has_recalled(conversation: Conversation, turn: ObservedTurn) -> bool | None:
     """Whether a turn that asks for something said earlier tells it: the fact `word`, in a stretch `recall`.
 
     None if it asks for nothing, if it is not sure that the word was said, or if this agent does not repeat
     words at all: it has forgotten one only if it repeats it where word and question are in one prompt, in a
     stretch `recall control`.
     """
-    word = text(story.recording.facts.get("word")).lower()
-    if not word or not marked(story, turn.exchange.request, "recall"):
+    word = text(conversation.recording.facts.get("word")).lower()
+    if not word or not is_in_stretch(conversation, turn.exchange.request, "recall"):
         return None
-    if word in "".join(chunks(turn.during, "agent_message_chunk")).lower():
+    if word in "".join(chunk_texts(turn.during, "agent_message_chunk")).lower():
         return True
-    return False if word in _said_before(story, turn).lower() and _repeats(story, word) else None
+    return (
+        False
+        if word in _text_before(conversation, turn).lower() and _can_repeat(conversation, word)
+        else None
+    )
 
 
-def _repeats(story: Story, word: str) -> bool:
-    asked = [one for one in story.turns if marked(story, one.exchange.request, "recall control")]
-    return any(word in "".join(chunks(one.during, "agent_message_chunk")).lower() for one in asked)
+def _can_repeat(conversation: Conversation, word: str) -> bool:
+    asked = [
+        one
+        for one in conversation.turns
+        if is_in_stretch(conversation, one.exchange.request, "recall control")
+    ]
+    return any(word in "".join(chunk_texts(one.during, "agent_message_chunk")).lower() for one in asked)
 
 
-def _said_before(story: Story, turn: Turn) -> str:
+def _text_before(conversation: Conversation, turn: ObservedTurn) -> str:
     """What was surely said in a session before: in the stretch `remember`, in a replay, or elsewhere."""
     begun = turn.exchange.request
-    known = _fact(story, turn.session)
-    asked = [one for one in story.turns if marked(story, one.exchange.request, "remember")]
+    known = _fact(conversation, turn.session)
+    asked = [
+        one for one in conversation.turns if is_in_stretch(conversation, one.exchange.request, "remember")
+    ]
     heard = [frame for one in asked if one.session == turn.session for frame in one.during]
-    for one in story.calls("session/load", direction="to_agent"):
+    for one in conversation.calls("session/load", direction="to_agent"):
         if session_of(one) == turn.session and one.request.number < begun.number:
-            heard += [frame for frame in story.between(one.request, one.answer) if is_update(frame)]
+            heard += [frame for frame in conversation.between(one.request, one.answer) if is_update(frame)]
     parts = [*known.user, *(part for parts in known.agent for part in parts)]
     parts += [prompt_text(one) for one in asked if one.session == turn.session]
-    parts += chunks(heard, "agent_message_chunk") + chunks(heard, "user_message_chunk")
+    parts += chunk_texts(heard, "agent_message_chunk") + chunk_texts(heard, "user_message_chunk")
     return "".join(parts)

@@ -12,11 +12,11 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from dragoman.check import practices
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side, requirements
 from dragoman.check.recording import Recording
-from dragoman.check.report.model import PackItem, PackResult, Part, worst
-from dragoman.check.rule import Judge, Seen
-from dragoman.check.story import Story
+from dragoman.check.report.model import PackItem, PackResult, ReportPart, worst
+from dragoman.check.rule import Judge, Observation
 from dragoman.check.verdict import Status
 from dragoman.errors import LocalMistake
 
@@ -27,7 +27,7 @@ class NoSuchCheck(LocalMistake):
     """Somebody named a requirement or a pack that there is none of."""
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class PackCheck(Struct, frozen=True, kw_only=True):
     """One line of a list."""
 
     says: str
@@ -46,28 +46,28 @@ class Item(Struct, frozen=True, kw_only=True):
 
 class Pack(Struct, frozen=True, kw_only=True):
     about: str
-    items: tuple[Item, ...]
+    items: tuple[PackCheck, ...]
 
 
 PACKS: dict[str, Pack] = {
     "review-agent-checklist": Pack(
         about="what a guide to code review agents in IDEs wants ticked off before an agent is shipped",
         items=(
-            Item(says="logs go to standard error alone", ids="STD-03 STD-05"),
-            Item(says="standard output holds JSON-RPC and nothing else", ids="STD-03 STD-01 RPC-01"),
-            Item(says="one message is one line", ids="STD-02"),
-            Item(says="session/update has an update with a sessionUpdate", ids="UPD-01"),
-            Item(
+            PackCheck(says="logs go to standard error alone", ids="STD-03 STD-05"),
+            PackCheck(says="standard output holds JSON-RPC and nothing else", ids="STD-03 STD-01 RPC-01"),
+            PackCheck(says="one message is one line", ids="STD-02"),
+            PackCheck(says="session/update has an update with a sessionUpdate", ids="UPD-01"),
+            PackCheck(
                 says="tool calls have an id, a title, a kind and a status",
                 ids="TOOL-02 TOOL-04 TOOL-05",
                 judge=practices.tool_calls_say_what_they_are,
             ),
-            Item(says="the last answer has a stop reason", ids="TURN-03 TURN-04"),
-            Item(says="a cancelled turn ends well", ids="CAN-02 CAN-06 CAN-07 CAN-08 CAN-13"),
-            Item(
+            PackCheck(says="the last answer has a stop reason", ids="TURN-03 TURN-04"),
+            PackCheck(says="a cancelled turn ends well", ids="CAN-02 CAN-06 CAN-07 CAN-08 CAN-13"),
+            PackCheck(
                 says="the protocol version is 1", ids="INIT-05 INIT-06", judge=practices.version_one_is_spoken
             ),
-            Item(
+            PackCheck(
                 says="the agent tells its name and version",
                 ids="INIT-10",
                 judge=practices.the_agent_introduces_itself,
@@ -77,10 +77,10 @@ PACKS: dict[str, Pack] = {
     "review-agent-mistakes": Pack(
         about="the mistakes that a guide to code review agents in IDEs warns of",
         items=(
-            Item(says="no update without its wrapper", ids="UPD-01 TURN-07"),
-            Item(says="no logs on standard output", ids="STD-03"),
-            Item(says="no update without its kind", ids="UPD-01"),
-            Item(
+            PackCheck(says="no update without its wrapper", ids="UPD-01 TURN-07"),
+            PackCheck(says="no logs on standard output", ids="STD-03"),
+            PackCheck(says="no update without its kind", ids="UPD-01"),
+            PackCheck(
                 says="no turn that ends before its updates",
                 ids="TURN-06",
                 judge=practices.a_turn_says_something_before_it_ends,
@@ -90,58 +90,62 @@ PACKS: dict[str, Pack] = {
     "sdk-best-practices": Pack(
         about="what the authors of an SDK for both sides advise",
         items=(
-            Item(says="long work is streamed", ids="TURN-12", judge=practices.long_turns_are_streamed),
-            Item(says="cancellation works", ids="CAN-02 CAN-05 CAN-06 CAN-07 CAN-08 CAN-12 CAN-13"),
-            Item(
+            PackCheck(says="long work is streamed", ids="TURN-12", judge=practices.long_turns_are_streamed),
+            PackCheck(says="cancellation works", ids="CAN-02 CAN-05 CAN-06 CAN-07 CAN-08 CAN-12 CAN-13"),
+            PackCheck(
                 says="what destroys is asked for first",
                 ids="PERM-02 PERM-09",
                 judge=practices.what_changes_things_is_asked_for,
             ),
-            Item(
+            PackCheck(
                 says="errors say what is wrong", ids="RPC-07 RPC-08", judge=practices.errors_say_what_is_wrong
             ),
-            Item(says="sessions keep their state", ids="SES-04 SES-18 SES-20 LOAD-03 LOAD-08 RES-04 TURN-15"),
-            Item(
+            PackCheck(
+                says="sessions keep their state", ids="SES-04 SES-18 SES-20 LOAD-03 LOAD-08 RES-04 TURN-15"
+            ),
+            PackCheck(
                 says="requests of the agent are looked at before they are carried out",
                 side="client",
                 ids="RPC-09 RPC-12 FS-13 TERM-18 ELIC-27",
             ),
-            Item(
+            PackCheck(
                 says="permission is somebody's decision",
                 side="client",
                 ids="INIT-23 PERM-05 PERM-06 PERM-07 CAN-04",
             ),
-            Item(says="updates are taken in one go", side="client", unseen="drawing is not on the wire"),
-            Item(says="people see what happens", side="client", unseen="a screen is not on the wire"),
-            Item(says="files and terminals stay within the workspace", side="client", ids="FS-11 ADIR-11"),
-            Item(
+            PackCheck(says="updates are taken in one go", side="client", unseen="drawing is not on the wire"),
+            PackCheck(says="people see what happens", side="client", unseen="a screen is not on the wire"),
+            PackCheck(
+                says="files and terminals stay within the workspace", side="client", ids="FS-11 ADIR-11"
+            ),
+            PackCheck(
                 says="both agree on a version",
                 side=None,
                 ids="INIT-02 INIT-05 INIT-06 INIT-07 INIT-09 INIT-11",
             ),
-            Item(
+            PackCheck(
                 says="unknown messages do no harm",
                 side=None,
                 ids="RPC-09 RPC-15 RPC-21 EXT-07 EXT-08 TURN-21 CRQ-11",
             ),
-            Item(says="violations are logged", side=None, unseen="a log is nobody else's business"),
-            Item(says="errors are survived", side=None, ids="RPC-10 RPC-11 RPC-13 RPC-14"),
-            Item(says="it was tried with many peers", side=None, unseen="one recording shows one peer"),
+            PackCheck(says="violations are logged", side=None, unseen="a log is nobody else's business"),
+            PackCheck(says="errors are survived", side=None, ids="RPC-10 RPC-11 RPC-13 RPC-14"),
+            PackCheck(says="it was tried with many peers", side=None, unseen="one recording shows one peer"),
         ),
     ),
 }
 
 
-def judge_pack(name: str, part: Part, recordings: Sequence[Recording]) -> PackResult:
+def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> PackResult:
     """How each line of a pack stands, for one side."""
     pack = _pack(name)
-    stories = [Story(recording) for recording in recordings]
+    conversations = [Conversation(recording) for recording in recordings]
     status = {verdict.requirement: verdict.status for verdict in part.verdicts}
     return PackResult(
         name=name,
         about=pack.about,
         side=part.side,
-        items=[_item(item, status, stories) for item in pack.items if item.side in (None, part.side)],
+        items=[_item(item, status, conversations) for item in pack.items if item.side in (None, part.side)],
     )
 
 
@@ -155,15 +159,15 @@ def selection(only: Iterable[str], exclude: Iterable[str], packs: Iterable[str])
     return (wanted or set(requirements())) - unwanted
 
 
-def _item(item: Item, status: dict[str, Status], stories: list[Story]) -> PackItem:
+def _item(item: PackCheck, status: dict[str, Status], conversations: list[Conversation]) -> PackItem:
     if item.unseen:
         return PackItem(says=item.says, status="not exercised", reason=item.unseen)
     own = [
         (number, seen)
-        for number, story in enumerate(stories, 1)
-        for seen in ([] if item.judge is None else item.judge(story))
+        for number, conversation in enumerate(conversations, 1)
+        for seen in ([] if item.judge is None else item.judge(conversation))
     ]
-    where, wrong = next(((number, seen) for number, seen in own if not seen.kept), (0, Seen(True)))
+    where, wrong = next(((number, seen) for number, seen in own if not seen.kept), (0, Observation(True)))
     # A list may name what binds only the other side: that is no part of this side's line.
     known = tuple(one for one in item.requirements if one in status)
     statuses = [status[one] for one in known]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.story import Story, update_of
+from dragoman.check.conversation import Conversation, update_of
+from dragoman.check.rule import Observation, observe
 
 LONG = 5.0
 """Seconds of silence after which somebody who waits wonders whether anything happens."""
@@ -19,80 +19,82 @@ _DESTROYING = ("edit", "delete", "move")
 _SAYING_NOTHING = ("", "error", "internal error", "unknown error", "failed")
 
 
-def tool_calls_say_what_they_are(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("tool_call"):
+def tool_calls_say_what_they_are(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("tool_call"):
         update = update_of(frame)
         missing = [name for name in ("kind", "status") if update.get(name) is None]
-        yield kept_if(not missing, frame, f"a tool call without {' and '.join(missing)}")
+        yield observe(not missing, frame, f"a tool call without {' and '.join(missing)}")
 
 
-def version_one_is_spoken(story: Story) -> Iterator[Seen]:
-    handshake = story.initialize
+def version_one_is_spoken(conversation: Conversation) -> Iterator[Observation]:
+    handshake = conversation.initialize
     if handshake is not None and handshake.has_result and handshake.params.get("protocolVersion") == 1:
         version = handshake.result.get("protocolVersion")
-        yield kept_if(version == 1 and type(version) is int, handshake.answer, "the version is not 1")
+        yield observe(version == 1 and type(version) is int, handshake.answer, "the version is not 1")
 
 
-def the_agent_introduces_itself(story: Story) -> Iterator[Seen]:
-    if story.initialize is not None and story.initialize.has_result:
-        info = story.initialize.result.get("agentInfo")
+def the_agent_introduces_itself(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is not None and conversation.initialize.has_result:
+        info = conversation.initialize.result.get("agentInfo")
         told = type(info) is dict and all(
             type(info.get(name)) is str and info.get(name) for name in ("name", "version")
         )
-        yield kept_if(told, story.initialize.answer, "agentInfo without a name or without a version")
+        yield observe(told, conversation.initialize.answer, "agentInfo without a name or without a version")
 
 
-def a_turn_says_something_before_it_ends(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
+def a_turn_says_something_before_it_ends(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
         if turn.exchange.has_result and turn.exchange.result.get("stopReason") == "end_turn":
             said = bool(turn.updates())
-            yield kept_if(
+            yield observe(
                 said, turn.exchange.answer, "the turn ended without any update", turn.exchange.request
             )
 
 
-def long_turns_are_streamed(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
+def long_turns_are_streamed(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
         answer = turn.exchange.answer
         if answer is not None and answer.at - turn.exchange.request.at > LONG:
             silent = not [frame for frame in turn.during if frame.direction == "to_client"]
-            yield kept_if(
+            yield observe(
                 not silent, turn.exchange.request, "a long turn during which nothing was said", answer
             )
 
 
-def what_changes_things_is_asked_for(story: Story) -> Iterator[Seen]:
+def what_changes_things_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
     """Silent for a session in which something was allowed for always: then asking again is not expected."""
     asked = {
         (_session(exchange.params), _call_id(exchange.params.get("toolCall")))
-        for exchange in story.calls("session/request_permission", direction="to_client")
+        for exchange in conversation.calls("session/request_permission", direction="to_client")
     }
     trusting = {
         _session(exchange.params)
-        for exchange in story.calls("session/request_permission", direction="to_client")
+        for exchange in conversation.calls("session/request_permission", direction="to_client")
         if _chosen_kind(exchange.params, exchange.result) == "allow_always"
     }
     kinds: dict[tuple[str, str], object] = {}
     # What is told outside of turns is a replay: it was asked for when it happened.
-    for frame in [one for turn in story.turns for one in turn.updates("tool_call", "tool_call_update")]:
+    for frame in [
+        one for turn in conversation.turns for one in turn.updates("tool_call", "tool_call_update")
+    ]:
         update, session = update_of(frame), _session(frame.params)
         key = (session, _call_id(update))
         if update.get("kind") is not None:
             kinds[key] = update["kind"]
         done = update.get("status") == "completed" and kinds.pop(key, None) in _DESTROYING
         if done and session not in trusting:
-            yield kept_if(key in asked, frame, "a tool call that changes things was not asked for")
+            yield observe(key in asked, frame, "a tool call that changes things was not asked for")
 
 
-def errors_say_what_is_wrong(story: Story) -> Iterator[Seen]:
+def errors_say_what_is_wrong(conversation: Conversation) -> Iterator[Observation]:
     """Silent about what is said to a client that has nothing more to say: it may have hung up already."""
-    last = max((frame.number for frame in story.frames if frame.direction == "to_agent"), default=0)
-    for exchange in story.calls(direction="to_agent"):
+    last = max((frame.number for frame in conversation.frames if frame.direction == "to_agent"), default=0)
+    for exchange in conversation.calls(direction="to_agent"):
         if exchange.has_error and exchange.answer is not None and exchange.answer.number < last:
             error = exchange.answer.message["error"]
             message = str(error.get("message") or "").strip().lower().rstrip(".")
             mute = message in _SAYING_NOTHING and not error.get("data")
-            yield kept_if(
+            yield observe(
                 not mute, exchange.answer, "an error that does not say what is wrong", exchange.request
             )
 

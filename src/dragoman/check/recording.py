@@ -69,7 +69,7 @@ class _Broken:
 BROKEN = _Broken()
 
 
-class Mark(Struct, frozen=True):
+class Stretch(Struct, frozen=True):
     """From when to when something was tried: positions in `Recording.frames`, the last not included."""
 
     name: str
@@ -81,7 +81,7 @@ class Recording(Struct, dict=True, kw_only=True):
     """One connection from its first frame to its last."""
 
     frames: list[Frame] = []
-    marks: list[Mark] = []
+    marks: list[Stretch] = []
     facts: dict[str, Any] = {}
     stderr: bytes = b""
 

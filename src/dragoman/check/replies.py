@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import BROKEN, Direction, Frame
-from dragoman.check.rule import said_by
-from dragoman.check.story import Exchange, Story
+from dragoman.check.rule import direction_from
 
 T = TypeVar("T")
 
@@ -62,42 +62,41 @@ class Proof(Struct, frozen=True):
         return self.first[at] if is_same else None
 
 
-def remembered(story: Story, key: tuple[str, str], make: Callable[[], T]) -> T:
-    """Found out once for each story."""
-    known: dict[tuple[str, str], Any] = story.__dict__.setdefault("replies", {})
-    if key not in known:
-        known[key] = make()
-    found: T = known[key]
-    return found
-
-
-def to(side: Side) -> Direction:
+def direction_to(side: Side) -> Direction:
     """The direction of what a side is told."""
     return "to_agent" if side == "agent" else "to_client"
 
 
-def asked_of(story: Story, side: Side) -> list[Exchange]:
+def requests_to(conversation: Conversation, side: Side) -> list[Exchange]:
     """Requests to a side."""
-    return remembered(story, ("asked", side), lambda: story.calls(direction=to(side)))
+    return conversation.compute_once(
+        ("asked", side), lambda: conversation.calls(direction=direction_to(side))
+    )
 
 
-def said(story: Story, side: Side) -> list[Frame]:
-    way = said_by(side)
-    return remembered(story, ("said", side), lambda: [one for one in story.frames if one.direction == way])
+def frames_from(conversation: Conversation, side: Side) -> list[Frame]:
+    way = direction_from(side)
+    return conversation.compute_once(
+        ("said", side), lambda: [one for one in conversation.frames if one.direction == way]
+    )
 
 
-def told(story: Story, side: Side) -> list[Frame]:
-    way = to(side)
-    return remembered(story, ("told", side), lambda: [one for one in story.frames if one.direction == way])
+def frames_to(conversation: Conversation, side: Side) -> list[Frame]:
+    way = direction_to(side)
+    return conversation.compute_once(
+        ("told", side), lambda: [one for one in conversation.frames if one.direction == way]
+    )
 
 
-def proof(story: Story, side: Side) -> Proof:
-    return remembered(story, ("proof", side), lambda: _proof(asked_of(story, side), restarts(story)))
+def proof(conversation: Conversation, side: Side) -> Proof:
+    return conversation.compute_once(
+        ("proof", side), lambda: _proof(requests_to(conversation, side), restarts(conversation))
+    )
 
 
-def restarts(story: Story) -> list[int]:
+def restarts(conversation: Conversation) -> list[int]:
     """Handshakes under an id that was used before: some recorders put several connections into one file."""
-    tried = story.calls("initialize", direction="to_agent")
+    tried = conversation.calls("initialize", direction="to_agent")
     known: set[str] = set()
     found = []
     for one in tried:
@@ -117,58 +116,60 @@ def _proof(exchanges: list[Exchange], begins: list[int]) -> Proof:
     return Proof([number for number, _ in done], first[::-1], begins)
 
 
-def spoke_after(story: Story, side: Side, frame: Frame) -> bool:
+def has_spoken(conversation: Conversation, side: Side, frame: Frame) -> bool:
     """Whether a side said anything after a frame."""
-    spoken = said(story, side)
+    spoken = frames_from(conversation, side)
     return bool(spoken) and spoken[-1].number > frame.number
 
 
-def fell_silent(story: Story, side: Side, frame: Frame) -> bool:
+def has_fallen_silent(conversation: Conversation, side: Side, frame: Frame) -> bool:
     """Whether a side was asked something after a frame, and never said a word again until the recording was
     ended in good order.
     """
-    asked = asked_of(story, side)
+    asked = requests_to(conversation, side)
     return (
-        "exit" in story.recording.facts
+        "exit" in conversation.recording.facts
         and bool(asked)
         and asked[-1].request.number > frame.number
-        and not spoke_after(story, side, frame)
+        and not has_spoken(conversation, side, frame)
     )
 
 
-def strays(story: Story, side: Side) -> list[Stray]:
+def strays(conversation: Conversation, side: Side) -> list[Stray]:
     """What a side was told that is no message, with what it answered."""
-    return remembered(story, ("strays", side), lambda: _strays(story, side)[0])
+    return conversation.compute_once(("strays", side), lambda: _strays(conversation, side)[0])
 
 
-def loose(story: Story, side: Side) -> list[Frame]:
+def refusals_without_line(conversation: Conversation, side: Side) -> list[Frame]:
     """Answers of a side that carry no id, and belong to no such line."""
-    return remembered(story, ("loose", side), lambda: _strays(story, side)[1])
+    return conversation.compute_once(("loose", side), lambda: _strays(conversation, side)[1])
 
 
-def _strays(story: Story, side: Side) -> tuple[list[Stray], list[Frame]]:
-    waiting = list(_waiting(story, side))
-    noted = [frame.number for frame in told(story, side) if frame.is_notification]
-    lines, refusals = [frame for frame, _ in waiting], _without_id(story, side)
-    sure = _in_stretches(story, lines, refusals)
+def _strays(conversation: Conversation, side: Side) -> tuple[list[Stray], list[Frame]]:
+    waiting = list(_waiting(conversation, side))
+    noted = [frame.number for frame in frames_to(conversation, side) if frame.is_notification]
+    lines, refusals = [frame for frame, _ in waiting], _without_id(conversation, side)
+    sure = _in_stretches(conversation, lines, refusals)
     lines = [frame for frame in lines if frame.number not in sure]
     refusals = [frame for frame in refusals if frame not in sure.values()]
-    replies, left = _matched(lines, refusals, noted, proof(story, side))
+    replies, left = _matched(lines, refusals, noted, proof(conversation, side))
     replies |= sure
     left = _late([frame for frame, kind in waiting if kind != "answer"], replies, left)
-    under_id = _under_id(story, side)
+    under_id = _under_id(conversation, side)
     found = []
     for frame, kind in waiting:
         reply = replies.get(frame.number) or under_id.get(frame.number)
-        is_read = reply is not None or proof(story, side).after(frame.number) is not None
+        is_read = reply is not None or proof(conversation, side).after(frame.number) is not None
         found.append(Stray(frame, kind, reply, is_read))
     return found, left
 
 
-def _in_stretches(story: Story, waiting: list[Frame], refusals: list[Frame]) -> dict[int, Frame]:
+def _in_stretches(
+    conversation: Conversation, waiting: list[Frame], refusals: list[Frame]
+) -> dict[int, Frame]:
     """A scene waits after each line: if a stretch holds one line and one refusal, they belong together."""
     found: dict[int, Frame] = {}
-    for mark in story.recording.marks if refusals else ():
+    for mark in conversation.recording.marks if refusals else ():
         lines = [frame for frame in waiting if mark.first < frame.number <= mark.last]
         replies = [frame for frame in refusals if mark.first < frame.number <= mark.last]
         if len(lines) == len(replies) == 1 and lines[0].number < replies[0].number:
@@ -218,11 +219,11 @@ def code_of(frame: Frame | None) -> Any:
     return error.get("code") if type(error) is dict else None
 
 
-def _waiting(story: Story, side: Side) -> Iterator[tuple[Frame, Kind]]:
-    unasked = {frame.number for frame in story.unasked}
-    for frame in told(story, side):
+def _waiting(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, Kind]]:
+    unasked = {frame.number for frame in conversation.unasked}
+    for frame in frames_to(conversation, side):
         kind = _kind(frame, is_unasked=frame.number in unasked)
-        if kind is not None and not is_marked(story, frame, CUT):
+        if kind is not None and not is_in_any_stretch(conversation, frame, CUT):
             yield frame, kind
 
 
@@ -242,25 +243,27 @@ def _kind(frame: Frame, *, is_unasked: bool) -> Kind | None:
     return None if value.get("jsonrpc") == "2.0" else "version"
 
 
-def is_marked(story: Story, frame: Frame, names: Iterable[str]) -> bool:
+def is_in_any_stretch(conversation: Conversation, frame: Frame, names: Iterable[str]) -> bool:
     """Whether a frame is in a stretch of one of these names."""
-    marks = story.recording.marks
+    marks = conversation.recording.marks
     return any(mark.name in names and mark.first < frame.number <= mark.last for mark in marks)
 
 
-def _without_id(story: Story, side: Side) -> list[Frame]:
-    way = said_by(side)
-    return [one for one in story.unasked if one.direction == way and one.message.get("id") is None]
+def _without_id(conversation: Conversation, side: Side) -> list[Frame]:
+    way = direction_from(side)
+    return [one for one in conversation.unasked if one.direction == way and one.message.get("id") is None]
 
 
-def _under_id(story: Story, side: Side) -> dict[int, Frame]:
+def _under_id(conversation: Conversation, side: Side) -> dict[int, Frame]:
     """Answers that repeat the id of such a line: of a request, or of an answer to nothing."""
-    found = {one.request.number: one.answer for one in asked_of(story, side) if one.answer is not None}
+    found = {
+        one.request.number: one.answer for one in requests_to(conversation, side) if one.answer is not None
+    }
     back: dict[str, list[Frame]] = {}
-    for frame in story.unasked:
-        if frame.direction == said_by(side) and frame.message.get("id") is not None:
+    for frame in conversation.unasked:
+        if frame.direction == direction_from(side) and frame.message.get("id") is not None:
             back.setdefault(repr(frame.message["id"]), []).append(frame)
-    for frame in told(story, side) if back else ():
+    for frame in frames_to(conversation, side) if back else ():
         if "method" not in frame.message and frame.message.get("id") is not None:
             replies = back.get(repr(frame.message["id"]), [])
             reply = next((one for one in replies if one.number > frame.number), None)
@@ -269,10 +272,10 @@ def _under_id(story: Story, side: Side) -> dict[int, Frame]:
     return found
 
 
-def ids_inside(story: Story, side: Side) -> set[str]:
+def ids_inside(conversation: Conversation, side: Side) -> set[str]:
     """The ids of requests to a side that are inside of arrays, or of lines that only some can read."""
     found: set[str] = set()
-    for frame in told(story, side):
+    for frame in frames_to(conversation, side):
         value = frame.json
         if value is BROKEN:
             value = _forgiving(frame.raw)
@@ -301,3 +304,16 @@ def is_no_json(raw: bytes) -> bool:
     except ValueError:
         return True
     return False
+
+
+def client_capability_at(conversation: Conversation, frame: Frame, *path: str) -> Any:
+    """A capability of the client, None if it did not name it."""
+    begins = conversation.compute_once("restarts", lambda: restarts(conversation))
+    later = [number for number in begins if number < frame.number]
+    if not later:
+        return conversation.client_can(*path)
+    params = conversation.frames[later[-1] - 1].params
+    found = params.get("clientCapabilities", params.get("capabilities"))
+    for name in path:
+        found = found.get(name) if type(found) is dict else None
+    return found

@@ -1,10 +1,10 @@
-"""A rule: looks at a story, and says of each place where its requirements show whether they were kept.
+"""A rule reads a conversation and says of each place that shows its requirements whether they were kept.
 
     @rule("TURN-05", "TURN-06", side="agent", fix="Answer session/prompt with one of the five stop reasons.")
-    def a_turn_ends_with_a_stop_reason(story: Story) -> Iterator[Seen]:
-        for turn in story.turns:
+    def a_turn_ends_with_a_stop_reason(conversation: Conversation) -> Iterator[Observation]:
+        for turn in conversation.turns:
             if turn.exchange.has_result:
-                yield kept_if(turn.exchange.result.get("stopReason") in REASONS, turn.exchange.answer,
+                yield observe(turn.exchange.result.get("stopReason") in REASONS, turn.exchange.answer,
                               "stopReason is none of the five")
 
 A rule that says nothing has seen nothing: its requirements were not exercised. One that cannot know stays
@@ -14,16 +14,17 @@ silent. It never raises on any frames, however broken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
-from dragoman.check.story import Story
 
 
-class Seen(Struct, frozen=True):
+class Observation(Struct, frozen=True):
     """One place where a requirement showed."""
 
     kept: bool
@@ -33,11 +34,11 @@ class Seen(Struct, frozen=True):
     """If it was not kept: what was wrong, in one sentence, without what a person may have said."""
 
 
-Judge: TypeAlias = Callable[..., Iterable[Seen]]
-"""Takes a story; one that judges both sides takes the side as well."""
+Judge: TypeAlias = Callable[..., Iterable[Observation]]
+"""Takes a conversation; one that judges both sides takes the side as well."""
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class ConformanceRule(Struct, frozen=True, kw_only=True):
     """A judge with what it judges."""
 
     name: str
@@ -51,7 +52,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     judge: Judge
 
 
-RULES: list[Rule] = []
+RULES: list[ConformanceRule] = []
 """All of them, in the order in which their modules are imported (see `rules`)."""
 
 
@@ -67,7 +68,7 @@ def rule(
     def register(judge: Judge) -> Judge:
         sides: tuple[Side, ...] = ("agent", "client") if side is None else (side,)
         RULES.extend(
-            Rule(
+            ConformanceRule(
                 name=judge.__name__,
                 requirements=requirements,
                 side=one,
@@ -84,27 +85,31 @@ def rule(
 
 
 def _judge(judge: Judge, sides: tuple[Side, ...], versions: tuple[int, ...]) -> Judge:
-    def ask(story: Story) -> Iterable[Seen]:
+    def ask(conversation: Conversation) -> Iterable[Observation]:
         # What was agreed upon may be any number: whoever echoes 99 speaks what came last.
-        version = 1 if story.version < 2 else 2
-        return judge(story, *sides) if version in versions else ()
+        version = 1 if conversation.version < 2 else 2
+        return judge(conversation, *sides) if version in versions else ()
 
     return ask
 
 
-def kept_if(condition: bool, frame: Frame | None, why: str, *others: Frame | None) -> Seen:
+def observe(condition: bool, frame: Frame | None, why: str, *others: Frame | None) -> Observation:
     """`why` says what is wrong if the condition does not hold."""
     numbers = tuple(one.number for one in (frame, *others) if one is not None)
-    return Seen(condition, numbers, "" if condition else why)
+    return Observation(condition, numbers, "" if condition else why)
 
 
-def all_kept(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Seen]:
+def observe_each(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
     """For each frame, an empty text if it is right."""
     for frame in frames:
         text = why(frame)
-        yield Seen(not text, (frame.number,), text)
+        yield Observation(not text, (frame.number,), text)
 
 
-def said_by(side: Side) -> Direction:
+def direction_from(side: Side) -> Direction:
     """The direction of what a side says."""
     return "to_client" if side == "agent" else "to_agent"
+
+
+rule_v1 = partial(rule, versions=(1,))
+"""For rules about version 1: they say nothing about a conversation that agreed upon a later one."""

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.story import Exchange, Story
 from dragoman.schema.codec import examine
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.lenient import Deviation
@@ -43,7 +43,7 @@ class Shape(msgspec.Struct, frozen=True):
         return f"{self.path} {self.why}"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class FrameReading(msgspec.Struct, frozen=True):
     """How a reader gets on with a frame."""
 
     refused: Shape | None = None
@@ -52,52 +52,52 @@ class Reading(msgspec.Struct, frozen=True):
     """What a lenient reader forgives, also what anybody may do."""
 
 
-def shape_errors(frame: Frame, story: Story) -> list[Shape]:
+def shape_errors(frame: Frame, conversation: Conversation) -> list[Shape]:
     """What is wrong with the params of a request or notification, or with the result of an answer. Empty for
     what is right, for errors, and for what the protocol does not define.
     """
-    reading = read_frame(frame, story)
+    reading = read_frame(frame, conversation)
     return [reading.refused] if reading.refused else list(_serious(reading.forgiven))
 
 
-def read_frame(frame: Frame, story: Story) -> Reading:
+def read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
     """Found out once for each frame."""
-    known: dict[int, Reading] = story.__dict__.setdefault("readings", {})
-    if frame.number not in known:
-        known[frame.number] = _read_frame(frame, story)
-    return known[frame.number]
+    return conversation.compute_once(("reading", frame.number), lambda: _read_frame(frame, conversation))
 
 
-def _read_frame(frame: Frame, story: Story) -> Reading:
+def _read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
     if frame.is_answer:
-        exchange = answered(story).get(frame.number)
+        exchange = exchanges_by_answer(conversation).get(frame.number)
         if exchange is None or not exchange.has_result:
-            return Reading()
-        method = method_of(exchange.request, story)
-        return Reading() if method is None else _judged(frame.message["result"], method.result)
-    method = method_of(frame, story)
-    return Reading() if method is None else _judged(frame.message.get("params"), method.params)
+            return FrameReading()
+        method = method_of(exchange.request, conversation)
+        return FrameReading() if method is None else _read_value(frame.message["result"], method.result)
+    method = method_of(frame, conversation)
+    return FrameReading() if method is None else _read_value(frame.message.get("params"), method.params)
 
 
-def method_of(frame: Frame, story: Story) -> Method | None:
+def method_of(frame: Frame, conversation: Conversation) -> Method | None:
     """The row of the method table for a request or notification, if the protocol has it in this direction."""
     receiver: Receiver = "agent" if frame.direction == "to_agent" else "client"
     kind: Kind = "request" if frame.is_request else "notification"
-    return table_of(story).get(frame.method, kind=kind, receiver=receiver)
+    return table_of(conversation).get(frame.method, kind=kind, receiver=receiver)
 
 
-def table_of(story: Story) -> MethodTable:
+def table_of(conversation: Conversation) -> MethodTable:
     """Whoever agrees on a version that does not exist speaks the first one."""
-    return table(2 if story.version == 2 else 1)
+    return table(2 if conversation.version == 2 else 1)
 
 
-def answered(story: Story) -> dict[int, Exchange]:
+def exchanges_by_answer(conversation: Conversation) -> dict[int, Exchange]:
     """Exchanges by the number of their answer."""
-    known: dict[int, Exchange] | None = story.__dict__.get("answered")
-    if known is None:
-        known = {one.answer.number: one for one in story.exchanges if one.answer is not None}
-        story.__dict__["answered"] = known
-    return known
+    return conversation.compute_once(
+        "exchanges by answer",
+        lambda: {
+            exchange.answer.number: exchange
+            for exchange in conversation.exchanges
+            if exchange.answer is not None
+        },
+    )
 
 
 @cache
@@ -112,13 +112,13 @@ def table(version: Literal[1, 2]) -> MethodTable:
     return FIRST
 
 
-def _judged(value: Any, kind: Any) -> Reading:
+def _read_value(value: Any, kind: Any) -> FrameReading:
     raw = b"{}" if value is None else msgspec.json.encode(value)
     try:
         _, deviations = examine(raw, kind)
     except SchemaError as error:
-        return Reading(refused=Shape(error.path, error.reason))
-    return Reading(forgiven=tuple(deviations))
+        return FrameReading(refused=Shape(error.path, error.reason))
+    return FrameReading(forgiven=tuple(deviations))
 
 
 def _serious(deviations: Iterable[Deviation]) -> Iterator[Shape]:

@@ -1,4 +1,9 @@
-"""From what rules have seen to a verdict on each requirement.
+"""Conformance: what a peer did on the wire, judged requirement by requirement, with the frames as evidence.
+
+Every judgement is a rule over a recording (`rules`), so a live examination and a file from somewhere else are
+judged by the same code. Scenes make a live peer show what it does; they record, and judge nothing.
+
+From what rules have seen to a verdict on each requirement.
 
 A requirement that showed and was always kept is passed; one that never showed is not exercised, which is no
 praise. One violation is enough to fail. Several rules may judge one requirement: the worst counts.
@@ -13,10 +18,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.check.applicability import why_not_applicable
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Requirement, Side, Tier, requirements
 from dragoman.check.recording import Recording
-from dragoman.check.rule import RULES, Rule, Seen
-from dragoman.check.story import Story
+from dragoman.check.rule import RULES, ConformanceRule, Observation
+from dragoman.check.rules import load_all
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +37,7 @@ FINDINGS = 20
 """How many findings of one rule are kept: the next thousand say the same."""
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class Violation(Struct, frozen=True, kw_only=True):
     """One violation, with its evidence."""
 
     rule: str
@@ -52,41 +58,43 @@ class Verdict(Struct, kw_only=True):
     seen: int = 0
     """How many places were judged."""
     broken: int = 0
-    findings: list[Finding] = []
+    findings: list[Violation] = []
     reason: str = ""
     """Why it does not apply, is blocked, or is waived."""
 
 
 def judge(recordings: Sequence[Recording], side: Side, *, only: Iterable[str] | None = None) -> list[Verdict]:
     """A verdict on each requirement that binds this side, in the catalogue's order."""
-    from dragoman.check.rules import load_all
-
     load_all()
-    stories = [Story(recording) for recording in recordings]
+    conversations = [Conversation(recording) for recording in recordings]
     wanted = None if only is None else set(only)
     rules = [rule for rule in RULES if rule.side == side]
     return [
-        _verdict(requirement, [rule for rule in rules if requirement.id in rule.requirements], stories, side)
+        _verdict(
+            requirement, [rule for rule in rules if requirement.id in rule.requirements], conversations, side
+        )
         for requirement in requirements().values()
         if side in requirement.sides and (wanted is None or requirement.id in wanted)
     ]
 
 
-def _verdict(requirement: Requirement, rules: list[Rule], stories: list[Story], side: Side) -> Verdict:
+def _verdict(
+    requirement: Requirement, rules: list[ConformanceRule], conversations: list[Conversation], side: Side
+) -> Verdict:
     verdict = Verdict(
         requirement=requirement.id,
         status="not exercised",
         level=requirement.level,
         text=requirement.requirement,
     )
-    why_not = why_not_applicable(requirement, stories, side)
+    why_not = why_not_applicable(requirement, conversations, side)
     if why_not:
         verdict.status, verdict.reason = "not applicable", why_not
         return verdict
     tiers: set[Tier] = set()
     for one in rules:
-        for connection, story in enumerate(stories, 1):
-            for seen in _ask(one, story):
+        for connection, conversation in enumerate(conversations, 1):
+            for seen in _ask(one, conversation):
                 verdict.seen += 1
                 if not seen.kept:
                     tiers.add(requirement.tier(unavoidable=one.unavoidable))
@@ -97,22 +105,24 @@ def _verdict(requirement: Requirement, rules: list[Rule], stories: list[Story], 
     return verdict
 
 
-def _ask(one: Rule, story: Story) -> Iterable[Seen]:
-    cache = story.recording.__dict__.setdefault("seen", {})  # a rule of several requirements is asked once
+def _ask(one: ConformanceRule, conversation: Conversation) -> Iterable[Observation]:
+    cache = conversation.recording.__dict__.setdefault(
+        "seen", {}
+    )  # a rule of several requirements is asked once
     key = (one.name, one.side)
     if key not in cache:
         try:
-            cache[key] = list(one.judge(story))
+            cache[key] = list(one.judge(conversation))
         except Exception as error:  # a mistake of ours; it takes no other verdict along
             log.exception("the rule %s failed (%s)", one.name, type(error).__name__)
             cache[key] = []
-    found: list[Seen] = cache[key]
+    found: list[Observation] = cache[key]
     return found
 
 
-def _keep(verdict: Verdict, one: Rule, connection: int, seen: Seen) -> None:
+def _keep(verdict: Verdict, one: ConformanceRule, connection: int, seen: Observation) -> None:
     if sum(finding.rule == one.name for finding in verdict.findings) < FINDINGS:
         verdict.findings = [
             *verdict.findings,
-            Finding(rule=one.name, why=seen.why, fix=one.fix, connection=connection, frames=seen.frames),
+            Violation(rule=one.name, why=seen.why, fix=one.fix, connection=connection, frames=seen.frames),
         ]

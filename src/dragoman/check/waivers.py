@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.check.manifest import requirements
-from dragoman.check.report.model import Part
+from dragoman.check.report.model import ReportPart
 from dragoman.check.verdict import Status
 from dragoman.errors import LocalMistake
 
@@ -40,10 +40,10 @@ class Waiver(Struct, frozen=True, kw_only=True):
     peer: str = ""
     side: str = ""
 
-    def covers(self, part: Part, requirement: str) -> bool:
+    def covers(self, part: ReportPart, requirement: str) -> bool:
         return self.concerns(part) and fnmatchcase(requirement, self.requirement)
 
-    def concerns(self, part: Part) -> bool:
+    def concerns(self, part: ReportPart) -> bool:
         """Whether it is about this peer at all."""
         name, _, _ = part.peer.rpartition(" ")
         return self.side in ("", part.side) and (
@@ -63,7 +63,9 @@ def read_waivers(text: str) -> list[Waiver]:
     return [_waiver(entry, number) for number, entry in enumerate(entries, 1)]
 
 
-def apply_waivers(waivers: Iterable[Waiver], parts: Iterable[Part], *, today: datetime.date) -> list[str]:
+def apply_waivers(
+    waivers: Iterable[Waiver], parts: Iterable[ReportPart], *, today: datetime.date
+) -> list[str]:
     """Waives what is covered; returns what is to be said about the waivers themselves."""
     complaints = []
     everything = list(parts)
@@ -82,7 +84,7 @@ def apply_waivers(waivers: Iterable[Waiver], parts: Iterable[Part], *, today: da
     return complaints
 
 
-def _applied(waiver: Waiver, part: Part) -> Iterator[Status]:
+def _applied(waiver: Waiver, part: ReportPart) -> Iterator[Status]:
     """The status that each covered requirement had before."""
     for verdict in part.verdicts:
         if waiver.covers(part, verdict.requirement):

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import remembered, said
-from dragoman.check.rule import Seen
-from dragoman.check.shapes import answered, method_of
-from dragoman.check.story import Story
+from dragoman.check.replies import frames_from
+from dragoman.check.rule import Observation
+from dragoman.check.shapes import exchanges_by_answer, method_of
 
 FREE = frozenset({"_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers", "values"})
 """Members whose insides are nobody's business."""
@@ -43,7 +43,7 @@ KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
 
 NOTED = frozenset(BOUNDS) | PATHS | KINDS
 
-KEPT = Seen(True)
+KEPT = Observation(True)
 """Of thousands of frames that are right, none needs to be named."""
 
 
@@ -55,23 +55,23 @@ class Member(NamedTuple):
     value: Any
 
 
-def judged(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Seen]:
+def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
     """For each frame, an empty text if it is right."""
     for frame in frames:
         text = why(frame)
-        yield Seen(False, (frame.number,), text) if text else KEPT
+        yield Observation(False, (frame.number,), text) if text else KEPT
 
 
-def words(frame: Frame, story: Story) -> Any:
+def protocol_value(frame: Frame, conversation: Conversation) -> Any:
     """The params or the result, if the protocol defines its method; else None."""
     if frame.is_answer:
-        exchange = answered(story).get(frame.number)
-        if exchange is None or not exchange.has_result or method_of(exchange.request, story) is None:
+        exchange = exchanges_by_answer(conversation).get(frame.number)
+        if exchange is None or not exchange.has_result or method_of(exchange.request, conversation) is None:
             return None
         # What a user filled in has names that the form gave it.
         is_form = exchange.method == "elicitation/create"
         return None if is_form or exchange.method == "mcp/message" else frame.message.get("result")
-    if method_of(frame, story) is None or frame.method == "mcp/message":
+    if method_of(frame, conversation) is None or frame.method == "mcp/message":
         return None
     return frame.message.get("params")
 
@@ -96,14 +96,14 @@ def objects(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             stack += [(f"{path}.{name}", one[name]) for name in reversed(inside)]
 
 
-def noted(story: Story, side: Side) -> list[tuple[Frame, Member]]:
+def noted_members(conversation: Conversation, side: Side) -> list[tuple[Frame, Member]]:
     """Every member that any rule about single members looks at, in what a side says; found out once."""
-    return remembered(story, ("noted", side), lambda: list(_noted(story, side)))
+    return conversation.compute_once(("noted_members", side), lambda: list(_find_members(conversation, side)))
 
 
-def _noted(story: Story, side: Side) -> Iterator[tuple[Frame, Member]]:
-    for frame in said(story, side):
-        for member in members(words(frame, story)):
+def _find_members(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, Member]]:
+    for frame in frames_from(conversation, side):
+        for member in members(protocol_value(frame, conversation)):
             if member.name in NOTED or "_" in member.name:
                 yield frame, member
 

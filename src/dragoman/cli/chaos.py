@@ -10,7 +10,7 @@ from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
-    from dragoman.trace.chaos.faults import Fault, Plan
+    from dragoman.trace.chaos.faults import ChaosFault, Plan
 
 EPILOG = """profiles:
   network   frames come late, in halves, or not for a while
@@ -87,7 +87,7 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _relay(command: list[str], plan: Plan) -> list[Fault]:
+def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
     import asyncio
 
     from dragoman.sdk.leaving import Leaving, first_of
@@ -98,7 +98,7 @@ def _relay(command: list[str], plan: Plan) -> list[Fault]:
 
     stdio = claim_stdio()
 
-    async def relay(leaving: Leaving) -> list[Fault]:
+    async def relay(leaving: Leaving) -> list[ChaosFault]:
         leaving.listen()
         agent = spawn(command, on_stderr=shown())
         async with Chaos(stdio.open(), agent, plan, kill=agent.tree.kill) as chaos:
@@ -110,19 +110,18 @@ def _relay(command: list[str], plan: Plan) -> list[Fault]:
         return asyncio.run(relay(leaving))
 
 
-async def _shrink(chosen: argparse.Namespace, faults: list[Fault]) -> int:
+async def _shrink(chosen: argparse.Namespace, faults: list[ChaosFault]) -> int:
     import asyncio
     import shlex
     from pathlib import Path
 
-    from dragoman.trace.chaos.faults import write_script
-    from dragoman.trace.chaos.shrinking import shrink
+    from dragoman.trace.chaos.faults import shrink, write_script
 
     script = Path(chosen.script)
     shortest = script.with_suffix(f".min{script.suffix}")
     runs = 0
 
-    async def fails(tried: list[Fault]) -> bool:
+    async def fails(tried: list[ChaosFault]) -> bool:
         nonlocal runs
         runs += 1
         shortest.write_bytes(write_script(tried))

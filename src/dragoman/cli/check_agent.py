@@ -17,7 +17,7 @@ from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
     from dragoman.check.agent.examination import Examination
-    from dragoman.check.agent.stage import Settings
+    from dragoman.check.agent.stage import ExaminationSettings
     from dragoman.check.recording import Recording
 
 EPILOG = """examples:
@@ -90,7 +90,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _examine(
-    chosen: argparse.Namespace, wishes: Wishes, settings: Settings, interruption: Interruption
+    chosen: argparse.Namespace, wishes: Wishes, settings: ExaminationSettings, interruption: Interruption
 ) -> int:
     from dragoman.check.agent.examination import examine, examine_again
 
@@ -125,15 +125,15 @@ def _examine(
     )
 
 
-def _settings(chosen: argparse.Namespace) -> Settings:
+def _settings(chosen: argparse.Namespace) -> ExaminationSettings:
     from dragoman.check.agent.prompts import read_prompts
-    from dragoman.check.agent.stage import Settings
+    from dragoman.check.agent.stage import ExaminationSettings
     from dragoman.errors import LocalMistake
 
     if not chosen.command:
         raise LocalMistake("name the agent's command after --")
     check_scenes(chosen.scene or ())
-    return Settings(
+    return ExaminationSettings(
         command=_interpreted(chosen.command, chosen.dialect),
         cwd=chosen.cwd,
         patience=chosen.timeout,

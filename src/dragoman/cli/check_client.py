@@ -16,7 +16,7 @@ from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
-    from dragoman.check.client.starting import Run
+    from dragoman.check.client.starting import ClientRun
     from dragoman.check.recording import Recording
 
 EPILOG = """examples:
@@ -80,14 +80,14 @@ def _run(chosen: argparse.Namespace) -> int:
 def _look_over(chosen: argparse.Namespace) -> None:
     """Raises `LocalMistake` for what makes no sense, before anything is started."""
     from dragoman.check.client.profiles import PROFILES
-    from dragoman.check.client.starting import filled
+    from dragoman.check.client.starting import fill_command
     from dragoman.errors import LocalMistake
 
     unknown = [name for name in chosen.profile if name not in PROFILES]
     if unknown:
         raise LocalMistake(f"no profile is called {unknown[0]!r}; there are {', '.join(PROFILES)}")
     if chosen.command:
-        filled(chosen.command, [])
+        fill_command(chosen.command, [])
     if chosen.save and Path(chosen.save).is_dir() and any(Path(chosen.save).glob("*.ndjson")):
         raise LocalMistake(f"{chosen.save} has recordings already; name a folder that is empty or not there")
 
@@ -102,8 +102,8 @@ def _start_all(
     signal ended is left out: what the client would have done in it is not known.
     """
     from dragoman.check.client.profiles import PROFILES
-    from dragoman.check.client.starting import filled, run_client
-    from dragoman.check.stopping import run_until
+    from dragoman.check.client.starting import fill_command, run_client
+    from dragoman.check.examination_control import run_until_stopped
 
     recorded: list[Path] = []
     complaints: list[str] = []
@@ -112,9 +112,9 @@ def _start_all(
         _progress(chosen, f"run {number} of {len(names)}: {PROFILES[name].about}")
         stand_in = _stand_in(chosen, folder.absolute(), name, people=chosen.timeout)
         client = run_client(
-            filled(chosen.command, stand_in), says=chosen.say, cwd=chosen.cwd, seconds=chosen.deadline
+            fill_command(chosen.command, stand_in), says=chosen.say, cwd=chosen.cwd, seconds=chosen.deadline
         )
-        run = interruption.run(partial(run_until, work=client))
+        run = interruption.run(partial(run_until_stopped, work=client))
         if run is None:
             break
         _note(folder, name, run)
@@ -129,19 +129,19 @@ def _stand_in(chosen: argparse.Namespace, folder: Path, profile: str, *, people:
     return [sys.executable, "-m", "dragoman", "check", "stand-in", *options, "--people", f"{people:g}"]
 
 
-def _note(folder: Path, profile: str, run: Run) -> None:
+def _note(folder: Path, profile: str, run: ClientRun) -> None:
     """How the client ended is a fact of its last connection. If it got what it came for, its status says
     something about its agent's work and nothing about itself: then it has left in good order.
     """
     import msgspec
 
-    from dragoman.check.story import Story
+    from dragoman.check.conversation import Conversation
     from dragoman.cli.recordings import read_recording
     from dragoman.journal.contract import Entry
     from dragoman.journal.transcript import line
 
     for path in _paths(folder, profile)[-1:]:
-        turns = Story(read_recording(path)).turns
+        turns = Conversation(read_recording(path)).turns
         is_served = bool(turns) and turns[-1].exchange.answer is not None
         facts = {"exit": 0 if is_served and (run.status or 0) > 0 else run.status, "client exit": run.status}
         with path.open("ab") as file:
@@ -150,7 +150,7 @@ def _note(folder: Path, profile: str, run: Run) -> None:
                 file.write(line(Entry("note", fact, time.time())))
 
 
-def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: Run) -> list[str]:
+def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: ClientRun) -> list[str]:
     found = []
     if run.status is None:
         found.append(f"with the part {profile!r} the client did not end within {chosen.deadline:g} s")
@@ -170,7 +170,7 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
 
     import msgspec
 
-    from dragoman.check.stopping import run_until
+    from dragoman.check.examination_control import run_until_stopped
 
     folder = Path(chosen.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
     profile = (chosen.profile or ["full"])[0]
@@ -181,7 +181,7 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
     say(f"  {msgspec.json.encode(server).decode()}", file=sys.stderr)
     say(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
     with Interruption() as interruption:
-        interruption.run(partial(run_until, work=_wait(folder)))
+        interruption.run(partial(run_until_stopped, work=_wait(folder)))
         return _finish(chosen, wishes, _paths(folder), [], interruption)
 
 
@@ -208,11 +208,11 @@ def _finish(
     complaints: list[str],
     interruption: Interruption,
 ) -> int:
-    from dragoman.check.story import Story
+    from dragoman.check.conversation import Conversation
     from dragoman.cli.recordings import read_recording
 
     recordings: list[Recording] = [read_recording(path) for path in paths]
-    if not interruption.reason and not any(Story(recording).initialize for recording in recordings):
+    if not interruption.reason and not any(Conversation(recording).initialize for recording in recordings):
         for complaint in complaints:
             _say(complaint, UNEXAMINED)
         return _say("no client has introduced itself to the stand-in", UNEXAMINED)

@@ -12,7 +12,7 @@ from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
-    from dragoman.check.endpoint.examination import Endpoint
+    from dragoman.check.endpoint.examination import EndpointSettings
 
 EPILOG = """examples:
   dragoman check endpoint http://127.0.0.1:8080/acp
@@ -72,8 +72,8 @@ def _run(chosen: argparse.Namespace) -> int:
         )
 
 
-def _endpoint(chosen: argparse.Namespace) -> Endpoint:
-    from dragoman.check.endpoint.examination import Endpoint
+def _endpoint(chosen: argparse.Namespace) -> EndpointSettings:
+    from dragoman.check.endpoint.examination import EndpointSettings
     from dragoman.check.endpoint.http import Address
 
     headers = {}
@@ -83,6 +83,6 @@ def _endpoint(chosen: argparse.Namespace) -> Endpoint:
             raise ValueError(f"{header!r} is no header: NAME:VALUE")
         headers[name.strip()] = value.strip()
     wishes = {"prompt": chosen.prompt} if chosen.prompt else {}
-    return Endpoint(
+    return EndpointSettings(
         address=Address.of(chosen.url), headers=headers, cwd=chosen.cwd, patience=chosen.timeout, **wishes
     )

@@ -18,7 +18,7 @@ from dragoman.cli.files import open_private
 if TYPE_CHECKING:
     from dragoman.check.manifest import Side
     from dragoman.check.recording import Recording
-    from dragoman.check.report import Report
+    from dragoman.check.report import CheckReport
     from dragoman.check.waivers import Waiver
     from dragoman.cli.check_interruption import Interruption
 
@@ -114,18 +114,18 @@ class Wishes:
         blocked: str = "",
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
-    ) -> Report:
+    ) -> CheckReport:
         import datetime
 
-        from dragoman.check.confirmation import blame_once, keep_confirmed, scenes_to_repeat
+        from dragoman.check.examination_control import blame_once, keep_confirmed, scenes_to_repeat
         from dragoman.check.packs import judge_pack
-        from dragoman.check.report import Part, Report, block, peer_name
+        from dragoman.check.report import CheckReport, ReportPart, block, peer_name
         from dragoman.check.verdict import judge
         from dragoman.check.waivers import apply_waivers
         from dragoman.version import VERSION
 
         parts = [
-            Part(
+            ReportPart(
                 side=side, peer=peer_name(recordings, side), verdicts=judge(recordings, side, only=self.only)
             )
             for side in sides
@@ -144,7 +144,7 @@ class Wishes:
             for part in parts:
                 block(part.verdicts, blocked)
         complaints = apply_waivers(self.waivers, parts, today=datetime.date.today())
-        return Report(
+        return CheckReport(
             title=title,
             parts=parts,
             recordings=recordings,
@@ -157,7 +157,7 @@ class Wishes:
             hide=_hiding() if self.redact else bytes,
         )
 
-    def show(self, report: Report) -> None:
+    def show(self, report: CheckReport) -> None:
         from dragoman.check.report import render
         from dragoman.check.report.text import as_text
 
@@ -170,7 +170,7 @@ class Wishes:
                 with open_private(path) as file:
                     file.write(text.encode())
 
-    def status(self, report: Report) -> int:
+    def status(self, report: CheckReport) -> int:
         counts = report.counts
         if counts["failed"] or (self.strict and counts["warned"]):
             return BROKEN

@@ -63,7 +63,7 @@ def add_parsers(parts: argparse._SubParsersAction[Any]) -> None:
 def _list(chosen: argparse.Namespace) -> int:
     from dragoman.check.manifest import requirements
     from dragoman.check.packs import NoSuchCheck, selection
-    from dragoman.check.unobserved import judged_by, reasons
+    from dragoman.check.rules import judged_by, reasons
 
     if chosen.packs:
         return _list_packs()
@@ -114,9 +114,8 @@ def _explain(chosen: argparse.Namespace) -> int:
 
 
 def _explain_one(one: Any) -> None:
-    from dragoman.check.contradictions import contradictions_of
-    from dragoman.check.manifest import areas
-    from dragoman.check.unobserved import judged_by, reasons
+    from dragoman.check.manifest import areas, contradictions_of
+    from dragoman.check.rules import judged_by, reasons
 
     rules = judged_by().get(one.id, [])
     worth = one.tier(unavoidable=any(rule.unavoidable for rule in rules))

@@ -11,7 +11,7 @@ from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
-    from dragoman.trace.tap.recorder import Recorder
+    from dragoman.trace.tap.recorder import TapRecorder
 
 LARGEST = 1 << 40
 """Bytes of a recording: one connection is one file."""
@@ -51,7 +51,7 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-async def _play(chosen: argparse.Namespace, recorder: Recorder) -> None:
+async def _play(chosen: argparse.Namespace, recorder: TapRecorder) -> None:
     import asyncio
     import signal
 
@@ -75,15 +75,15 @@ async def _play(chosen: argparse.Namespace, recorder: Recorder) -> None:
     await asyncio.gather(*ending)
 
 
-def recorder_for(path: Path) -> Recorder:
+def recorder_for(path: Path) -> TapRecorder:
     """The first name that is free: a client may start its agent again."""
-    from dragoman.trace.tap.recorder import Recorder
+    from dragoman.trace.tap.recorder import TapRecorder
 
     path.parent.mkdir(parents=True, exist_ok=True)
     number = 1
     while True:
         free = path if number == 1 else path.with_name(f"{path.stem}.{number}{path.suffix}")
         try:
-            return Recorder(free, name="dragoman check client", hiding=None, full=LARGEST, keep=1)
+            return TapRecorder(free, name="dragoman check client", hiding=None, full=LARGEST, keep=1)
         except FileExistsError:
             number += 1

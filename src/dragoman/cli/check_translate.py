@@ -15,8 +15,8 @@ from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
 
 if TYPE_CHECKING:
-    from dragoman.check.agent.stage import Settings
-    from dragoman.check.comparison import Difference
+    from dragoman.check.agent.stage import ExaminationSettings
+    from dragoman.check.comparison import VerdictDifference
     from dragoman.check.recording import Recording
 
 EPILOG = """examples:
@@ -92,14 +92,14 @@ def _run(chosen: argparse.Namespace) -> int:
         return BROKEN if any(difference.change in grave for difference in differences) else CLEAN
 
 
-def _settings(chosen: argparse.Namespace, command: Sequence[str]) -> Settings:
+def _settings(chosen: argparse.Namespace, command: Sequence[str]) -> ExaminationSettings:
     from dragoman.check.agent.prompts import read_prompts
-    from dragoman.check.agent.stage import Settings
+    from dragoman.check.agent.stage import ExaminationSettings
 
     if not chosen.command:
         raise LocalMistake("name the agent's command after --")
     check_scenes(chosen.scene or ())
-    return Settings(
+    return ExaminationSettings(
         command=command,
         cwd=".",
         patience=chosen.timeout,
@@ -109,7 +109,7 @@ def _settings(chosen: argparse.Namespace, command: Sequence[str]) -> Settings:
 
 
 def _examine(
-    settings: Settings, chosen: argparse.Namespace, interruption: Interruption, *, how: str
+    settings: ExaminationSettings, chosen: argparse.Namespace, interruption: Interruption, *, how: str
 ) -> list[Recording]:
     from dragoman.check.agent.examination import examine
 
@@ -131,7 +131,7 @@ def _in_both(recordings: list[Recording], others: list[Recording]) -> list[Recor
     return [recording for recording in recordings if recording.facts.get("scene") in shown]
 
 
-def _show(differences: list[Difference], blocked: str, *, as_json: bool) -> None:
+def _show(differences: list[VerdictDifference], blocked: str, *, as_json: bool) -> None:
     if as_json:
         import msgspec
 

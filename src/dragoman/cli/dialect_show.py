@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
-from dragoman.dialect import DIALECTS, Decision
+from dragoman.dialect import DIALECTS, DialectDecision
 from dragoman.dialect.explain import Deviation, Explanation, explain
 from dragoman.errors import BadTranscript
 from dragoman.sdk.interpreting.recordings import read_recording
@@ -76,7 +76,7 @@ def _print(explanation: Explanation) -> None:
         print("\nNothing deviates from v1.")
 
 
-def _print_decision(decision: Decision) -> None:
+def _print_decision(decision: DialectDecision) -> None:
     doubt = "" if decision.sure else " (not sure)"
     say(f"\nThe {decision.peer} speaks {decision.dialect}{doubt}.")
     for reason in decision.reasons:

@@ -47,7 +47,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.cli.files import explain_error
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
-    from dragoman.trace.compare import compare
+    from dragoman.trace.compare.meaning import compare
 
     try:
         found = compare(read_entries(chosen.first), read_entries(chosen.second))

@@ -39,7 +39,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
 
 def recording_of(entries: Iterable[Entry]) -> Recording:
     """Entries as rules see them."""
-    from dragoman.check.recording import Frame, Mark, Recording
+    from dragoman.check.recording import Frame, Recording, Stretch
 
     recording = Recording(frames=[], marks=[], facts={})
     complaints: list[str] = []
@@ -50,7 +50,7 @@ def recording_of(entries: Iterable[Entry]) -> Recording:
             continue
         note = _object(entry.frame)
         if note.get("event") == "mark":
-            recording.marks.append(msgspec.convert({**note, "event": None}, Mark))
+            recording.marks.append(msgspec.convert({**note, "event": None}, Stretch))
         elif note.get("event") == "fact":
             recording.facts[str(note.get("name"))] = note.get("value")
         elif note.get("event") == "exit":

@@ -105,8 +105,8 @@ async def _play_client(chosen: argparse.Namespace, entries: list[Entry], cwd: st
     import msgspec
 
     from dragoman.errors import LinkClosed, SpawnFailed
-    from dragoman.trace.compare import compare
-    from dragoman.trace.replay.client import NoAnswer, ReplayedClient
+    from dragoman.trace.compare.meaning import compare
+    from dragoman.trace.replay.client import AgentSilent, ReplayedClient
     from dragoman.transport.process import spawn
 
     try:
@@ -117,7 +117,7 @@ async def _play_client(chosen: argparse.Namespace, entries: list[Entry], cwd: st
     client = ReplayedClient(entries, transport, cwd=cwd, patience=chosen.timeout)
     try:
         await client.play()
-    except (NoAnswer, LinkClosed) as error:
+    except (AgentSilent, LinkClosed) as error:
         say(f"dragoman replay: {error}", file=sys.stderr)
         return 9
     finally:

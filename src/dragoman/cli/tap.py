@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dragoman.trace.tap.hiding import Hiding
-    from dragoman.trace.tap.recorder import Recorder
+    from dragoman.trace.tap.recorder import TapRecorder
 
 MEGABYTE = 1_000_000
 
@@ -91,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> int:
     return status if status >= 0 else 128 - status
 
 
-async def _tap(chosen: argparse.Namespace, recorder: Recorder, stdin: int, stdout: int) -> int:
+async def _tap(chosen: argparse.Namespace, recorder: TapRecorder, stdin: int, stdout: int) -> int:
     from dragoman.sdk.proxy.target import shown
     from dragoman.trace.tap.tap import tap
 
@@ -105,21 +105,21 @@ async def _tap(chosen: argparse.Namespace, recorder: Recorder, stdin: int, stdou
     )
 
 
-def _recorder(chosen: argparse.Namespace, hiding: Hiding | None) -> Recorder:
+def _recorder(chosen: argparse.Namespace, hiding: Hiding | None) -> TapRecorder:
     from pathlib import Path
 
-    from dragoman.trace.tap.recorder import Recorder
+    from dragoman.trace.tap.recorder import TapRecorder
 
     path = Path(chosen.record) if chosen.record else _unused(chosen)
     name = " ".join(chosen.command[:1])
-    return Recorder(path, name=name, hiding=hiding, full=int(chosen.max_size * MEGABYTE), keep=chosen.keep)
+    return TapRecorder(path, name=name, hiding=hiding, full=int(chosen.max_size * MEGABYTE), keep=chosen.keep)
 
 
 def _unused(chosen: argparse.Namespace) -> Path:
     import time
     from pathlib import Path
 
-    from dragoman.trace.tap.places import taps_folder
+    from dragoman.trace.tap.recorder import taps_folder
 
     folder = taps_folder(chosen.folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

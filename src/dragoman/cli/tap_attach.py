@@ -25,7 +25,7 @@ PAUSE = 0.1
 
 def attach(words: list[str], *, folder: str | None) -> int:
     """Show a recording from its beginning, and follow it until its conversation has ended."""
-    from dragoman.trace.tap.places import newest, taps_folder
+    from dragoman.trace.tap.recorder import newest, taps_folder
 
     path = Path(words[0]) if words else newest(taps_folder(folder))
     if path is None or not path.is_file():

@@ -10,7 +10,7 @@ from dragoman.cli.console import say
 from dragoman.cli.files import explain_error, open_private
 
 if TYPE_CHECKING:
-    from dragoman.dialect import Decision, Entry, Ledger, Settings
+    from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 
 LOST = 3
 """The exit status when `--strict` ended the conversation."""
@@ -110,14 +110,14 @@ def _run(chosen: argparse.Namespace) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _settings(chosen: argparse.Namespace) -> Settings:
+def _settings(chosen: argparse.Namespace) -> EdgeSettings:
     import os
 
-    from dragoman.dialect import Settings
+    from dragoman.dialect import EdgeSettings
 
     cwd = os.path.abspath(chosen.cwd or ".")
     if chosen.policy is None:
-        return Settings(cwd=cwd, as_written=chosen.as_written)
+        return EdgeSettings(cwd=cwd, as_written=chosen.as_written)
     from dragoman.sdk.interpreting.consent import consent_of
     from dragoman.workspace.policy.audit import AuditLog
     from dragoman.workspace.policy.policy_files import policy_paths
@@ -125,7 +125,7 @@ def _settings(chosen: argparse.Namespace) -> Settings:
     audit = AuditLog(policy_paths().audit)
     consent = consent_of(chosen.policy, cwd=cwd, audit=audit)
     policy = os.path.abspath(chosen.policy)
-    return Settings(cwd=cwd, consent=consent, policy=policy, as_written=chosen.as_written)
+    return EdgeSettings(cwd=cwd, consent=consent, policy=policy, as_written=chosen.as_written)
 
 
 def _try_to_write(path: str | None) -> None:
@@ -139,11 +139,11 @@ def _try_to_write(path: str | None) -> None:
         raise LocalMistake(explain_error(error, act="write")) from error
 
 
-def _explain(decision: Decision) -> None:
+def _explain(decision: DialectDecision) -> None:
     say(f"dragoman translate: {decision.text}", file=sys.stderr)
 
 
-def _say(ledger: Ledger, stopped_by: Entry | None) -> None:
+def _say(ledger: Ledger, stopped_by: LedgerEntry | None) -> None:
     for entry in ledger.entries:
         often = "" if entry.count == 1 else f" ({entry.count} times)"
         text = f"{entry.outcome}: {entry.dialect}: {entry.what}{often}: {entry.done}"

@@ -46,7 +46,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.cli.files import explain_error, open_private
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
-    from dragoman.trace.view import make_page
+    from dragoman.trace.view.page import make_page
 
     path = Path(chosen.recording)
     target = Path(chosen.output) if chosen.output else path.with_suffix(".html")

@@ -4,29 +4,28 @@ A pure room. `edge` says what a dialect is, `translator` runs blocks of frames t
 could not be carried, `names` knows all dialects.
 """
 
-from dragoman.dialect.decision import Decision, Reason
-from dragoman.dialect.edge import Consent, Edge, Out, Settings, Toward
-from dragoman.dialect.ledger import Entry, Ledger
+from dragoman.dialect.edge import Consent, Edge, EdgeSettings, Out, Toward
+from dragoman.dialect.ledger import DialectDecision, Ledger, LedgerEntry, Reason
 from dragoman.dialect.message import Message
 from dragoman.dialect.names import AUTO, CHOICES, DIALECTS, Position, make_edge
-from dragoman.dialect.translator import Passed, Translator
+from dragoman.dialect.translator import TranslatedFrames, Translator
 
 __all__ = [
     "AUTO",
     "CHOICES",
     "DIALECTS",
     "Consent",
-    "Decision",
+    "DialectDecision",
     "Edge",
-    "Entry",
+    "EdgeSettings",
     "Ledger",
+    "LedgerEntry",
     "Message",
     "Out",
-    "Passed",
     "Position",
     "Reason",
-    "Settings",
     "Toward",
+    "TranslatedFrames",
     "Translator",
     "make_edge",
 ]

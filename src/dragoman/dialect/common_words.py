@@ -61,9 +61,9 @@ def in_words_of(result: Object, candidates: Container[str]) -> Object:
     """The answer to `initialize` of a client that may speak any of these dialects, and v1."""
     told = result
     if "acpex" in candidates or "acpex-wire" in candidates:
-        from dragoman.dialect.acpex.overview import Overview
+        from dragoman.dialect.acpex.overview import OverviewForm
 
-        theirs = Overview().introduction(result, lambda phrase: None)
+        theirs = OverviewForm().introduction(result, lambda phrase: None)
         able = {**as_object(theirs.get("agentCapabilities")), **as_object(result.get("agentCapabilities"))}
         told = {**theirs, **told, "agentCapabilities": able}
     if "haven" in candidates and "agentCapabilities" in result:

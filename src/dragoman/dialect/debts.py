@@ -1,7 +1,7 @@
 """Who waits for which answer: to translate an answer one must know what was asked.
 
-An edge keeps one `Debts` for each direction in which it cares for answers. Its own requests, which nobody but
-the edge knows of, have ids of its own; their answers end here.
+An edge keeps one `PendingRequests` for each direction in which it cares for answers. Its own requests, which
+nobody but the edge knows of, have ids of its own; their answers end here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dragoman.dialect.message import Id
 T = TypeVar("T")
 
 
-class Debts(Generic[T]):
+class PendingRequests(Generic[T]):
     """Open requests of one direction by their ids, each with what the edge wants to remember of it."""
 
     def __init__(self) -> None:

@@ -24,10 +24,9 @@ from dragoman.dialect.clues_client import (
     client_clues,
 )
 from dragoman.dialect.common_words import FirstAnswer, in_words_of, read_undecided
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.decision import Decision
-from dragoman.dialect.edge import Edge, Needles, Out, Plain, Settings
-from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import Edge, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.ledger import DialectDecision, Ledger
 from dragoman.dialect.message import (
     Id,
     Message,
@@ -57,7 +56,7 @@ class Undecided(Edge):
     name = AUTO
     position: ClassVar[Position]
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._tally = Tally()
         self._said: list[tuple[bool, Message]] = []  # whether it came from the peer, and what
@@ -85,10 +84,10 @@ class Undecided(Edge):
         dialect = self._tally.last_call()
         return "v1" if dialect == "v2" else dialect
 
-    def _become(self, dialect: str, *, sure: bool, settings: Settings | None = None) -> Edge:
+    def _become(self, dialect: str, *, sure: bool, settings: EdgeSettings | None = None) -> Edge:
         """The real edge, which knows what was said. From now on it gets everything."""
         edge = make_edge(dialect, self.position, settings or self.settings, self.ledger)
-        decision = Decision(
+        decision = DialectDecision(
             peer=self.position,
             dialect=dialect,
             frame=self.ledger.frame,
@@ -112,7 +111,7 @@ class UndecidedClient(Undecided):
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": Needles(b'"tool_call')}
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._introducing: Id | UnsetType = UNSET  # the `initialize` that is open
 
@@ -135,7 +134,7 @@ class UndecidedClient(Undecided):
         self._remember(message, from_peer=True)
         return [("inside", message)]
 
-    def _become_sure(self, dialect: str, message: Message, settings: Settings) -> Edge:
+    def _become_sure(self, dialect: str, message: Message, settings: EdgeSettings) -> Edge:
         """A client of v1 that begins as koog's guide does may be one of koog: its first answer says both."""
         edge = self._become(dialect, sure=True, settings=settings)
         if dialect == "v1" and message.id is not UNSET and begins_as_koog(message):
@@ -175,11 +174,11 @@ class UndecidedAgent(Undecided):
         )
     }
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._introducing: Message | None = None  # the `initialize` that is open
         self._held: list[Message] = []  # what the inside said meanwhile
-        self._asked: Debts[str] = Debts()
+        self._asked: PendingRequests[str] = PendingRequests()
 
     def from_inside(self, message: Message) -> list[Out]:
         if self._edge is not None:

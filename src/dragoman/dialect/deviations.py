@@ -37,25 +37,25 @@ LONGEST_NAME = 80
 """Of a method that nobody knows: it is the peer's own word, and may be anything."""
 
 
-class Found(Struct, frozen=True):
+class FoundDeviation(Struct, frozen=True):
     """One deviation in one frame."""
 
     what: str
     fix: str
 
 
-def envelope_deviations(message: Message) -> Iterator[Found]:
+def envelope_deviations(message: Message) -> Iterator[FoundDeviation]:
     if message.jsonrpc is UNSET:
-        yield Found("no jsonrpc in the envelope", 'begin every frame with "jsonrpc":"2.0"')
+        yield FoundDeviation("no jsonrpc in the envelope", 'begin every frame with "jsonrpc":"2.0"')
     if message.is_request and message.id is None:
-        yield Found("a request with the id null", "give requests a number or a text as id")
+        yield FoundDeviation("a request with the id null", "give requests a number or a text as id")
 
 
-def asked_deviations(message: Message, by: Position) -> Iterator[Found]:
+def asked_deviations(message: Message, by: Position) -> Iterator[FoundDeviation]:
     """A request or a notification, from a client or from an agent."""
     method = str(message.method)
     if method in METHOD_FIXES:
-        yield Found(f"the method {method}", METHOD_FIXES[method])
+        yield FoundDeviation(f"the method {method}", METHOD_FIXES[method])
         return
     row = METHODS.get(method, kind=_kind(message), receiver="agent" if by == "client" else "client")
     if row is None:
@@ -71,7 +71,7 @@ def asked_deviations(message: Message, by: Position) -> Iterator[Found]:
     yield from named or _by_schema(message.params, row.params, f"{method}: params")
 
 
-def answer_deviations(message: Message, method: str, by: Position) -> Iterator[Found]:
+def answer_deviations(message: Message, method: str, by: Position) -> Iterator[FoundDeviation]:
     """An answer to `method`."""
     row = METHODS.get(method, kind="request", receiver=by)
     if message.error is not UNSET or row is None:
@@ -80,7 +80,7 @@ def answer_deviations(message: Message, method: str, by: Position) -> Iterator[F
     named = list(_named(result, RESULT_FIXES.get(method, {}), f"the answer to {method}: "))
     reason = result.get("stopReason")
     if type(reason) is str and reason in STOP_FIXES:
-        named.append(Found(f"the answer to {method}: stopReason {reason}", STOP_FIXES[reason]))
+        named.append(FoundDeviation(f"the answer to {method}: stopReason {reason}", STOP_FIXES[reason]))
     yield from named or _by_schema(message.result, row.result, f"the answer to {method}: result")
 
 
@@ -88,57 +88,57 @@ def _kind(message: Message) -> Kind:
     return "request" if message.is_request else "notification"
 
 
-def _unknown_method(message: Message, by: Position) -> Iterator[Found]:
+def _unknown_method(message: Message, by: Position) -> Iterator[FoundDeviation]:
     method = str(message.method)
     other: Kind = "notification" if message.is_request else "request"
     if METHODS.get(method, kind=other, receiver="agent" if by == "client" else "client"):
         fix = "leave out the id" if other == "notification" else "give it an id, and wait for its answer"
-        yield Found(f"{method} as a {_kind(message)}", f"in v1 it is a {other}: {fix}")
+        yield FoundDeviation(f"{method} as a {_kind(message)}", f"in v1 it is a {other}: {fix}")
     elif not method.startswith(("_", "$/")):
-        yield Found(
+        yield FoundDeviation(
             f"the method {method[:LONGEST_NAME]}", "v1 does not have it: begin names of your own with _"
         )
 
 
-def _named(fields: Object, fixes: dict[str, str], place: str, unless: str = "") -> Iterator[Found]:
+def _named(fields: Object, fixes: dict[str, str], place: str, unless: str = "") -> Iterator[FoundDeviation]:
     """Members that known dialects write, where `unless` is not there too."""
     if not unless or unless not in fields:
         for name, fix in fixes.items():
             if name in fields:
-                yield Found(f"{place}{name}", fix)
+                yield FoundDeviation(f"{place}{name}", fix)
 
 
-def _update(params: Object) -> Iterator[Found]:
+def _update(params: Object) -> Iterator[FoundDeviation]:
     place = "session/update: "
     if "update" not in params:
-        yield Found(f"{place}no update", "put the update's members into params.update")
+        yield FoundDeviation(f"{place}no update", "put the update's members into params.update")
         return
     update = as_object(params.get("update"))
     kind = update.get("sessionUpdate")
     for name in ("@type", "kind", "type"):
         if name in update and kind not in KINDS and (name != "kind" or kind is None):
-            yield Found(
+            yield FoundDeviation(
                 f"{place}{name} tells the kind of the update", "name the kind in update.sessionUpdate"
             )
             kind = update[name]
             break
     if type(kind) is str and kind in UPDATE_FIXES:
-        yield Found(f"{place}an update {kind}", UPDATE_FIXES[kind])
+        yield FoundDeviation(f"{place}an update {kind}", UPDATE_FIXES[kind])
     if kind in ("tool_call", "tool_call_update"):
         yield from _named(update, TOOL_CALL_FIXES, f"{place}{kind}: ", unless="toolCallId")
 
 
-def _by_schema(value: Json, kind: object, place: str) -> Iterator[Found]:
+def _by_schema(value: Json, kind: object, place: str) -> Iterator[FoundDeviation]:
     fix = "write what the schema of v1 says at this place"
     raw = None if value is UNSET else msgspec.json.encode(value)
     try:
         _, forgiven = examine(raw, kind)
     except SchemaError as error:
-        yield Found(f"{place}{_place(error.path)} {error.reason}", fix)
+        yield FoundDeviation(f"{place}{_place(error.path)} {error.reason}", fix)
         return
     for one in forgiven:
         if one.kind not in FORGIVEN:
-            yield Found(f"{place}{_place(one.path)}: {one.kind}", fix)
+            yield FoundDeviation(f"{place}{_place(one.path)}: {one.kind}", fix)
 
 
 def _place(path: str) -> str:

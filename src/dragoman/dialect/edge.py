@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.ledger import Ledger, LedgerNote
 from dragoman.dialect.message import Message, Object, as_object
 
 Toward: TypeAlias = Literal["inside", "peer", "host"]
@@ -60,7 +60,7 @@ def nobody_consents(question: Object) -> str | None:
     return None
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class EdgeSettings(Struct, frozen=True, kw_only=True):
     """What an edge has to be told, because its dialect has no words for it."""
 
     cwd: str = "/"
@@ -101,7 +101,7 @@ class Edge:
     PLAIN_FROM_PEER: ClassVar[Plain] = {}
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         self.settings = settings
         self.ledger = ledger
 
@@ -154,6 +154,10 @@ class Edge:
         meta = as_object(capabilities.get("_meta"))
         ours = {**as_object(meta.get("dragoman")), "permission": "told"}
         return {**params, "clientCapabilities": {**capabilities, "_meta": {**meta, "dragoman": ours}}}
+
+    def note(self, note: LedgerNote) -> None:
+        """Put a loss or a repair into the ledger."""
+        (self.lost if note.outcome == "lost" else self.repaired)(note.what, note.done)
 
     def lost(self, what: str, done: str) -> None:
         self.ledger.lost(what, done, dialect=self.name)

@@ -12,15 +12,18 @@ from msgspec import Struct
 
 from dragoman.dialect.clues_agent import introduction_clues, later_clues
 from dragoman.dialect.clues_client import THREADS_ASKED_OF_AGENT, THREADS_ASKED_OF_CLIENT, client_clues
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.decision import Decision, Reason
-from dragoman.dialect.deviations import Found, answer_deviations, asked_deviations, envelope_deviations
-from dragoman.dialect.edge import Settings
-from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.deviations import (
+    FoundDeviation,
+    answer_deviations,
+    asked_deviations,
+    envelope_deviations,
+)
+from dragoman.dialect.edge import EdgeSettings
+from dragoman.dialect.ledger import DialectDecision, Ledger, Reason
 from dragoman.dialect.message import Message, decode
 from dragoman.dialect.names import Position
-from dragoman.dialect.quirks import Quirks
-from dragoman.dialect.quirks.known import QUIRKS
+from dragoman.dialect.quirks.edge import QUIRKS, Quirks
 from dragoman.dialect.weighing import Tally
 from dragoman.schema.v1.methods import METHODS
 
@@ -43,37 +46,42 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """All that can be said about a recording."""
 
     frames: int
-    client: Decision
-    agent: Decision
+    client: DialectDecision
+    agent: DialectDecision
     deviations: tuple[Deviation, ...]
 
 
 def explain(frames: Iterable[Said]) -> Explanation:
     """Frames are counted from 1, those that are no JSON-RPC included."""
-    witness = _Witness()
+    witness = _FrameReader()
     number = 0
     for number, (by, frame) in enumerate(frames, 1):
         witness.hear(number, by, frame)
     return witness.says(number)
 
 
-class _Witness:
+class _FrameReader:
     """Hears everything, believes both."""
 
     def __init__(self) -> None:
         self._tallies: dict[Position, Tally] = {"client": Tally(), "agent": Tally()}
         self._sure: dict[Position, tuple[str, int]] = {}
-        self._asked: dict[Position, Debts[str]] = {"client": Debts(), "agent": Debts()}
+        self._asked: dict[Position, PendingRequests[str]] = {
+            "client": PendingRequests(),
+            "agent": PendingRequests(),
+        }
         self._found: dict[tuple[Position, str, str], tuple[int, int]] = {}
         self._last: dict[Position, int] = {"client": 0, "agent": 0}
         self._ledgers: dict[Position, Ledger] = {"client": Ledger(), "agent": Ledger()}
-        self._quirks = {who: Quirks(who, Settings(), ledger) for who, ledger in self._ledgers.items()}
+        self._quirks = {who: Quirks(who, EdgeSettings(), ledger) for who, ledger in self._ledgers.items()}
 
     def hear(self, number: int, by: Position | None, frame: bytes) -> None:
         message = decode(frame)
         if message is None:
             if by is not None:
-                self._put_down(number, by, [Found("a line that is no JSON-RPC message", "write one a line")])
+                self._put_down(
+                    number, by, [FoundDeviation("a line that is no JSON-RPC message", "write one a line")]
+                )
             return
         who = by or self._guess(message)
         if who is None:
@@ -111,7 +119,7 @@ class _Witness:
         if dialect is not None:
             self._sure[who] = (dialect, number)
 
-    def _put_down(self, number: int, who: Position, found: Iterable[Found]) -> None:
+    def _put_down(self, number: int, who: Position, found: Iterable[FoundDeviation]) -> None:
         for one in found:
             key = (who, one.what, one.fix)
             count, first = self._found.get(key, (0, number))
@@ -139,21 +147,21 @@ class _Witness:
                     by=who, what=one.what, fix=fixes[one.what], count=one.count, first_frame=one.first_frame
                 )
 
-    def _decision(self, who: Position, beside: Decision | None = None) -> Decision:
+    def _decision(self, who: Position, beside: DialectDecision | None = None) -> DialectDecision:
         tally = self._tallies[who]
         reasons = tuple(tally.reasons)
         if who in self._sure:
             dialect, frame = self._sure[who]
-            return Decision(peer=who, dialect=dialect, frame=frame, sure=True, reasons=reasons)
+            return DialectDecision(peer=who, dialect=dialect, frame=frame, sure=True, reasons=reasons)
         dialect, frame = tally.last_call(), self._last[who]
         if not reasons and beside is not None and beside.dialect != "v1" and beside.sure and frame:
             dialect = beside.dialect  # it shows nothing of its own, and its client understands it
             evidence = "it answers, and nothing else tells"
             reasons = (Reason(frame=frame, evidence=evidence, conclusion=f"{dialect}, as its client"),)
-        return Decision(peer=who, dialect=dialect, frame=frame, sure=False, reasons=reasons)
+        return DialectDecision(peer=who, dialect=dialect, frame=frame, sure=False, reasons=reasons)
 
 
-def _deviations(message: Message, who: Position, answers: str | None) -> Iterator[Found]:
+def _deviations(message: Message, who: Position, answers: str | None) -> Iterator[FoundDeviation]:
     yield from envelope_deviations(message)
     if not message.is_answer:
         yield from asked_deviations(message, who)

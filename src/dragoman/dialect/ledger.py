@@ -2,22 +2,40 @@
 
 A loss is something that one side said and the other side did not get in any form it can use. A repair is
 something that arrived in a form of our making: a default filled in, a meaning chosen by a rule.
+
+A `DialectDecision` says what a peer was found to speak, with one reason for each piece of evidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
-
-from dragoman.dialect.decision import Decision
 
 Outcome: TypeAlias = Literal["lost", "repaired"]
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class LedgerNote(NamedTuple):
+    """A kind of loss or repair in fixed words. Each dialect lists all of its own; its page in docs/dialects
+    lists the same.
+    """
+
+    outcome: Outcome
+    what: str
+    done: str
+
+
+Note: TypeAlias = Callable[[LedgerNote], None]
+"""Where a conversion says what it could not carry or had to repair."""
+
+
+def ignore_note(note: LedgerNote) -> None:
+    """For conversions that are only tried."""
+
+
+class LedgerEntry(Struct, frozen=True, kw_only=True):
     """One kind of thing."""
 
     outcome: Outcome
@@ -39,15 +57,15 @@ class Ledger:
     def __init__(
         self,
         *,
-        on_loss: Callable[[Entry], None] | None = None,
-        on_decision: Callable[[Decision], None] | None = None,
+        on_loss: Callable[[LedgerEntry], None] | None = None,
+        on_decision: Callable[[DialectDecision], None] | None = None,
     ) -> None:
         self.frame = 0
-        self.decisions: list[Decision] = []
+        self.decisions: list[DialectDecision] = []
         self._on_loss = on_loss
         self._on_decision = on_decision
         self._muted = False
-        self._entries: dict[tuple[str, str, str], Entry] = {}
+        self._entries: dict[tuple[str, str, str], LedgerEntry] = {}
 
     def lost(self, what: str, done: str, *, dialect: str) -> None:
         self._add("lost", what, done, dialect)
@@ -55,7 +73,7 @@ class Ledger:
     def repaired(self, what: str, done: str, *, dialect: str) -> None:
         self._add("repaired", what, done, dialect)
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, decision: DialectDecision) -> None:
         self.decisions.append(decision)
         if self._on_decision is not None:
             self._on_decision(decision)
@@ -70,7 +88,7 @@ class Ledger:
             self._muted = False
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LedgerEntry]:
         """In the order in which they were first seen."""
         return list(self._entries.values())
 
@@ -80,14 +98,14 @@ class Ledger:
         key = (outcome, dialect, what)
         seen = self._entries.get(key)
         if seen is None:
-            entry = Entry(
+            entry = LedgerEntry(
                 outcome=outcome, dialect=dialect, what=what, done=done, count=1, first_frame=self.frame
             )
             self._entries[key] = entry
             if outcome == "lost" and self._on_loss is not None:
                 self._on_loss(entry)
         else:  # what was done the first time is done every time
-            self._entries[key] = Entry(
+            self._entries[key] = LedgerEntry(
                 outcome=outcome,
                 dialect=dialect,
                 what=what,
@@ -95,3 +113,31 @@ class Ledger:
                 count=seen.count + 1,
                 first_frame=seen.first_frame,
             )
+
+
+class Reason(Struct, frozen=True, kw_only=True):
+    """One piece of evidence and what it speaks for."""
+
+    frame: int
+    """Counted from 1, as frames come from either peer."""
+    evidence: str
+    conclusion: str
+
+
+class DialectDecision(Struct, frozen=True, kw_only=True):
+    """Holds for the rest of the conversation."""
+
+    peer: Literal["client", "agent"]
+    dialect: str
+    frame: int
+    """The frame that settled it."""
+    sure: bool
+    """False where evidence was missing or stood against evidence: the likeliest was taken, or v1."""
+    reasons: tuple[Reason, ...]
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        why = "; ".join(f"frame {one.frame}: {one.evidence} ({one.conclusion})" for one in self.reasons)
+        doubt = "" if self.sure else ", for want of better evidence"
+        return f"the {self.peer} speaks {self.dialect}{doubt}: {why or 'it said nothing that tells'}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Literal, TypeAlias
 
-from dragoman.dialect.edge import Edge, Settings
+from dragoman.dialect.edge import Edge, EdgeSettings
 from dragoman.dialect.ledger import Ledger
 from dragoman.errors import LocalMistake
 
@@ -34,7 +34,7 @@ CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
 """What may be asked for."""
 
 
-def make_edge(dialect: str, position: Position, settings: Settings, ledger: Ledger) -> Edge:
+def make_edge(dialect: str, position: Position, settings: EdgeSettings, ledger: Ledger) -> Edge:
     """The edge for a peer of this dialect."""
     if dialect == "v1":
         return Edge(settings, ledger)
@@ -42,5 +42,5 @@ def make_edge(dialect: str, position: Position, settings: Settings, ledger: Ledg
         raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(CHOICES)}")
     package, client, agent = _EDGES[dialect]
     module = import_module(f"dragoman.dialect.{package}")
-    make: Callable[[Settings, Ledger], Edge] = getattr(module, client if position == "client" else agent)
+    make: Callable[[EdgeSettings, Ledger], Edge] = getattr(module, client if position == "client" else agent)
     return make(settings, ledger)

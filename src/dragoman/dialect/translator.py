@@ -26,7 +26,7 @@ from dragoman.wire.decode import count_lines
 from dragoman.wire.glance import Glance, glance_block
 
 
-class Passed(Struct):
+class TranslatedFrames(Struct):
     """What came of a block: frames for the inside, frames for the peer, requests for the host."""
 
     inside: bytes = b""
@@ -49,17 +49,17 @@ class Translator:
         self.active = _active(self.edges)
         """The positions of the edges that do anything."""
 
-    def from_peer(self, block: bytes) -> Passed:
+    def from_peer(self, block: bytes) -> TranslatedFrames:
         plain = [self.edges[at].plain_from_peer for at in self.active]
         if not plain or _is_plain(block, plain):
             self.ledger.frame += count_lines(block) or 1
-            return Passed(inside=block)
+            return TranslatedFrames(inside=block)
         return self._pass(block, inward=True)
 
-    def from_inside(self, block: bytes) -> Passed:
+    def from_inside(self, block: bytes) -> TranslatedFrames:
         plain = [self.edges[at].plain_from_inside for at in self.active]
         if not plain or _is_plain(block, plain):
-            return Passed(peer=block)
+            return TranslatedFrames(peer=block)
         return self._pass(block, inward=False)
 
     @property
@@ -72,23 +72,23 @@ class Translator:
         """Whether something for the peer waits until it has spoken."""
         return any(edge.holding for edge in self.edges)
 
-    def from_host(self, position: int, message: Message) -> Passed:
-        """The answer to what `Passed.host` asked."""
-        work = _Work(self)
+    def from_host(self, position: int, message: Message) -> TranslatedFrames:
+        """The answer to what `TranslatedFrames.host` asked."""
+        work = _BlockTranslation(self)
         edge = self.edges[position]
         work.add(position, self._guarded(lambda: edge.from_host(message)))
         return work.done()
 
-    def peer_ended(self) -> Passed:
+    def peer_ended(self) -> TranslatedFrames:
         """What is still to be said after the peer's last word; nothing, where edges do not answer for it."""
-        work = _Work(self)
+        work = _BlockTranslation(self)
         for position, edge in enumerate(self.edges):
             if edge.settings.answers_for_peer:
                 work.add(position, self._guarded(edge.peer_ended))
         return work.done()
 
-    def _pass(self, block: bytes, *, inward: bool) -> Passed:
-        work = _Work(self)
+    def _pass(self, block: bytes, *, inward: bool) -> TranslatedFrames:
+        work = _BlockTranslation(self)
         lines = [line for line in block.split(b"\n") if line and not line.isspace()]
         messages = decode_block(block, lines)
         if len(self.active) == 1:
@@ -127,7 +127,7 @@ class Translator:
             self._on_mistake(error)
 
 
-class _Work:
+class _BlockTranslation:
     """The messages on their way through the edges, until each has left on one side."""
 
     def __init__(self, translator: Translator) -> None:
@@ -192,8 +192,8 @@ class _Work:
     def send(self, toward: str, frame: bytes) -> None:
         (self._inside if toward == "inside" else self._peer).append(frame)
 
-    def done(self) -> Passed:
-        return Passed(b"".join(self._inside), b"".join(self._peer), self._host)
+    def done(self) -> TranslatedFrames:
+        return TranslatedFrames(b"".join(self._inside), b"".join(self._peer), self._host)
 
     def _bytes(self, message: Message) -> bytes:
         if self._origin is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dragoman.dialect.decision import Reason
+from dragoman.dialect.ledger import Reason
 
 ENOUGH = 2
 """The least weight, and the least lead, of what is sure."""

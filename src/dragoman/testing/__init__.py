@@ -11,21 +11,20 @@ if _typing.TYPE_CHECKING:
     from dragoman.testing.golden import assert_golden, normalised
     from dragoman.testing.journals import check_journal
     from dragoman.testing.raw_peer import RawPeer
-    from dragoman.testing.recording import RecordingTransport
     from dragoman.testing.script.expecting import ScriptFailed
     from dragoman.testing.script.script import Script
     from dragoman.testing.script.statements import ScriptError
     from dragoman.testing.scripted import ScriptedAgent, ScriptedClient
     from dragoman.testing.shared import check_shared
     from dragoman.testing.talking import talking_to
-    from dragoman.testing.transcript import Passed, Transcript
+    from dragoman.testing.transcript import RecordingTransport, Transcript, TranscriptFrame
     from dragoman.testing.transports import check_transport
 
 _HOMES = {
     "FAULTS": "faults",
-    "Passed": "transcript",
+    "TranscriptFrame": "transcript",
     "RawPeer": "raw_peer",
-    "RecordingTransport": "recording",
+    "RecordingTransport": "transcript",
     "Script": "script.script",
     "ScriptError": "script.statements",
     "ScriptFailed": "script.expecting",
@@ -44,7 +43,6 @@ _HOMES = {
 
 __all__ = [
     "FAULTS",
-    "Passed",
     "RawPeer",
     "RecordingTransport",
     "Script",
@@ -53,6 +51,7 @@ __all__ = [
     "ScriptedAgent",
     "ScriptedClient",
     "Transcript",
+    "TranscriptFrame",
     "Variant",
     "assert_golden",
     "check_journal",

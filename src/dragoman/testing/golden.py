@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.testing.transcript import Passed, other
+from dragoman.testing.transcript import TranscriptFrame, other
 
 UPDATE = "DRAGOMAN_UPDATE_GOLDEN"
 
@@ -36,7 +36,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d
 
 
 def assert_golden(
-    frames: Iterable[Passed | bytes],
+    frames: Iterable[TranscriptFrame | bytes],
     path: str | os.PathLike[str],
     *,
     update: bool | None = None,
@@ -57,7 +57,9 @@ def assert_golden(
         raise AssertionError(f"what passed is not what is in {file}:\n{difference}")
 
 
-def normalised(frames: Iterable[Passed | bytes], *, replace: Mapping[str, str] | None = None) -> list[str]:
+def normalised(
+    frames: Iterable[TranscriptFrame | bytes], *, replace: Mapping[str, str] | None = None
+) -> list[str]:
     """One line of JSON for each frame, with nothing in it that differs from run to run."""
     names = _Names(replace or {})
     return [names.line(frame) for frame in frames]
@@ -71,9 +73,9 @@ class _Names:
         self._known: dict[tuple[str, Any], str] = {}
         self._counts: dict[str, int] = {}
 
-    def line(self, frame: Passed | bytes) -> str:
-        told = frame if isinstance(frame, Passed) else None
-        text = frame.frame if isinstance(frame, Passed) else frame
+    def line(self, frame: TranscriptFrame | bytes) -> str:
+        told = frame if isinstance(frame, TranscriptFrame) else None
+        text = frame.frame if isinstance(frame, TranscriptFrame) else frame
         shown: dict[str, Any] = {} if told is None else {"to": told.to}
         try:
             value = json.loads(text)
@@ -83,7 +85,7 @@ class _Names:
             shown["frame"] = self._envelope(value, told)
         return json.dumps(shown, ensure_ascii=False)
 
-    def _envelope(self, value: Any, told: Passed | None) -> Any:
+    def _envelope(self, value: Any, told: TranscriptFrame | None) -> Any:
         if not isinstance(value, dict) or "id" not in value or isinstance(value["id"], dict | list):
             return self._value(value)
         # An id belongs to who asked: the sender of a request, the receiver of an answer.

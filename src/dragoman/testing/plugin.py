@@ -24,8 +24,8 @@ import pytest
 if TYPE_CHECKING:  # imported when used: most test runs of those who installed us use none of it
     from contextlib import AbstractAsyncContextManager
 
-    from dragoman.testing import Passed, RawPeer, Script, ScriptedAgent
-    from dragoman.testing.models import ModelScript, ScriptedModel, Turn
+    from dragoman.testing import RawPeer, Script, ScriptedAgent, TranscriptFrame
+    from dragoman.testing.models import ModelScript, ModelTurn, ScriptedModel
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("dragoman_agent", "the command of the agent under test, for raw_agent", default="")
 
 
-class RawAgent(Protocol):
+class RawAgentFixture(Protocol):
     """What the fixture `raw_agent` gives."""
 
     def __call__(
@@ -55,7 +55,7 @@ class RawAgent(Protocol):
 
 
 @pytest.fixture
-def raw_agent(request: pytest.FixtureRequest) -> RawAgent:
+def raw_agent(request: pytest.FixtureRequest) -> RawAgentFixture:
     """`async with raw_agent() as peer:` drives the agent under test, byte by byte."""
     from dragoman.testing import RawPeer
 
@@ -85,12 +85,12 @@ def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
     return lambda script: ScriptedAgent(script, folder=tmp_path)
 
 
-class Model(Protocol):
+class ModelFixture(Protocol):
     """What the fixture `scripted_model` gives."""
 
     def __call__(
         self,
-        script: ModelScript | str | Sequence[Turn | str],
+        script: ModelScript | str | Sequence[ModelTurn | str],
         *,
         key: str | None = None,
         strict: bool = True,
@@ -99,23 +99,27 @@ class Model(Protocol):
 
 
 @pytest.fixture
-def scripted_model() -> Model:
+def scripted_model() -> ModelFixture:
     """`async with scripted_model(['Hello']) as model:` is a model for an agent, at `model.openai_url`."""
     from dragoman.testing import models
 
     return models.scripted_model
 
 
-class Golden(Protocol):
+class GoldenFixture(Protocol):
     """What the fixture `golden` gives."""
 
     def __call__(
-        self, frames: Iterable[Passed | bytes], name: str, *, replace: Mapping[str, str] | None = None
+        self,
+        frames: Iterable[TranscriptFrame | bytes],
+        name: str,
+        *,
+        replace: Mapping[str, str] | None = None,
     ) -> None: ...
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Golden:
+def golden(request: pytest.FixtureRequest) -> GoldenFixture:
     """Compare a transcript with `golden/NAME.ndjson` beside the test, or write it with `--update-golden`."""
     from dragoman.testing import assert_golden
 
@@ -123,21 +127,21 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     update = True if request.config.getoption("--update-golden") else None
 
     def compare(
-        frames: Iterable[Passed | bytes], name: str, *, replace: Mapping[str, str] | None = None
+        frames: Iterable[TranscriptFrame | bytes], name: str, *, replace: Mapping[str, str] | None = None
     ) -> None:
         assert_golden(frames, folder / f"{name}.ndjson", update=update, replace=replace)
 
     return compare
 
 
-class Cassettes(Protocol):
+class CassetteFixture(Protocol):
     """What the fixture `acp_cassette` gives."""
 
     def __call__(self, name: str, live: Sequence[str] | str | None = None) -> list[str]: ...
 
 
 @pytest.fixture
-def acp_cassette(request: pytest.FixtureRequest) -> Cassettes:
+def acp_cassette(request: pytest.FixtureRequest) -> CassetteFixture:
     """`connect(acp_cassette("review", "my-agent --acp"))`: the agent itself, recorded to
     `cassettes/review.ndjson` beside the test, when there is no such file; that recording from then on.
     """

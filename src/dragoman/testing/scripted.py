@@ -23,7 +23,7 @@ from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.serve import serving
 from dragoman.testing.pace import deadline
 from dragoman.testing.script.agent_role import AgentRole
-from dragoman.testing.script.body import Body, Ghost
+from dragoman.testing.script.body import Body, MemoryBody
 from dragoman.testing.script.client_role import ClientRole
 from dragoman.testing.script.expecting import ScriptFailed
 from dragoman.testing.script.script import Script
@@ -64,7 +64,7 @@ class ScriptedAgent:
     @asynccontextmanager
     async def serving(self, transport: Transport, *, body: Body | None = None) -> AsyncIterator[AgentRole]:
         """Its side of a conversation, as long as the block lasts."""
-        role = AgentRole(self.script, transport, body=body or Ghost(transport))
+        role = AgentRole(self.script, transport, body=body or MemoryBody(transport))
         self.transcripts.append(role.peer.transcript)
         role.start()
         try:
@@ -88,7 +88,7 @@ class ScriptedClient:
     async def talk_to(self, target: Target, *, seconds: float = PATIENCE) -> Transcript:
         """Tell the whole story to an agent, a command or a transport, and return all that passed."""
         async with _reached(target) as transport:
-            role = ClientRole(self.script, transport, body=Ghost(transport), names=self.names)
+            role = ClientRole(self.script, transport, body=MemoryBody(transport), names=self.names)
             role.start()
             try:
                 async with deadline(seconds):

@@ -55,7 +55,7 @@ async def check_shared(make: MakeNode) -> None:
         assert asyncio.all_tasks() <= tasks, f"{name}: a task was left behind"
 
 
-class Told:
+class BusRecorder:
     """What a watch or a listener was told, and a way to wait for it."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ async def _watches(one: SharedNode, other: SharedNode) -> None:
     """A watch tells what there is before it returns, then every change, of its word alone, until it ends."""
     kept = await one.register.create("node.a", b"1")
     await one.register.create("nodes.b", b"2")
-    mine, theirs = Told(), Told()
+    mine, theirs = BusRecorder(), BusRecorder()
     ending = await one.register.watch("node", mine.changed)
     going_on = await other.register.watch("node", theirs.changed)
     assert mine.keys == {"node.a": b"1"}, f"was told {mine.keys}"
@@ -157,7 +157,7 @@ async def _watches(one: SharedNode, other: SharedNode) -> None:
 
 async def _carries(one: SharedNode, other: SharedNode) -> None:
     """What is sent arrives in order at all who listen, and at nobody else."""
-    told, own, apart = Told(), Told(), Told()
+    told, own, apart = BusRecorder(), BusRecorder(), BusRecorder()
     listening = [
         await other.bus.listen("s.1.in", told.heard),
         await one.bus.listen("s.*.in", own.heard),
@@ -176,7 +176,7 @@ async def _carries(one: SharedNode, other: SharedNode) -> None:
         await each.aclose()
 
 
-async def _all_in_order(who: Told) -> None:
+async def _all_in_order(who: BusRecorder) -> None:
     await who.until(lambda: len(who.counted) >= MANY)
     assert who.counted == [("s.1.in", b"%d" % n, "") for n in range(MANY)], (
         "not as it was sent, or not in order"

@@ -16,9 +16,8 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import connect
 from dragoman.sdk.serve import serving
-from dragoman.testing.recording import RecordingTransport
 from dragoman.testing.scripted import ScriptedAgent
-from dragoman.testing.transcript import Transcript
+from dragoman.testing.transcript import RecordingTransport, Transcript
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 

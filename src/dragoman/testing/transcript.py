@@ -1,14 +1,20 @@
-"""What passed between two peers, frame by frame, in the order in which one place saw it."""
+"""What passed between two peers, frame by frame, in the order in which one place saw it.
+
+`RecordingTransport` notes every frame that passes through it, and changes nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from dragoman.transport.contract import Sink, Transport
+from dragoman.transport.passing import PassingTransport
+
 Party: TypeAlias = Literal["agent", "client"]
 
 
-class Passed(NamedTuple):
+class TranscriptFrame(NamedTuple):
     """One frame on its way, without its newline."""
 
     to: Party
@@ -19,14 +25,14 @@ class Passed(NamedTuple):
         return f"{arrow}  {self.frame.decode(errors='replace')}"
 
 
-Transcript: TypeAlias = list[Passed]
+Transcript: TypeAlias = list[TranscriptFrame]
 
 
 def other(party: Party) -> Party:
     return "client" if party == "agent" else "agent"
 
 
-def show(transcript: Sequence[Passed], *, last: int = 12) -> str:
+def show(transcript: Sequence[TranscriptFrame], *, last: int = 12) -> str:
     """The last frames, for somebody who has to find out what went wrong."""
     lines = [_shortened(str(passed)) for passed in transcript[-last:]]
     left_out = len(transcript) - len(lines)
@@ -35,3 +41,40 @@ def show(transcript: Sequence[Passed], *, last: int = 12) -> str:
 
 def _shortened(text: str, limit: int = 300) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+class RecordingTransport(PassingTransport):
+    """Stands in front of `inner`, at the end of `party`, and writes into `transcript`."""
+
+    def __init__(self, inner: Transport, transcript: Transcript, *, party: Party) -> None:
+        super().__init__(inner)
+        self._transcript = transcript
+        self._party = party
+
+    def start(self, sink: Sink) -> None:
+        self.inner.start(_RecordingSink(sink, self._transcript, self._party))
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        _note(self._transcript, other(self._party), bytes(block))
+        self.inner.write(block)
+
+
+class _RecordingSink:
+    def __init__(self, sink: Sink, transcript: Transcript, party: Party) -> None:
+        self._sink = sink
+        self._transcript = transcript
+        self._party = party
+
+    def feed(self, block: bytes) -> None:
+        _note(self._transcript, self._party, block)
+        self._sink.feed(block)
+
+    def oversized(self, size: int) -> None:
+        self._sink.oversized(size)
+
+    def ended(self, reason: BaseException | None) -> None:
+        self._sink.ended(reason)
+
+
+def _note(transcript: Transcript, to: Party, block: bytes) -> None:
+    transcript.extend(TranscriptFrame(to, line) for line in block.split(b"\n") if line)

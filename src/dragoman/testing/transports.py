@@ -26,7 +26,7 @@ BOUND = 20.0
 BIG = 5_000_000
 
 
-class Recorder:
+class SinkRecorder:
     """A sink that remembers everything, and knows when its transport broke a promise."""
 
     def __init__(self) -> None:
@@ -75,12 +75,12 @@ class Recorder:
         await self.until(lambda: bool(self.endings))
 
 
-class Conversation:
+class TransportPair:
     """A started pair with a recorder at each end."""
 
     def __init__(self, pair: Pair) -> None:
         self.left, self.right = pair
-        self.left_heard, self.right_heard = Recorder(), Recorder()
+        self.left_heard, self.right_heard = SinkRecorder(), SinkRecorder()
         self.left.start(self.left_heard)
         self.right.start(self.right_heard)
 
@@ -113,7 +113,7 @@ async def check_transport(make_pair: MakePair) -> None:
         before = _descriptors(), asyncio.all_tasks()
         try:
             async with deadline(BOUND):
-                conversation = Conversation(await make_pair())
+                conversation = TransportPair(await make_pair())
                 try:
                     await promise(conversation)
                 finally:
@@ -126,7 +126,7 @@ async def check_transport(make_pair: MakePair) -> None:
             raise AssertionError(f"{name}: {'; '.join(faults)}")
 
 
-async def _order(talk: Conversation) -> None:
+async def _order(talk: TransportPair) -> None:
     """Frames arrive once, whole and in order, in both directions."""
     frames = [b'{"n":%d,"pad":"%s"}\n' % (n, b"x" * (n * 7 % 300)) for n in range(2_000)]
     for frame in frames:
@@ -138,7 +138,7 @@ async def _order(talk: Conversation) -> None:
         assert all(block.endswith(b"\n") for block in heard.blocks), "a block was cut inside a frame"
 
 
-async def _reuse(talk: Conversation) -> None:
+async def _reuse(talk: TransportPair) -> None:
     """A block may be changed by its owner as soon as it was written."""
     block = bytearray(b"a" * 400_000 + b"\n")
     sent = b""
@@ -152,7 +152,7 @@ async def _reuse(talk: Conversation) -> None:
     assert talk.right_heard.stream == sent, "a later change of the buffer was sent"
 
 
-async def _big(talk: Conversation) -> None:
+async def _big(talk: TransportPair) -> None:
     """A frame of five megabytes arrives in one piece."""
     frame = b'{"text":"' + os.urandom(BIG // 2).hex().encode() + b'"}\n'
     talk.left.write(frame)
@@ -160,7 +160,7 @@ async def _big(talk: Conversation) -> None:
     assert talk.right_heard.blocks == [frame], "it arrived in pieces, or changed"
 
 
-async def _back_pressure(talk: Conversation) -> None:
+async def _back_pressure(talk: TransportPair) -> None:
     """A reader that pauses is felt by the writer, and nothing is lost by it."""
     talk.pause_right()
     block, sent = b"y" * 9_999 + b"\n", 0
@@ -181,7 +181,7 @@ async def _back_pressure(talk: Conversation) -> None:
     assert talk.right_heard.stream == block * (sent // len(block)), "frames were lost or changed"
 
 
-async def _pause_twice(talk: Conversation) -> None:
+async def _pause_twice(talk: TransportPair) -> None:
     """Pausing and resuming may be said more than once."""
     talk.pause_right()
     talk.pause_right()
@@ -192,7 +192,7 @@ async def _pause_twice(talk: Conversation) -> None:
     assert talk.right_heard.stream == b"1\n", "the frame was lost"
 
 
-async def _flush(talk: Conversation) -> None:
+async def _flush(talk: TransportPair) -> None:
     """What was written before aclose still arrives, and then the end."""
     sent = b"z" * 1_999_999 + b"\n"
     talk.left.write(sent)
@@ -203,14 +203,14 @@ async def _flush(talk: Conversation) -> None:
     )
 
 
-async def _close_twice(talk: Conversation) -> None:
+async def _close_twice(talk: TransportPair) -> None:
     """Closing again, even at the same time, does no harm, and the sink was told when it returns."""
     await asyncio.gather(talk.left.aclose(), talk.left.aclose())
     assert talk.left_heard.endings == [None], "our own close is not an orderly end"
     await talk.left.aclose()
 
 
-async def _write_after_close(talk: Conversation) -> None:
+async def _write_after_close(talk: TransportPair) -> None:
     """Nothing can be written after closing."""
     await talk.left.aclose()
     for attempt in ("write", "drain"):
@@ -225,7 +225,7 @@ async def _write_after_close(talk: Conversation) -> None:
     assert talk.left.pending == 0, "bytes are pending in a closed transport"
 
 
-async def _peer_gone(talk: Conversation) -> None:
+async def _peer_gone(talk: TransportPair) -> None:
     """A peer that has gone is noticed: the sink hears the end, and writing raises."""
     await talk.right.aclose()
     with suppress(LinkClosed):
@@ -237,7 +237,7 @@ async def _peer_gone(talk: Conversation) -> None:
             await asyncio.sleep(0)
 
 
-async def _unread(talk: Conversation) -> None:
+async def _unread(talk: TransportPair) -> None:
     """A peer that never reads again cannot keep us from closing."""
     talk.pause_right()
     talk.left.write(b"w" * BIG + b"\n")
@@ -248,7 +248,7 @@ async def _unread(talk: Conversation) -> None:
         await waiting
 
 
-async def _oversized(talk: Conversation) -> None:
+async def _oversized(talk: TransportPair) -> None:
     """A frame above the limit is skipped and reported once, and the next one arrives."""
     limit = talk.right.limits.frame
     if limit > 2 * BIG:  # it would take memory, not insight
@@ -260,7 +260,7 @@ async def _oversized(talk: Conversation) -> None:
     assert talk.right_heard.skipped[0] > limit, "reported with a size below the limit"
 
 
-PROMISES: tuple[Callable[[Conversation], Awaitable[None]], ...] = (
+PROMISES: tuple[Callable[[TransportPair], Awaitable[None]], ...] = (
     _order,
     _reuse,
     _big,

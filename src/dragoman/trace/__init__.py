@@ -1,1 +1,0 @@
-"""Recordings: made by the tap, shown by the view, served again by the replay, disturbed by chaos."""

@@ -24,7 +24,7 @@ from dragoman.schema.v1 import (
     ToolCallProgress,
 )
 from dragoman.testing import talking_to
-from dragoman.testing.models import ScriptedModel, Turn, scripted_model
+from dragoman.testing.models import ModelTurn, ScriptedModel, scripted_model
 
 
 def config(server: ScriptedModel, folder: Path, **more: Any) -> CoderConfig:
@@ -73,7 +73,7 @@ class Coder:
 
 @asynccontextmanager
 async def coding(
-    script: Sequence[Turn] | str | ScriptedModel,
+    script: Sequence[ModelTurn] | str | ScriptedModel,
     folder: Path,
     *,
     person: Person | None = None,
@@ -97,7 +97,7 @@ async def coding(
 
 
 @asynccontextmanager
-async def _listening(script: Sequence[Turn] | str | ScriptedModel) -> AsyncIterator[ScriptedModel]:
+async def _listening(script: Sequence[ModelTurn] | str | ScriptedModel) -> AsyncIterator[ScriptedModel]:
     if isinstance(script, ScriptedModel):
         yield script  # somebody else's
     else:

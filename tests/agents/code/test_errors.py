@@ -22,8 +22,8 @@ from dragoman.schema import v1
 from dragoman.testing import talking_to
 from dragoman.testing.models import (
     ModelScript,
+    ModelTurn,
     ScriptedModel,
-    Turn,
     begin,
     call,
     cut,
@@ -82,7 +82,7 @@ class Spoken:
 
 @asynccontextmanager
 async def coder(
-    api: str, script: ModelScript | str | list[Turn | str], folder: Path, **config: Any
+    api: str, script: ModelScript | str | list[ModelTurn | str], folder: Path, **config: Any
 ) -> AsyncIterator[Spoken]:
     async with scripted_model(script) as model:
         settings = {
@@ -119,7 +119,7 @@ async def test_a_refused_key_is_a_missing_login_with_its_ways_named(
 @pytest.mark.parametrize("api", APIS)
 async def test_a_key_that_the_server_repeats_is_not_passed_on(api: str, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("sk-very-secret\n", encoding="utf-8")
-    script: list[Turn | str] = [turn(fail(401, "Incorrect API key provided: sk-very-secret"))]
+    script: list[ModelTurn | str] = [turn(fail(401, "Incorrect API key provided: sk-very-secret"))]
     async with coder(api, script, tmp_path, key_file=str(tmp_path / "key")) as spoken:
         error = await failure(spoken)
     assert spoken.model.requests[0].key == "sk-very-secret"
@@ -179,7 +179,7 @@ async def test_what_may_pass_is_asked_again(api: str, step: Step, tmp_path: Path
 
 @pytest.mark.parametrize("api", APIS)
 async def test_what_does_not_pass_is_given_up_and_the_session_lives_on(api: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn(fail(500, "Out of order"), times=3), turn("Now.")]
+    script: list[ModelTurn | str] = [turn(fail(500, "Out of order"), times=3), turn("Now.")]
     async with coder(api, script, tmp_path) as spoken:
         error = await failure(spoken)
         assert (error.code, error.data["kind"]) == (INTERNAL_ERROR, "server")
@@ -209,7 +209,7 @@ async def test_an_answer_that_broke_off_is_told_and_asked_for_again(
 
 @pytest.mark.parametrize("api", APIS)
 async def test_a_call_that_broke_off_is_not_made(api: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn(call("write", path="a.txt", content="x"), cut()), turn("No.")]
+    script: list[ModelTurn | str] = [turn(call("write", path="a.txt", content="x"), cut()), turn("No.")]
     async with coder(api, script, tmp_path) as spoken:
         assert await spoken.prompt() == "end_turn"
     assert not (tmp_path / "a.txt").exists()
@@ -268,7 +268,7 @@ async def test_a_conversation_that_is_too_long_is_summarised(api: str, step: Ste
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("stop", ["refusal", "content_filter"])
 async def test_refused_content_is_a_refusal_and_leaves_no_trace(api: str, stop: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn("I will not.", stop=stop), turn("Gladly.")]
+    script: list[ModelTurn | str] = [turn("I will not.", stop=stop), turn("Gladly.")]
     async with coder(api, script, tmp_path) as spoken:
         assert await spoken.prompt("Something bad") == "refusal"
         assert "I will not." in spoken.told
@@ -278,7 +278,7 @@ async def test_refused_content_is_a_refusal_and_leaves_no_trace(api: str, stop: 
 
 @pytest.mark.parametrize("api", APIS)
 async def test_too_many_tokens_are_a_stop_reason(api: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn("I would have said mo", stop="length")]
+    script: list[ModelTurn | str] = [turn("I would have said mo", stop="length")]
     async with coder(api, script, tmp_path) as spoken:
         assert await spoken.prompt() == "max_tokens"
     assert spoken.told == "I would have said mo"
@@ -286,7 +286,7 @@ async def test_too_many_tokens_are_a_stop_reason(api: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("api", APIS)
 async def test_too_many_requests_are_a_stop_reason(api: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn(call("list"), times=None)]
+    script: list[ModelTurn | str] = [turn(call("list"), times=None)]
     async with coder(api, script, tmp_path, max_turn_requests=3) as spoken:
         assert await spoken.prompt() == "max_turn_requests"
     assert len(spoken.model.requests) == 3
@@ -322,7 +322,7 @@ async def test_a_cancel_ends_an_answer_without_end(api: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("api", APIS)
 async def test_a_cancel_ends_the_wait_before_another_attempt(api: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn(fail(429, "Slow down", retry_after=3000))]
+    script: list[ModelTurn | str] = [turn(fail(429, "Slow down", retry_after=3000))]
     async with coder(api, script, tmp_path, patience=4000) as spoken:
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(spoken.prompt())
@@ -340,7 +340,7 @@ RESETS = ["soon", "-5", *(pytest.param(reset, id=reset[:10]) for reset in FAR)]
 @pytest.mark.parametrize("reset", RESETS)
 async def test_any_reset_that_a_server_may_send_gives_an_answer(api: str, reset: str, tmp_path: Path) -> None:
     name = "x-ratelimit-reset" if api == "openai" else "anthropic-ratelimit-unified-reset"
-    script: list[Turn | str] = [turn(fail(429, "Slow down", headers={name: reset}), times=3)]
+    script: list[ModelTurn | str] = [turn(fail(429, "Slow down", headers={name: reset}), times=3)]
     async with coder(api, script, tmp_path) as spoken:
         error = await failure(spoken)
     assert "Slow down" in error.message
@@ -351,7 +351,7 @@ async def test_any_reset_that_a_server_may_send_gives_an_answer(api: str, reset:
 
 @pytest.mark.parametrize("api", APIS)
 async def test_arguments_that_are_no_json_are_told_to_the_model(api: str, tmp_path: Path) -> None:
-    script: list[Turn | str] = [turn(call("read", '{"path": ')), turn("I see.")]
+    script: list[ModelTurn | str] = [turn(call("read", '{"path": ')), turn("I see.")]
     async with coder(api, script, tmp_path) as spoken:
         assert await spoken.prompt() == "end_turn"
     (result,) = spoken.model.requests[1].results.values()

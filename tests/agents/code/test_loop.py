@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.agents.code.config import Price
 from dragoman.schema.v1 import AgentMessageChunk, AgentThoughtChunk, SessionInfoUpdate, UsageUpdate
-from dragoman.testing.models import Usage, call, endless, fail, hold, think, turn
+from dragoman.testing.models import TokenUsage, call, endless, fail, hold, think, turn
 from tests.agents.code.coding import Person, calls, coding, status, text_of
 from tests.sdk.kit.keeping import alive
 
@@ -107,7 +107,7 @@ async def test_a_loop_without_an_end_is_ended(tmp_path: Path) -> None:
 
 @APIS
 async def test_usage_is_told_for_the_turn_and_summed_for_the_session(api: str, tmp_path: Path) -> None:
-    used = Usage(input=900, output=20, cached=800)
+    used = TokenUsage(input=900, output=20, cached=800)
     script = [turn(call("list"), usage=used), turn("A.", usage=used), turn("B.", usage=used)]
     price = Price(input=1.0, output=10.0)
     async with coding(script, tmp_path, api=api, price=price, context_size=10_000) as coder:

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from dragoman.schema.v1 import Diff
-from dragoman.testing.models import Turn, call, turn
+from dragoman.testing.models import ModelTurn, call, turn
 from tests.agents.code.coding import Person, calls, coding, status
 
 pytestmark = pytest.mark.bound(30)
 
 
-def editing(**more: str) -> list[Turn]:
+def editing(**more: str) -> list[ModelTurn]:
     return [turn(call("edit", **{"path": "a.py", "old": "x = 1", "new": "x = 2", **more})), turn("Done.")]
 
 

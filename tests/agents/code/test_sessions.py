@@ -7,7 +7,7 @@ import pytest
 
 from dragoman import Client
 from dragoman.schema.v1 import ClientCapabilities, CompactionUpdate, SessionNotification, UserMessageChunk
-from dragoman.testing.models import Usage, call, fail, hold, scripted_model, think, turn
+from dragoman.testing.models import TokenUsage, call, fail, hold, scripted_model, think, turn
 from tests.agents.code.coding import coding, text_of
 
 pytestmark = pytest.mark.bound(30)
@@ -68,7 +68,7 @@ async def test_a_call_whose_process_died_is_told_as_cut_short(api: str, tmp_path
 async def test_a_conversation_that_fills_the_context_is_compacted_and_the_user_told(
     api: str, tmp_path: Path
 ) -> None:
-    full = Usage(input=900, output=20)
+    full = TokenUsage(input=900, output=20)
     script = [turn("Hello.", usage=full), turn("They greeted."), turn("Yes.")]
     async with scripted_model(script) as model:
         async with coding(model, tmp_path, api=api, context_size=1000) as coder:
@@ -97,7 +97,7 @@ class Plain(Client):
 
 
 async def test_a_client_without_the_capability_is_told_of_a_compaction_in_words(tmp_path: Path) -> None:
-    script = [turn("Hello.", usage=Usage(input=900, output=20)), turn("They greeted."), turn("Yes.")]
+    script = [turn("Hello.", usage=TokenUsage(input=900, output=20)), turn("They greeted."), turn("Yes.")]
     async with coding(script, tmp_path, context_size=1000, client=Plain()) as coder:
         await coder.prompt("Hi")
         _, updates = await coder.prompt("Still there?")

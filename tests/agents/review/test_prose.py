@@ -12,7 +12,7 @@ from dragoman import Session, connect
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.review.agent import review_agent
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
-from dragoman.testing.models import ScriptedModel, Turn, fail, hold, scripted_model, think, turn
+from dragoman.testing.models import ModelTurn, ScriptedModel, fail, hold, scripted_model, think, turn
 from dragoman.testing.pace import deadline
 from tests.agents.review.ground import APP_FINDINGS, Editor, make_repository, say
 
@@ -79,7 +79,7 @@ async def test_without_findings_or_if_the_session_says_so_no_model_is_asked(fold
     ],
 )
 async def test_a_model_that_fails_takes_nothing_from_the_review(
-    folder: Path, script: list[Turn], words: str
+    folder: Path, script: list[ModelTurn], words: str
 ) -> None:
     async with scripted_model(script) as model, explained(folder, model) as session:
         told = await say(session, "review src/app.py")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dragoman.check.agent.prompts import Catalogue, packaged
-from dragoman.check.agent.stage import Settings
+from dragoman.check.agent.prompts import PromptCatalogue, packaged_prompts
+from dragoman.check.agent.stage import ExaminationSettings
 
 RAW = Path(__file__).with_name("raw_agent.py")
 
@@ -16,7 +16,7 @@ def raw(fault: str = "") -> list[str]:
     return [sys.executable, "-S", "-E", str(RAW), fault]
 
 
-def settings(fault: str = "", *, patience: float = 60.0, jobs: int = 2) -> Settings:
+def settings(fault: str = "", *, patience: float = 60.0, jobs: int = 2) -> ExaminationSettings:
     # It has no tools: to ask it for one of a server would only take time.
-    catalogue = Catalogue({"agents": {"raw": {"mcp": ""}}}).over(packaged())
-    return Settings(command=raw(fault), cwd=".", patience=patience, jobs=jobs, catalogue=catalogue)
+    catalogue = PromptCatalogue({"agents": {"raw": {"mcp": ""}}}).over(packaged_prompts())
+    return ExaminationSettings(command=raw(fault), cwd=".", patience=patience, jobs=jobs, catalogue=catalogue)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.check.confirmation import NOT_CONFIRMED
+from dragoman.check.examination_control import NOT_CONFIRMED
 from dragoman.cli import main
 from dragoman.cli.recordings import read_recording
 from tests.check.agent.agents import raw

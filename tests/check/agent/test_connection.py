@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.check.agent import connection
-from dragoman.check.agent.connection import Connection, Gone, Silence
+from dragoman.check.agent.connection import AgentConnection, Gone, Silence
 from dragoman.check.agent.editor import Editor
 from tests.check.agent.agents import raw
 
@@ -13,8 +13,8 @@ INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {}}
 PROMPT = {"sessionId": "session-0", "prompt": []}
 
 
-def opened(tmp_path: Path, fault: str = "", patience: float = 20.0) -> Connection:
-    return Connection(raw(fault), Editor(tmp_path), cwd=tmp_path, patience=patience)
+def opened(tmp_path: Path, fault: str = "", patience: float = 20.0) -> AgentConnection:
+    return AgentConnection(raw(fault), Editor(tmp_path), cwd=tmp_path, patience=patience)
 
 
 async def test_every_line_of_both_directions_is_kept_in_order(tmp_path: Path) -> None:

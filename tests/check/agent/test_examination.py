@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.check.agent import connection
 from dragoman.check.agent.examination import Examination, examine
-from dragoman.check.confirmation import blame_once
+from dragoman.check.examination_control import blame_once
 from dragoman.check.verdict import judge
 from tests.check.agent.agents import settings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.check.agent.examination import examine
-from dragoman.check.agent.stage import Settings
+from dragoman.check.agent.stage import ExaminationSettings
 from dragoman.check.verdict import judge
 
 ENDED_EARLY = {"died", "silent", "hung", "unanswered", "flood", "stumbled"}
@@ -19,7 +19,7 @@ ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
 @pytest.mark.timeout(220)
 async def test_the_echo_agent_has_no_failure_and_shows_most_of_what_is_judged(tmp_path: Path) -> None:
     # As much patience as it takes, and no clock: how fast a busy machine is, is not the question.
-    chosen = Settings(command=ECHO, cwd=str(tmp_path), patience=180, jobs=6, clock=lambda: 0.0)
+    chosen = ExaminationSettings(command=ECHO, cwd=str(tmp_path), patience=180, jobs=6, clock=lambda: 0.0)
     found = await examine(chosen)
     assert found.failure == found.profile.blocked == ""
     assert not [one.facts for one in found.recordings if one.facts.keys() & ENDED_EARLY]

@@ -4,23 +4,30 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.check.agent.prompts import KNOWN, WORD, BadPrompts, Catalogue, packaged, read_prompts
+from dragoman.check.agent.prompts import (
+    KNOWN,
+    WORD,
+    BadPrompts,
+    PromptCatalogue,
+    packaged_prompts,
+    read_prompts,
+)
 
 
 def test_the_packaged_catalogue_has_words_for_agents_that_it_does_not_know() -> None:
-    prompts = packaged().of("somebody else")
+    prompts = packaged_prompts().of("somebody else")
     without = {name for name in KNOWN if not prompts.text(name)}
     assert without == {"command", "elicit"}
     assert prompts.extra == []
 
 
 def test_places_are_filled_in() -> None:
-    prompts = Catalogue({"default": {"read": "read {file} and {word} {unknown}"}}).of("")
+    prompts = PromptCatalogue({"default": {"read": "read {file} and {word} {unknown}"}}).of("")
     assert prompts.text("read", file="/a b/c.py") == f"read /a b/c.py and {WORD} {{unknown}}"
 
 
 def test_an_agent_has_words_of_its_own_for_some_things() -> None:
-    catalogue = Catalogue(
+    catalogue = PromptCatalogue(
         {
             "default": {"hello": "hello", "run": "run"},
             "agents": {"x": {"hello": "hi", "run": "", "dance": "d"}},
@@ -37,7 +44,7 @@ def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
     path.write_text('[default]\nhello = "Guten Tag"\n[agents.echo]\nplan = ""\nword = "otter"\n')
     catalogue = read_prompts(path)
     assert catalogue.of("anybody").text("hello") == "Guten Tag"
-    assert catalogue.of("anybody").text("recall") == packaged().of("anybody").text("recall")
+    assert catalogue.of("anybody").text("recall") == packaged_prompts().of("anybody").text("recall")
     assert catalogue.of("echo").text("plan") == ""
     assert catalogue.of("echo").text("run") == "/run pwd"
     assert catalogue.of("echo").word == "otter"

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from dragoman.check.agent.editor import EVERYTHING, Editor
-from dragoman.check.client.profiles import PROFILES, Profile
+from dragoman.check.client.profiles import PROFILES, ClientProfile
 from dragoman.check.client.standin import StandIn
 from dragoman.check.client.turn import Patience
-from dragoman.check.recording import BROKEN, Direction, Frame, Mark, Recording
+from dragoman.check.recording import BROKEN, Direction, Frame, Recording, Stretch
 from dragoman.transport.memory import memory_pair
 
 
@@ -33,7 +33,7 @@ class Notes:
 
     def note(self, remark: dict[str, Any]) -> None:
         if remark["event"] == "mark":
-            self.recording.marks.append(Mark(remark["name"], remark["first"], remark["last"]))
+            self.recording.marks.append(Stretch(remark["name"], remark["first"], remark["last"]))
         else:
             self.recording.facts[remark["name"]] = remark["value"]
 
@@ -45,7 +45,7 @@ class Client:
         self,
         folder: Path,
         *,
-        profile: str | Profile = "full",
+        profile: str | ClientProfile = "full",
         capabilities: Any = EVERYTHING,
         seconds: float = 30.0,
     ) -> None:
@@ -163,6 +163,6 @@ def marks(recording: Recording) -> list[str]:
     return [mark.name for mark in recording.marks]
 
 
-def scene_of(*groups: str) -> Profile:
+def scene_of(*groups: str) -> ClientProfile:
     """A profile that plays only these."""
     return msgspec.structs.replace(PROFILES["full"], scenes=groups)

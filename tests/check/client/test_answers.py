@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.check.client.answers import CURSOR, Answers
+from dragoman.check.client.answers import CURSOR, StandInAnswers
 from dragoman.check.client.profiles import LOGIN, PROFILES
 from dragoman.check.recording import Frame
 
@@ -17,7 +17,7 @@ class Agent:
 
     def __init__(self, profile: str) -> None:
         self.told: list[tuple[str, Any]] = []
-        self.answers = Answers(
+        self.answers = StandInAnswers(
             PROFILES[profile], tell=lambda session, update: self.told.append((session, update))
         )
 

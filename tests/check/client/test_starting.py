@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.check.client.starting import filled, run_client
+from dragoman.check.client.starting import fill_command, run_client
 from dragoman.errors import LocalMistake
 from dragoman.transport.owned import Grace
 
@@ -15,7 +15,7 @@ STAND_IN = ["/opt/a python", "-m", "dragoman", "check", "stand-in"]
 
 
 def test_the_stand_in_is_one_word_a_list_or_many_words() -> None:
-    words = filled(["client", "--agent", "{agent}", "--json={agent_json}", "{agent_words}"], STAND_IN)
+    words = fill_command(["client", "--agent", "{agent}", "--json={agent_json}", "{agent_words}"], STAND_IN)
     assert words[:2] == ["client", "--agent"]
     assert shlex.split(words[2]) == STAND_IN
     assert json.loads(words[3].removeprefix("--json=")) == STAND_IN
@@ -24,7 +24,7 @@ def test_the_stand_in_is_one_word_a_list_or_many_words() -> None:
 
 def test_a_command_without_a_place_for_the_agent_is_a_mistake() -> None:
     with pytest.raises(LocalMistake, match="no place for the agent"):
-        filled(["client", "agent"], STAND_IN)
+        fill_command(["client", "agent"], STAND_IN)
 
 
 async def test_a_client_gets_its_lines_and_its_end_is_told(tmp_path: Path) -> None:

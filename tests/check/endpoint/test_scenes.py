@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.check.endpoint.examination import Endpoint
+from dragoman.check.endpoint.examination import EndpointSettings
 from dragoman.check.endpoint.http import Address, Unreachable
 from dragoman.check.endpoint.scenes import examine_endpoint
 from dragoman.check.report import peer_name
@@ -17,7 +17,7 @@ from tests.transport.serving import served
 async def test_a_good_server_shows_everything_and_breaks_nothing() -> None:
     async with served(GoodServer()) as port:
         address = Address.of(f"http://127.0.0.1:{port}/acp")
-        recordings = await examine_endpoint(Endpoint(address=address, patience=10.0))
+        recordings = await examine_endpoint(EndpointSettings(address=address, patience=10.0))
     found = {one.requirement: one for one in judge(recordings, "server")}
     assert {name: one.findings for name, one in found.items() if one.findings} == {}
     assert {name for name, one in found.items() if one.status != "passed"} == {"WS-05"}
@@ -28,7 +28,7 @@ async def test_a_good_server_shows_everything_and_breaks_nothing() -> None:
 async def test_a_socket_can_be_examined_alone() -> None:
     async with served(GoodServer()) as port:
         address = Address.of(f"ws://127.0.0.1:{port}/acp")
-        recordings = await examine_endpoint(Endpoint(address=address, patience=10.0), over_http=False)
+        recordings = await examine_endpoint(EndpointSettings(address=address, patience=10.0), over_http=False)
     passed = {one.requirement for one in judge(recordings, "server") if one.status == "passed"}
     assert passed == {"HTTP-03", "WS-01", "WS-08", "WS-09", "WS-10"}
 
@@ -45,14 +45,14 @@ async def test_a_server_of_something_else_is_told_apart() -> None:
 
     async with served(nothing_here) as port:
         address = Address.of(f"http://127.0.0.1:{port}/")
-        recordings = await examine_endpoint(Endpoint(address=address, patience=10.0))
+        recordings = await examine_endpoint(EndpointSettings(address=address, patience=10.0))
     broken = {one.requirement for one in judge(recordings, "server") if one.broken}
     assert {"HTTP-03", "HTTP-05", "HTTP-09", "WS-01"} <= broken
 
 
 async def test_nobody_at_all_is_not_examined() -> None:
     with pytest.raises(Unreachable):
-        await examine_endpoint(Endpoint(address=Address.of("http://127.0.0.1:1/acp")))
+        await examine_endpoint(EndpointSettings(address=Address.of("http://127.0.0.1:1/acp")))
 
 
 @pytest.mark.parametrize("url", ["acp", "ftp://host/acp", "http://", "stdio:agent"])

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from dragoman.check.recording import Direction, Frame, Mark, Recording
+from dragoman.check.recording import Direction, Frame, Recording, Stretch
 
 STEP = 0.05
 """Seconds from one line to the next."""
@@ -125,12 +125,12 @@ class Script:
             frames.append(Frame(number, line.way, at, line.raw))
         return Recording(frames=frames, marks=self._stretches(), facts=self.facts, stderr=self.stderr)
 
-    def _stretches(self) -> list[Mark]:
+    def _stretches(self) -> list[Stretch]:
         found: dict[str, list[int]] = {}
         for position, line in enumerate(self.lines):
             for name in line.marks:
                 found.setdefault(name, []).append(position)
-        return [Mark(name, places[0], places[-1] + 1) for name, places in found.items()]
+        return [Stretch(name, places[0], places[-1] + 1) for name, places in found.items()]
 
 
 def message(method: str, params: Any = UNSET, **members: Any) -> dict[str, Any]:

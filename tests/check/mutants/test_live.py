@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.check.agent.examination import examine
-from dragoman.check.agent.prompts import Catalogue
-from dragoman.check.agent.stage import Settings
+from dragoman.check.agent.prompts import PromptCatalogue
+from dragoman.check.agent.stage import ExaminationSettings
 from dragoman.check.verdict import judge
 
 pytestmark = pytest.mark.bound(60)
@@ -28,11 +28,11 @@ PROMPTS = {
 
 async def _found(fault: str, *scenes: str) -> set[str]:
     """The requirements that an examination in some scenes finds broken."""
-    settings = Settings(
+    settings = ExaminationSettings(
         command=[sys.executable, "-S", "-E", str(AGENT), fault],
         cwd=".",
         patience=60.0,
-        catalogue=Catalogue({"default": PROMPTS}),
+        catalogue=PromptCatalogue({"default": PROMPTS}),
     )
     examination = await examine(settings, scenes=scenes)
     assert examination.failure == ""

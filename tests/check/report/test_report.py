@@ -8,14 +8,23 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
-from dragoman.check.report import FORMATS, PackItem, PackResult, Part, Report, block, peer_name, render
-from dragoman.check.report.evidence import shortened
+from dragoman.check.report import (
+    FORMATS,
+    CheckReport,
+    PackItem,
+    PackResult,
+    ReportPart,
+    block,
+    peer_name,
+    render,
+)
+from dragoman.check.report.evidence import shorten
 from dragoman.check.report.text import as_text
-from dragoman.check.verdict import Finding, Verdict
-from tests.check.conversations import agent, client, conversation
+from dragoman.check.verdict import Verdict, Violation
+from tests.check.conversations import agent, client, make_recording
 
 EVIL = '<script>alert("x")</script>\x1b[31m&'
-RECORDING = conversation(
+RECORDING = make_recording(
     client("initialize", {"protocolVersion": 1, "clientInfo": {"name": "ed"}}, id=1),
     agent(result={"protocolVersion": 1, "agentInfo": {"name": "a", "version": "2"}}, id=1),
     client("session/prompt", {"sessionId": "s", "text": f"SECRET {EVIL}"}, id=2),
@@ -23,8 +32,8 @@ RECORDING = conversation(
 )
 
 
-def finding(why: str = "wrong", *frames: int) -> Finding:
-    return Finding(rule="a_rule", why=why, fix="Do better.", connection=1, frames=frames or (4, 3))
+def finding(why: str = "wrong", *frames: int) -> Violation:
+    return Violation(rule="a_rule", why=why, fix="Do better.", connection=1, frames=frames or (4, 3))
 
 
 def verdicts() -> list[Verdict]:
@@ -44,10 +53,10 @@ def verdicts() -> list[Verdict]:
     ]  # fmt: skip
 
 
-def report() -> Report:
-    return Report(
+def report() -> CheckReport:
+    return CheckReport(
         title=f"session {EVIL}",
-        parts=[Part(side="agent", peer="a 2", verdicts=verdicts())],
+        parts=[ReportPart(side="agent", peer="a 2", verdicts=verdicts())],
         recordings=[RECORDING],
         names=["recordings/one of.ndjson"],
         lines=[[2, 3, 4, 6]],
@@ -71,8 +80,8 @@ def test_no_format_shows_a_secret_or_what_a_terminal_obeys(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_can_show_a_report_of_nothing(name: str) -> None:
-    assert render(Report(title="nothing", parts=[]), name)
-    assert render(Report(title="nothing", parts=[Part(side="agent", verdicts=[])]), name)
+    assert render(CheckReport(title="nothing", parts=[]), name)
+    assert render(CheckReport(title="nothing", parts=[ReportPart(side="agent", verdicts=[])]), name)
 
 
 def test_a_text_tells_the_worst_first_with_its_frames_and_what_to_change() -> None:
@@ -195,7 +204,7 @@ def test_a_badge_says_what_was_kept_and_what_was_broken() -> None:
     }
     picture = xml.fromstring(render(report(), "badge"))
     assert picture.get("aria-label") == "ACP: 1 kept, 1 warned, 1 broken"
-    blocked = Report(title="", parts=[Part(side="agent", verdicts=[])], blocked="a login")
+    blocked = CheckReport(title="", parts=[ReportPart(side="agent", verdicts=[])], blocked="a login")
     assert json.loads(render(blocked, "badge-json"))["message"] == "blocked"
 
 
@@ -208,33 +217,33 @@ def test_what_was_not_exercised_behind_a_login_is_blocked() -> None:
 
 
 def test_a_peer_is_called_what_it_calls_itself() -> None:
-    assert peer_name([conversation(), RECORDING], "agent") == "a 2"
+    assert peer_name([make_recording(), RECORDING], "agent") == "a 2"
     assert peer_name([RECORDING], "client") == "ed"
-    assert peer_name([conversation()], "agent") == ""
+    assert peer_name([make_recording()], "agent") == ""
 
 
 def test_a_long_frame_is_cut_where_it_is_long() -> None:
     raw = json.dumps(
         {"method": "m", "params": {"text": "x" * 5000, "list": [1] * 50, "last": "here"}}
     ).encode()
-    text = shortened(raw, length=400)
+    text = shorten(raw, length=400)
     assert len(text) <= 400
     assert '"last":"here"' in text
     assert "(4928 more)" in text
-    assert shortened(b'{ "as": "it is" }', length=400) == '{ "as": "it is" }'
+    assert shorten(b'{ "as": "it is" }', length=400) == '{ "as": "it is" }'
 
 
 @pytest.mark.parametrize(
     "raw", [b"no json " * 200, b"\xff\xfe" * 400, b"[" * 3000, b'{"a":' * 500 + b"1" + b"}" * 500]
 )
 def test_any_line_can_be_shown(raw: bytes) -> None:
-    text = shortened(raw, length=300)
+    text = shorten(raw, length=300)
     assert len(text) < 330
     assert text.isprintable()
 
 
 def test_a_finding_of_many_frames_shows_the_first_and_the_last() -> None:
     some = report()
-    some.recordings = [conversation(*[client("m", id=number) for number in range(1, 11)])]
+    some.recordings = [make_recording(*[client("m", id=number) for number in range(1, 11)])]
     assert [one.number for one in some.evidence(finding("w", *range(1, 11)))] == [1, 2, 3, 10]
-    assert some.evidence(Finding(rule="r", why="", fix="", connection=7, frames=(1,))) == []
+    assert some.evidence(Violation(rule="r", why="", fix="", connection=7, frames=(1,))) == []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.check.manifest import Side
-from dragoman.check.recording import Frame, Mark, Recording
+from dragoman.check.recording import Frame, Recording, Stretch
 from dragoman.check.verdict import judge
 from tests.check.conversations import Said, agent, client
 
@@ -35,7 +35,7 @@ class Talk:
 
     def __init__(self, can: Any = EVERYTHING, wants: Any = None, *, version: int = 1) -> None:
         self.said: list[Said] = []
-        self.marks: list[Mark] = []
+        self.marks: list[Stretch] = []
         self.known: dict[str, Any] = {}
         self.pause = 0.0
         self._times: list[float] = []
@@ -106,7 +106,7 @@ class Talk:
 
     def mark(self, name: str, *, last: int) -> Talk:
         """Name the last frames."""
-        self.marks.append(Mark(name, len(self.said) - last, len(self.said)))
+        self.marks.append(Stretch(name, len(self.said) - last, len(self.said)))
         return self
 
     def facts(self, **facts: Any) -> Talk:

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.check.recording import Recording
 from dragoman.check.verdict import judge
-from tests.check.conversations import agent, client, conversation
+from tests.check.conversations import agent, client, make_recording
 
 OPENED = {"content-type": "application/json", "acp-connection-id": "c"}
 STREAM = {"status": 200, "frames": [], "events": ["data: {}"]}
@@ -72,7 +72,7 @@ def recorded(replies: Any) -> Recording:
     made = agent(result={"sessionId": "s"}, id=1)
     refused = agent(error={"code": -32002, "message": "no"}, id=2)
     said = [client("x", id=1), update, made, refused]
-    return conversation(*said, facts={"endpoint": replies})
+    return make_recording(*said, facts={"endpoint": replies})
 
 
 def verdict(requirement: str, replies: Any) -> tuple[int, int]:

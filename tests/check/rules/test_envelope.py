@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.check.verdict import judge
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing
 
 
@@ -64,7 +64,7 @@ def test_rpc_03_large_ids_come_back_whole() -> None:
 
 
 def test_rpc_03_what_began_before_the_recording_is_left_alone() -> None:
-    recording = conversation(agent(id=7, result={}), client("session/prompt", {}, id=8))
+    recording = make_recording(agent(id=7, result={}), client("session/prompt", {}, id=8))
     (verdict,) = judge([recording], "agent", only=["RPC-03"])
     assert verdict.status == "not exercised"
 

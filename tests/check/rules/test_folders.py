@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.check.paths import ends_with, is_absolute, is_same, is_under
+from dragoman.check.values import ends_with, is_absolute, is_same, is_under
 from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import BROKEN, Talk, breaks, keeps, says, says_nothing, update
 
 FINE: dict[str, Any] = {
@@ -31,7 +31,7 @@ def shake(params: Any = None, result: Any = None, *, code: int = 0) -> tuple[Sai
 
 
 def status(requirement: str, *said: Said, side: Side = "agent", facts: Any = None) -> str:
-    (verdict,) = judge([conversation(*said, facts=facts)], side, only=[requirement])
+    (verdict,) = judge([make_recording(*said, facts=facts)], side, only=[requirement])
     return verdict.status
 
 

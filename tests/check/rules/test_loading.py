@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.memory import told
+from dragoman.check.memory import session_facts
 from tests.check.conversations import Said
 from tests.check.rules.talks import EVERYTHING, Talk, breaks, keeps, says, says_nothing, status, update
 
@@ -51,7 +51,7 @@ def test_load_03_passing_remarks_need_not_come_again() -> None:
 
 
 def test_load_03_what_was_told_on_another_connection_counts() -> None:
-    fact = told(before().recording)
+    fact = session_facts(before().recording)
     keeps("LOAD-03", load(USER, AGENT).facts(told=fact))
     breaks("LOAD-03", load(USER).facts(told=fact))
     says_nothing("LOAD-03", load(USER).facts(told={"s": {"user": 5}}))

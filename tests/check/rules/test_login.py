@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
-from tests.check.conversations import Said, agent, client, conversation
+from tests.check.conversations import Said, agent, client, make_recording
 from tests.check.rules.talks import BROKEN
 
 PLAIN = {"id": "key", "name": "A key"}
@@ -38,7 +38,7 @@ def new(reply: Any) -> tuple[str, Any, Any]:
 
 
 def status(requirement: str, said: list[Said], side: Side = "agent", **facts: Any) -> str:
-    (verdict,) = judge([conversation(*said, facts=facts)], side, only=[requirement])
+    (verdict,) = judge([make_recording(*said, facts=facts)], side, only=[requirement])
     return verdict.status
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.check.story import Story
+from dragoman.check.conversation import Conversation
 from tests.check.conversations import Said, agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, status, update
 
@@ -41,7 +41,7 @@ GOOD = turn(RUNNING, HELLO, idle()).add(update("s", "session_info_update", title
 
 
 def test_a_turn_ends_with_idle_and_not_with_its_answer() -> None:
-    (one,) = Story(GOOD.recording).turns
+    (one,) = Conversation(GOOD.recording).turns
     assert one.end is not None
     assert one.end.params["update"]["state"] == "idle"
     assert [frame.params["update"]["sessionUpdate"] for frame in one.updates("agent_message_chunk")]
@@ -50,13 +50,13 @@ def test_a_turn_ends_with_idle_and_not_with_its_answer() -> None:
 
 def test_a_turn_may_be_over_before_its_prompt_is_acknowledged() -> None:
     talk = second().begin_prompt("s", "x").add(told(), idle()).answer({"messageId": "u1"})
-    (one,) = Story(talk.recording).turns
+    (one,) = Conversation(talk.recording).turns
     assert one.end is not None
     assert one.end.number < len(talk.said)
 
 
 def test_a_prompt_that_is_refused_has_no_turn() -> None:
-    (one,) = Story(second().begin_prompt("s", "x").answer(code=-32602).add(idle()).recording).turns
+    (one,) = Conversation(second().begin_prompt("s", "x").answer(code=-32602).add(idle()).recording).turns
     assert one.end is one.exchange.answer
 
 

@@ -12,7 +12,7 @@ import pytest
 from dragoman.check.manifest import Side
 from dragoman.check.verdict import judge
 from dragoman.cli.recordings import read_recording
-from tests.check.rules.test_lives import MINE
+from tests.check.test_timeline import MINE
 from tests.interop.recordings import ELSEWHERE
 
 RECORDINGS = [path for path in sorted(ELSEWHERE.glob("*/*.ndjson")) if path.parent.name != "agents-v2"]

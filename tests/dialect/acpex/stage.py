@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialect import Ledger, Settings, make_edge
+from dragoman.dialect import EdgeSettings, Ledger, make_edge
 from dragoman.dialect.names import Position
 from tests.dialect.edges import message, remarks, said
 
@@ -15,9 +15,11 @@ BOTH = ("acpex", "acpex-wire")
 class Stage:
     """An edge, its ledger, and shorter words for what a test does with them."""
 
-    def __init__(self, position: Position, dialect: str = "acpex", settings: Settings | None = None) -> None:
+    def __init__(
+        self, position: Position, dialect: str = "acpex", settings: EdgeSettings | None = None
+    ) -> None:
         self.ledger = Ledger()
-        self.edge = make_edge(dialect, position, settings or Settings(cwd="/srv"), self.ledger)
+        self.edge = make_edge(dialect, position, settings or EdgeSettings(cwd="/srv"), self.ledger)
 
     def hear(self, frame: Frame) -> list[tuple[str, Any]]:
         """What comes of a frame of the peer."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Settings
+from dragoman.dialect import EdgeSettings
 from tests.dialect.acpex.stage import BOTH, Stage, text
 
 QUESTION = {
@@ -51,7 +51,7 @@ def test_the_policy_decides() -> None:
         seen.append(question)
         return "yes"
 
-    assert outcome(Stage("client", settings=Settings(consent=consent))) == {
+    assert outcome(Stage("client", settings=EdgeSettings(consent=consent))) == {
         "outcome": "selected",
         "optionId": "yes",
     }
@@ -59,7 +59,7 @@ def test_the_policy_decides() -> None:
 
 
 def test_an_option_that_was_not_offered_is_no_approval() -> None:
-    client = Stage("client", settings=Settings(consent=lambda question: "certainly"))
+    client = Stage("client", settings=EdgeSettings(consent=lambda question: "certainly"))
     assert outcome(client) == {"outcome": "selected", "optionId": "no"}
 
 
@@ -90,7 +90,7 @@ def test_credentials_are_refused_and_go_nowhere() -> None:
 
 
 def test_credentials_go_on_if_the_settings_say_so() -> None:
-    open_to_them = Settings(credentials=True)
+    open_to_them = EdgeSettings(credentials=True)
     params = {"methodId": "feather", "data": {"apiKey": "owl-secret"}}
     asked = Stage("client", settings=open_to_them).asked("authenticate", params)
     assert asked["params"] == {

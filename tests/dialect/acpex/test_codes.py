@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.acpex.codes import MEANINGS, read_error, write_error
-from dragoman.dialect.acpex.phrases import DENIED, ERROR_CODE, Phrase
+from dragoman.dialect.acpex.ledger_notes import DENIED, ERROR_CODE
+from dragoman.dialect.ledger import LedgerNote
 
 
-def read(error: Any, method: str = "session/prompt") -> tuple[Any, list[Phrase]]:
-    notes: list[Phrase] = []
+def read(error: Any, method: str = "session/prompt") -> tuple[Any, list[LedgerNote]]:
+    notes: list[LedgerNote] = []
     return read_error(error, method, notes.append), notes
 
 

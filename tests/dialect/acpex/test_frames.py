@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Settings
+from dragoman.dialect import EdgeSettings
 from dragoman.dialect.keeping import KEY
 from tests.dialect.acpex.frames import EXAMPLES, SEED, Frame, Spoken, conversation, examples_of
 from tests.dialect.edges import Pair, bare
@@ -19,7 +19,7 @@ needs_seed = pytest.mark.skipif(not SEED.is_file(), reason="the overview itself 
 
 def carried(examples: list[Frame], dialect: str = "acpex") -> list[tuple[str, Frame, list[Any], list[Any]]]:
     """Each frame with where it goes, what it was in v1, and what the other side heard."""
-    pair = Pair(dialect, Settings(credentials=True))
+    pair = Pair(dialect, EdgeSettings(credentials=True))
     return [(way, said, *pair.carry(way, said)) for way, said in conversation(examples)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect import Edge, Ledger, Settings, make_edge
+from dragoman.dialect import Edge, EdgeSettings, Ledger, make_edge
 from dragoman.dialect.message import encode
 from tests.dialect.acpex.stage import BOTH
 from tests.dialect.edges import Pair, message
@@ -56,7 +56,7 @@ messages = st.one_of(
 
 
 def edge(dialect: str, position: Any) -> Edge:
-    return make_edge(dialect, position, Settings(), Ledger())
+    return make_edge(dialect, position, EdgeSettings(), Ledger())
 
 
 @pytest.mark.parametrize("dialect", BOTH)

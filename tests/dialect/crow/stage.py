@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect import Edge, Ledger, Settings
+from dragoman.dialect import Edge, EdgeSettings, Ledger
 from dragoman.dialect.crow import CrowAgent, CrowClient
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message
@@ -20,9 +20,9 @@ Said = list[tuple[str, Frame]]
 class Side:
     """One edge and its ledger."""
 
-    def __init__(self, kind: type[Edge], settings: Settings | None = None) -> None:
+    def __init__(self, kind: type[Edge], settings: EdgeSettings | None = None) -> None:
         self.ledger = Ledger()
-        self.edge = kind(settings or Settings(cwd="/srv"), self.ledger)
+        self.edge = kind(settings or EdgeSettings(cwd="/srv"), self.ledger)
 
     def hear(self, frame: Frame) -> Said:
         """What comes of a frame of the peer."""
@@ -44,11 +44,11 @@ class Side:
         return [entry.what for entry in self.ledger.entries if entry.outcome == "repaired"]
 
 
-def crow_client(settings: Settings | None = None) -> Side:
+def crow_client(settings: EdgeSettings | None = None) -> Side:
     return Side(CrowClient, settings)
 
 
-def crow_agent(settings: Settings | None = None) -> Side:
+def crow_agent(settings: EdgeSettings | None = None) -> Side:
     return Side(CrowAgent, settings)
 
 

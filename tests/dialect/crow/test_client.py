@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Settings
+from dragoman.dialect import EdgeSettings
 from tests.dialect.crow.frames import CANCEL, INITIALIZE, LOAD, NEW, PROMPT, SESSION, Frame, update
 from tests.dialect.crow.stage import (
     Side,
@@ -67,7 +67,7 @@ def test_cancel_may_be_told_without_asking() -> None:
 
 
 def test_load_replays_everything_before_it_is_answered() -> None:
-    side = crow_client(Settings(mcp_servers=(SERVER,)))
+    side = crow_client(EdgeSettings(mcp_servers=(SERVER,)))
     said = inside(side, LOAD)
     assert said["params"] == {"sessionId": SESSION, "cwd": "/srv/nest", "mcpServers": [SERVER]}
     chunk = {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Count."}}
@@ -88,7 +88,7 @@ def test_what_a_session_offers_is_told_in_the_spelling_of_the_answer() -> None:
 
 
 def test_a_session_without_a_folder_opens_in_the_configured_one() -> None:
-    side = crow_client(Settings(cwd="/configured"))
+    side = crow_client(EdgeSettings(cwd="/configured"))
     assert inside(side, request(2, "session/new", {}))["params"] == {"cwd": "/configured", "mcpServers": []}
     assert side.repaired == ["a session without a folder"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Settings, Translator, make_edge
+from dragoman.dialect import EdgeSettings, Ledger, Translator, make_edge
 from tests.dialect.crow.stage import answer, crow_agent, crow_client, request
 
 HELLO = request(0, "initialize", {"protocol_version": 1, "client_capabilities": {}})
@@ -113,7 +113,7 @@ def test_errors_that_an_agent_lists_keep_everything_but_the_spelling_of_their_fi
 
 def test_raw_lines_of_a_crow_client_that_is_found_out_are_refused_with_their_field() -> None:
     ledger = Ledger()
-    translator = Translator([make_edge("auto", "client", Settings(cwd="/srv"), ledger)], ledger)
+    translator = Translator([make_edge("auto", "client", EdgeSettings(cwd="/srv"), ledger)], ledger)
     translator.from_peer(json.dumps(HELLO).encode() + b"\n")
     translator.from_inside(json.dumps(answer(0, {"protocolVersion": 1})).encode() + b"\n")
     passed = translator.from_peer(

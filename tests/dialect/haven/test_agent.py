@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Message, Out, Settings, Translator
+from dragoman.dialect import EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.haven import HavenAgent
 from dragoman.dialect.haven.names import (
     BARE,
@@ -26,7 +26,7 @@ DIFF = {"type": "diff", "path": "/a", "newText": "x"}
 
 @pytest.fixture
 def edge() -> HavenAgent:
-    return HavenAgent(Settings(), Ledger())
+    return HavenAgent(EdgeSettings(), Ledger())
 
 
 def update(**fields: Any) -> Any:
@@ -160,7 +160,7 @@ def test_text_passes_without_being_looked_at_and_tools_do_not() -> None:
             looked.append(message)
             return super().from_peer(message)
 
-    translator = Translator([Watched(Settings(), Ledger())], Ledger())
+    translator = Translator([Watched(EdgeSettings(), Ledger())], Ledger())
     text = encode(update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "x"}))
     assert translator.from_peer(text * 2).inside == text * 2
     assert looked == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Message, Out, Settings, Translator
+from dragoman.dialect import EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.haven import HavenClient
 from dragoman.dialect.haven.names import (
     CANCEL,
@@ -30,7 +30,7 @@ OPTIONS = [
 
 @pytest.fixture
 def edge() -> HavenClient:
-    return HavenClient(Settings(), Ledger())
+    return HavenClient(EdgeSettings(), Ledger())
 
 
 def update(**fields: Any) -> Any:
@@ -239,7 +239,7 @@ def test_text_passes_without_being_looked_at(kind: str) -> None:
 
     block = encode(update(sessionUpdate=kind, content={"type": "text", "text": "é tool_call"})) * 3
     ledger = Ledger()
-    assert Translator([Blind(Settings(), ledger)], ledger).from_inside(block).peer == block
+    assert Translator([Blind(EdgeSettings(), ledger)], ledger).from_inside(block).peer == block
     assert ledger.entries == []  # where a mistake would stand
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Settings
+from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.dialect.edge import Consent, nobody_consents
 from dragoman.dialect.haven import LegacyAgent, LegacyClient
 from dragoman.dialect.haven.names import UNANSWERABLE, UNASKED, UNKNOWN_KIND
@@ -20,11 +20,11 @@ CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
 def client(consent: Consent = nobody_consents) -> LegacyClient:
-    return LegacyClient(Settings(consent=consent), Ledger())
+    return LegacyClient(EdgeSettings(consent=consent), Ledger())
 
 
 def agent(consent: Consent = nobody_consents) -> LegacyAgent:
-    return LegacyAgent(Settings(consent=consent), Ledger())
+    return LegacyAgent(EdgeSettings(consent=consent), Ledger())
 
 
 def selected(option: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Message, Out, Settings, Translator
+from dragoman.dialect import EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.koog import KoogAgent
 from dragoman.dialect.koog.names import (
     KINDLESS,
@@ -29,7 +29,7 @@ TEXT = {"type": "text", "text": "x"}
 
 @pytest.fixture
 def edge() -> KoogAgent:
-    return KoogAgent(Settings(), Ledger())
+    return KoogAgent(EdgeSettings(), Ledger())
 
 
 def note(**update: Any) -> Message:
@@ -245,7 +245,7 @@ def test_an_image_that_was_streamed_is_not_shown_again(edge: KoogAgent) -> None:
 
 
 def test_a_block_that_passes_unseen_is_never_the_one_that_breaks_the_silence() -> None:
-    edge = KoogAgent(Settings(), Ledger())
+    edge = KoogAgent(EdgeSettings(), Ledger())
     translator = Translator([edge], edge.ledger)
     translator.from_inside(encode(request(3, "session/prompt", {"sessionId": "s", "prompt": [TEXT]})))
     translator.from_peer(encode(note(sessionUpdate="agent_message_chunk", content=TEXT)) * 2)
@@ -274,7 +274,7 @@ def test_a_turn_that_fails_or_says_no_content_ends_as_it_is(edge: KoogAgent) -> 
 
 class Watched(KoogAgent):
     def __init__(self) -> None:
-        super().__init__(Settings(), Ledger())
+        super().__init__(EdgeSettings(), Ledger())
         self.seen = 0
 
     def from_peer(self, message: Message) -> list[Out]:

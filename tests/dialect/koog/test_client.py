@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Message, Settings, Translator
+from dragoman.dialect import EdgeSettings, Ledger, Message, Translator
 from dragoman.dialect.koog import KoogAgent, KoogClient
 from dragoman.dialect.koog.names import SPARSE, SWITCH
 from dragoman.dialect.message import answer, encode, notification, refusal, request
@@ -18,7 +18,7 @@ MORE = {"type": "text", "text": "y"}
 
 @pytest.fixture
 def edge() -> KoogClient:
-    return KoogClient(Settings(), Ledger())
+    return KoogClient(EdgeSettings(), Ledger())
 
 
 def note(**update: Any) -> Message:
@@ -32,7 +32,7 @@ def heard(edge: KoogClient, *said: Message) -> list[Any]:
 def parts(*content: Any) -> list[Message]:
     """A whole message as it comes from a koog agent, in v1."""
     whole = note(sessionUpdate="message", role="assistant", content=list(content))
-    return [one for _, one in KoogAgent(Settings(), Ledger()).from_peer(whole)]
+    return [one for _, one in KoogAgent(EdgeSettings(), Ledger()).from_peer(whole)]
 
 
 def test_what_it_asks_passes_as_it_is(edge: KoogClient) -> None:

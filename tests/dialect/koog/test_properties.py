@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect import Ledger, Message, Settings, make_edge
+from dragoman.dialect import EdgeSettings, Ledger, Message, make_edge
 from tests.dialect.edges import Pair, message
 from tests.dialect.odd import fields, odd
 
@@ -63,7 +63,7 @@ odd_frames = odd(NAMES.split(), WORDS.split(), METHODS.split())
 @given(st.lists(st.tuples(st.booleans(), odd_frames), max_size=6))
 @settings(max_examples=30)
 def test_no_message_makes_an_edge_raise(position: Any, frames: list[tuple[bool, Any]]) -> None:
-    edge = make_edge("koog", position, Settings(), Ledger())
+    edge = make_edge("koog", position, EdgeSettings(), Ledger())
     for from_peer, frame in frames:
         said: Message = message(frame)
         outs = edge.from_peer(said) if from_peer else edge.from_inside(said)

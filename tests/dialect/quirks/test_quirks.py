@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Position, Settings, Translator
+from dragoman.dialect import EdgeSettings, Ledger, Position, Translator
 from dragoman.dialect.edge import Edge
-from dragoman.dialect.quirks import Quirks
-from dragoman.dialect.quirks.known import QUIRKS, quirks_of
+from dragoman.dialect.quirks.edge import QUIRKS, Quirks, quirks_of
 from tests.interop.recordings import ELSEWHERE, conversations
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +27,7 @@ def story(title: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def quirky(position: Position) -> Translator:
     ledger = Ledger()
-    return Translator([Quirks(position, Settings(), ledger)], ledger, on_mistake=_raise)
+    return Translator([Quirks(position, EdgeSettings(), ledger)], ledger, on_mistake=_raise)
 
 
 def _raise(error: Exception) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from dragoman.dialect import Ledger, Out, Settings, make_edge
+from dragoman.dialect import EdgeSettings, Ledger, Out, make_edge
 from dragoman.dialect.names import Position
 from tests.dialect.edges import frame, message, remarks
 
@@ -17,9 +17,9 @@ from tests.dialect.edges import frame, message, remarks
 class Alone:
     """One edge. What it gives out is kept by where it goes."""
 
-    def __init__(self, position: Position, settings: Settings | None = None) -> None:
+    def __init__(self, position: Position, settings: EdgeSettings | None = None) -> None:
         self.ledger = Ledger()
-        self.edge = make_edge("threads", position, settings or Settings(cwd="/field"), self.ledger)
+        self.edge = make_edge("threads", position, settings or EdgeSettings(cwd="/field"), self.ledger)
 
     def peer(self, said: Any) -> list[tuple[str, Any]]:
         return _frames(self.edge.from_peer(message(said)))
@@ -54,9 +54,9 @@ class Alone:
 class Between:
     """Both peers speak threads; nobody reads anything but frames."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: EdgeSettings | None = None) -> None:
         self.ledger = Ledger()
-        settings = settings or Settings(cwd="/field")
+        settings = settings or EdgeSettings(cwd="/field")
         self._client = make_edge("threads", "client", settings, self.ledger)
         self._agent = make_edge("threads", "agent", settings, self.ledger)
         self.to_client: list[Any] = []
@@ -107,7 +107,7 @@ INTRODUCED = {
 }
 
 
-def ready(agent: Any = INTRODUCED, settings: Settings | None = None) -> Alone:
+def ready(agent: Any = INTRODUCED, settings: EdgeSettings | None = None) -> Alone:
     """A client's edge whose agent is initialized, with one thread `t` that is open."""
     alone = Alone("client", settings)
     ((_, asked),) = alone.peer({"id": 0, "method": "createThread", "params": None})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Settings
+from dragoman.dialect import EdgeSettings
 from dragoman.dialect.threads.introducing import MOST_HELD
 from tests.dialect.threads.stage import INTRODUCED, Alone, chunk, ready, user
 
@@ -74,7 +74,7 @@ def test_what_is_held_meanwhile_has_a_bound() -> None:
 
 
 def test_threads_are_listed_page_by_page_with_those_that_are_open_here() -> None:
-    alone = ready(settings=Settings(cwd="/field", clock=lambda: "2025-02-02T00:00:00Z"))
+    alone = ready(settings=EdgeSettings(cwd="/field", clock=lambda: "2025-02-02T00:00:00Z"))
     ((_, first),) = alone.peer({"id": 1, "method": "getThreads", "params": None})
     assert first["params"] == {}
     page = {"sessions": [{"sessionId": "a", "cwd": "/x", "title": "A", "updatedAt": "2025-01-02T03:04:05Z"}]}
@@ -322,7 +322,7 @@ OPTIONS = [
 def test_only_the_policy_consents_and_only_to_what_was_offered(
     chosen: Any, options: Any, outcome: Any
 ) -> None:
-    alone = ready(settings=Settings(cwd="/field", consent=lambda question: chosen))
+    alone = ready(settings=EdgeSettings(cwd="/field", consent=lambda question: chosen))
     asked = {"sessionId": "t", "toolCall": {"toolCallId": "c"}, "options": options}
     ((way, told),) = alone.ask("p", "session/request_permission", asked)
     assert (way, told["result"]) == ("inside", {"outcome": outcome})
@@ -398,7 +398,7 @@ PLAIN: Any = {"protocolVersion": 1, "agentCapabilities": {}}
 
 
 def test_a_thread_is_named_by_its_first_message_and_dated_by_its_last_change() -> None:
-    alone = ready(PLAIN, Settings(cwd="/field", clock=Clock()))
+    alone = ready(PLAIN, EdgeSettings(cwd="/field", clock=Clock()))
     assert listed(alone) == [{"id": "t", "title": "Untitled thread", "modifiedAt": "2025-06-01T00:01:00Z"}]
     turn = prompt(alone)
     named = listed(alone)[0]
@@ -410,7 +410,7 @@ def test_a_thread_is_named_by_its_first_message_and_dated_by_its_last_change() -
 
 
 def test_what_a_session_says_of_itself_wins() -> None:
-    alone = ready(PLAIN, Settings(cwd="/field", clock=Clock()))
+    alone = ready(PLAIN, EdgeSettings(cwd="/field", clock=Clock()))
     prompt(alone)
     alone.update("t", sessionUpdate="session_info_update", title="Rain", updatedAt="2025-07-01T00:00:00Z")
     assert listed(alone) == [{"id": "t", "title": "Rain", "modifiedAt": "2025-07-01T00:00:00Z"}]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.entries import MOST_CALLS, Entries
-from dragoman.dialect.threads.phrases import Phrase
 from tests.dialect.threads.stage import chunk
 
 
@@ -14,7 +14,7 @@ class Book:
         self.notes: list[str] = []
         self.entries = Entries(self._note, most_bytes=most_bytes)
 
-    def _note(self, phrase: Phrase) -> None:
+    def _note(self, phrase: LedgerNote) -> None:
         self.notes.append(phrase.what)
 
     def say(self, role: str, text: str, message_id: str | None = None) -> None:

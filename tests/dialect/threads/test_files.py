@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.files import asked_in_threads, asked_in_v1, told_in_threads, told_in_v1
-from dragoman.dialect.threads.phrases import Lost, Phrase, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 from dragoman.dialect.threads.versions import MOST, hashed, number_of
 
 
-def nothing(phrase: Phrase) -> None:
+def nothing(phrase: LedgerNote) -> None:
     pytest.fail(f"noted: {phrase.what}")
 
 
@@ -44,7 +45,7 @@ def test_params_that_name_nothing_are_refused(params: Any) -> None:
 
 def test_the_end_of_a_file_is_known_when_less_was_given_than_asked() -> None:
     answer = {"version": 3, "content": "AAEC"}
-    notes: list[Phrase] = []
+    notes: list[LedgerNote] = []
     asked = {"offset": 10, "limit": 3}
     assert told_in_v1("_dragoman/fs/read_range", asked, answer, notes.append) == {
         **answer,
@@ -64,14 +65,14 @@ def test_matches_are_cut_where_the_agent_said() -> None:
 
 
 def test_that_there_are_more_matches_is_lost() -> None:
-    notes: list[Phrase] = []
+    notes: list[LedgerNote] = []
     found = {"matches": ["/a"], "truncated": True}
     assert told_in_threads("globSearch", found, notes.append) == {"matches": ["/a"]}
     assert notes == [Lost.MORE_MATCHES]
 
 
 def test_a_search_for_hidden_files_is_left_to_the_client() -> None:
-    notes: list[Phrase] = []
+    notes: list[LedgerNote] = []
     params = {"sessionId": "t", "pattern": "*", "hidden": True}
     assert asked_in_threads("_dragoman/fs/glob", params, notes.append) == {"threadId": "t", "pattern": "*"}
     assert notes == [Repaired.HIDDEN]

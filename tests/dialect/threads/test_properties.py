@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect import Message, Settings
+from dragoman.dialect import EdgeSettings, Message
 from tests.dialect.threads.carrying import answer, entries, streamed
 from tests.dialect.threads.stage import Alone, Between, chunk
 
@@ -81,7 +81,7 @@ frames = (
 def test_no_frame_makes_an_edge_raise_and_every_request_is_answered_at_most_once(
     said: list[tuple[str, Message]], position: Any, as_written: bool
 ) -> None:
-    alone = Alone(position, Settings(cwd="/field", as_written=as_written))
+    alone = Alone(position, EdgeSettings(cwd="/field", as_written=as_written))
     asked: dict[str, list[Any]] = {"peer": [], "inside": []}
     answered: dict[str, list[Any]] = {"peer": [], "inside": []}
     outs = []

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Settings
+from dragoman.dialect import EdgeSettings
 from tests.dialect.official import refused
 from tests.dialect.threads.stage import Alone, Between, chunk
 
-AS_WRITTEN = Settings(cwd="/field", as_written=True)
+AS_WRITTEN = EdgeSettings(cwd="/field", as_written=True)
 
 
 def opened() -> tuple[Alone, str]:
@@ -173,7 +173,7 @@ def test_both_peers_as_written_hold_a_conversation_through_v1(tmp_path: Path) ->
 
 def test_the_agent_is_told_real_titles_and_times_and_so_is_the_client() -> None:
     times = iter(["2025-06-01T00:00:00Z", "2025-06-01T00:01:00Z"])
-    alone = Alone("agent", Settings(cwd="/field", as_written=True, clock=lambda: next(times)))
+    alone = Alone("agent", EdgeSettings(cwd="/field", as_written=True, clock=lambda: next(times)))
     alone.ask("i", "initialize", {"protocolVersion": 1})
     ((_, told),) = alone.ask("n", "session/new", {"cwd": "/field", "mcpServers": []})
     thread = told["result"]["sessionId"]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Settings
+from dragoman.dialect import EdgeSettings
 from dragoman.dialect.threads.introducing import MOST_HELD
 from dragoman.dialect.threads.written_client import MOST_THREADS
 from tests.dialect.threads.stage import INTRODUCED, Alone, chunk
 
-AS_WRITTEN = Settings(cwd="/field", as_written=True)
+AS_WRITTEN = EdgeSettings(cwd="/field", as_written=True)
 
 
 def stream(alone: Alone, text: str, number: int = 1) -> list[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.dialect.edge import Settings
+from dragoman.dialect.edge import EdgeSettings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import decode, encode
 from dragoman.dialect.v2 import V2Agent
@@ -40,7 +40,7 @@ class Play:
 
     def __init__(self, conversation: Conversation) -> None:
         self.ledger = Ledger()
-        self.edge = V2Agent(Settings(), self.ledger)
+        self.edge = V2Agent(EdgeSettings(), self.ledger)
         self.said: list[tuple[str, Frame]] = []
         self.changed: list[tuple[list[Frame], Frame]] = []
         """What reached the agent where something else was recorded."""

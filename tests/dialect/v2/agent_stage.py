@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, decode, encode
 from dragoman.dialect.v2 import V2Agent
@@ -44,11 +44,11 @@ class Stage:
         *,
         open: bool = False,
         capabilities: Frame | None = None,
-        settings: Settings | None = None,
+        settings: EdgeSettings | None = None,
         **opened: Any,
     ) -> None:
         self.ledger = Ledger()
-        self.edge = V2Agent(settings or Settings(), self.ledger)
+        self.edge = V2Agent(settings or EdgeSettings(), self.ledger)
         self.ways: dict[str, list[Frame]] = {"inside": [], "peer": [], "host": []}
         if open:
             self.client(1, "initialize", protocolVersion=1, clientCapabilities=capabilities or {})

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from dragoman.dialect import Ledger, Message, Settings
+from dragoman.dialect import EdgeSettings, Ledger, Message
 from dragoman.dialect.message import Object, answer, as_object, decode, encode, notification, refusal, request
 from dragoman.dialect.v2 import V2Client
 from dragoman.schema import v2
@@ -35,7 +35,7 @@ class Play:
 
     def __init__(self, **settings: Any) -> None:
         self.ledger = Ledger()
-        self.edge = V2Client(Settings(**settings), self.ledger)
+        self.edge = V2Client(EdgeSettings(**settings), self.ledger)
         self.to_client: list[Any] = []
         self.to_agent: list[Any] = []
 

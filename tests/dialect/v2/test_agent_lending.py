@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialect.edge import Settings
+from dragoman.dialect.edge import EdgeSettings
 from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, request
 
 FILES = {"fs": {"readTextFile": True}, "terminal": True}
@@ -12,7 +12,7 @@ SERVER = {"name": "client", "command": "/bin/tools", "args": [], "env": []}
 
 
 def lending(capabilities: dict[str, Any] | None = None, welcome: dict[str, Any] = WELCOME) -> Stage:
-    stage = Stage(settings=Settings(client_tools=True))
+    stage = Stage(settings=EdgeSettings(client_tools=True))
     stage.client(1, "initialize", protocolVersion=1, clientCapabilities=capabilities or FILES)
     stage.agent_answers(1, welcome)
     stage.forget()

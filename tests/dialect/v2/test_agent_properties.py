@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from dragoman.dialect.edge import Settings
+from dragoman.dialect.edge import EdgeSettings
 from dragoman.dialect.message import Message
 from tests.dialect.v2.agent_stage import Stage, text
 
@@ -89,7 +89,7 @@ class Nonsense:
 def test_no_frame_of_anybody_makes_it_fail(seed: int, lends: bool) -> None:
     random = Random(seed)
     nonsense = Nonsense(random)
-    stage = Stage(open=True, capabilities={"terminal": lends}, settings=Settings(client_tools=lends))
+    stage = Stage(open=True, capabilities={"terminal": lends}, settings=EdgeSettings(client_tools=lends))
     steps = [stage.edge.from_inside, stage.edge.from_peer, stage.edge.from_peer, stage.edge.from_host]
     for _ in range(25):
         for toward, out in random.choice(steps)(nonsense.frame()):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from dragoman.dialect import Ledger, Message, Settings
+from dragoman.dialect import EdgeSettings, Ledger, Message
 from dragoman.dialect.message import Object, answer, decode, notification, request, update_of
 from dragoman.dialect.v2 import V2Agent, V2Client
 from tests.dialect.v2.client_play import deviations, judged
@@ -27,8 +27,8 @@ class Chain:
 
     def __init__(self) -> None:
         self.ledger = Ledger()
-        self._front = V2Client(Settings(nonce="front"), self.ledger)
-        self._back = V2Agent(Settings(nonce="back"), self.ledger)
+        self._front = V2Client(EdgeSettings(nonce="front"), self.ledger)
+        self._back = V2Agent(EdgeSettings(nonce="back"), self.ledger)
         self.to_client: list[Any] = []
         self.to_agent: list[Any] = []
 
@@ -216,7 +216,7 @@ def test_a_turn_ends_for_the_reason_that_the_agent_gave() -> None:
     ],
 )
 def test_an_original_that_means_something_else_is_not_believed(kept: Any) -> None:
-    edge = V2Client(Settings(), Ledger())
+    edge = V2Client(EdgeSettings(), Ledger())
     meta = {"dragoman/dialect": {"name": "v2", "raw": kept}}
     content = {"type": "text", "text": "plain", "_meta": meta}
     update = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": content}

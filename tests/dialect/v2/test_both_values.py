@@ -7,14 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect.v2.to_v1 import commands as commands_in_v1
+from dragoman.dialect.v2.to_v1 import config as commands_in_v1
 from dragoman.dialect.v2.to_v1 import config as config_in_v1
 from dragoman.dialect.v2.to_v1 import content as content_in_v1
 from dragoman.dialect.v2.to_v1 import tool_calls as calls_in_v1
 from dragoman.dialect.v2.to_v2 import config, updates
 from dragoman.dialect.v2.to_v2.content import block
 from dragoman.dialect.v2.to_v2.tool_call import tool_call
-from tests.dialect.v2.to_v2.judging import Notes, scribe
+from tests.dialect.v2.to_v2.judging import Notes, make_writer
 
 texts = st.text(max_size=6)
 words = st.text("abc-_", min_size=1, max_size=4)
@@ -71,14 +71,14 @@ def test_content_comes_back_as_it_was(value: dict[str, Any]) -> None:
     plain = content_in_v1.block(value, Notes())
     assert plain is not None
     assert plain["type"] in ("text", "image", "audio", "resource_link", "resource")
-    assert block(plain, scribe()[0]) == value
+    assert block(plain, make_writer()[0]) == value
 
 
 @given(calls)
 @settings(max_examples=60)
 def test_a_tool_call_comes_back_as_it_was(value: dict[str, Any]) -> None:
     plain = calls_in_v1.changes(value, lambda terminal: "", Notes())
-    back = tool_call({"toolCallId": value["toolCallId"], **plain}, scribe()[0])
+    back = tool_call({"toolCallId": value["toolCallId"], **plain}, make_writer()[0])
     assert back is not None
     if "locations" not in value:
         back.pop("locations", None)  # v1 is told where a diff is
@@ -113,8 +113,8 @@ switches = st.builds(
 @given(st.lists(selects | switches, max_size=3, unique_by=lambda one: one["configId"]))
 @settings(max_examples=40)
 def test_options_come_back_as_they_were(value: list[dict[str, Any]]) -> None:
-    plain = config_in_v1.options(value, booleans=True, tell=Notes())
-    assert config.options(plain, scribe()[0]) == value
+    plain = config_in_v1.options(value, booleans=True, report=Notes())
+    assert config.options(plain, make_writer()[0]) == value
 
 
 commands = st.builds(
@@ -135,4 +135,4 @@ commands = st.builds(
 def test_commands_come_back_as_they_were(value: list[dict[str, Any]]) -> None:
     plain = {"sessionUpdate": "available_commands_update"}
     told = {**plain, "availableCommands": commands_in_v1.commands(value, Notes())}
-    assert updates.update(told, scribe()[0]) == {**plain, "availableCommands": value}
+    assert updates.update(told, make_writer()[0]) == {**plain, "availableCommands": value}

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.message import answer, notification, refusal, request
 from dragoman.dialect.v2.client_handshake import abilities, initialize_in_v1, initialized_in_v2
-from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.dialect.v2.to_v2.writer import V2Writer
 from tests.dialect.v2.client_play import AGENT, Play, begun, deviations, shown
 from tests.interop.judges import Sent, refused_by_python
 
@@ -98,7 +98,7 @@ def test_the_agent_is_introduced_in_v2() -> None:
 
 
 def test_an_agent_that_says_nothing_of_itself_is_introduced_as_unknown() -> None:
-    told = initialized_in_v2({}, Scribe(Play().edge))
+    told = initialized_in_v2({}, V2Writer(Play().edge))
     assert told["info"] == {"name": "unknown", "version": "unknown"}
     assert told["capabilities"]["session"] == {"prompt": {}, "mcp": {"stdio": {}}}
     assert not abilities({}).load

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.hub.agents.host import halting
 from dragoman.hub.agents.host.halting import Halt
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport import tree
 from dragoman.transport.owned import Grace, OwnedTree
 from dragoman.transport.process import ChildTransport, spawn
@@ -44,7 +44,7 @@ class Settled:
 async def started(script: str, *, named: int) -> AsyncIterator[tuple[ChildTransport, list[int]]]:
     """A program that started others and named them."""
     child = spawn(shell(script), grace=QUICK)
-    child.start(heard := Recorder())
+    child.start(heard := SinkRecorder())
     try:
         await heard.until(lambda: heard.stream.count(b"\n") >= named)
         yield child, [int(line) for line in heard.stream.split()]
@@ -145,7 +145,7 @@ async def test_who_does_not_stop_is_named_and_told_when_it_does(monkeypatch: pyt
 
 async def test_a_tree_that_is_gone_is_no_trouble() -> None:
     child = spawn(shell("exit"), grace=QUICK)
-    child.start(Recorder())
+    child.start(SinkRecorder())
     await eventually(lambda: child.tree.gone, seconds=20)
     halt = Halt(child.tree, settled=(settled := Settled()))
     halt.begin()

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from dragoman import Agent, Turn, connect
-from dragoman.dialect import Ledger, Settings
+from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.agents.channel import AgentChannel, DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
@@ -25,7 +25,7 @@ from dragoman.hub.hub import Hub
 from dragoman.journal import MemoryJournal
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.sdk.serve import serving
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 from tests.hub.observing.strict import parse
 
@@ -83,8 +83,10 @@ async def _threads(hub: Hub, session_id: str) -> None:
     hub.draining = False
     wire, client = memory_pair()
     history = HistoryDoor(wire, HistoryApi(hub.journal), hub.owner, grant=Grant("anybody"))
-    spoken = speaking("threads", history, position="client", settings=Settings(cwd="/tmp"), ledger=Ledger())
-    heard = Recorder()
+    spoken = speaking(
+        "threads", history, position="client", settings=EdgeSettings(cwd="/tmp"), ledger=Ledger()
+    )
+    heard = SinkRecorder()
     client.start(heard)
     hub.accept(spoken, Visit(Grant("old")).grant)
     params = {"threadId": session_id}
@@ -109,5 +111,5 @@ async def _threads(hub: Hub, session_id: str) -> None:
     await client.aclose()
 
 
-def _lines(heard: Recorder) -> list[dict[str, Any]]:
+def _lines(heard: SinkRecorder) -> list[dict[str, Any]]:
     return [json.loads(line) for line in heard.stream.splitlines()]

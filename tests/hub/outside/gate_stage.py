@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import httpx2
 
-from dragoman.dialect import Ledger, Settings
+from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.gate.admission import Scope
 from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.hub.gate.table import HISTORY, HUB, Row
@@ -264,7 +264,7 @@ class GateStage:
         wire = Recorded(await self._transport(cell.door, self.tokens[cell.scopes], query))
         if cell.dialect == "v1":
             return DialectClient(Talker(wire), wire)
-        settings = Settings(cwd=self.folders["inside"])
+        settings = EdgeSettings(cwd=self.folders["inside"])
         spoken = speaking(
             cell.dialect, wire, position="agent", settings=settings, ledger=Ledger(), quirks=False
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Settings
+from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
 from dragoman.hub.gate.admission import Grant
@@ -33,7 +33,9 @@ def client(stage: Stage, dialect: str) -> Talker:
         stage.hub.accept(there, Grant("watcher", frozenset({"observe"})))
         return Talker(here)
     if dialect != "v1":
-        spoken = speaking(dialect, there, position="client", settings=Settings(cwd="/tmp"), ledger=Ledger())
+        spoken = speaking(
+            dialect, there, position="client", settings=EdgeSettings(cwd="/tmp"), ledger=Ledger()
+        )
     stage.hub.accept(spoken, Grant("owner"))
     return Talker(here)
 
@@ -73,7 +75,7 @@ class Reader:
     def __init__(self, stage: Stage) -> None:
         here, there = memory_pair()
         door = HistoryDoor(there, HistoryApi(stage.journal), stage.hub.owner, grant=Grant("anybody"))
-        settings = Settings(cwd="/tmp")
+        settings = EdgeSettings(cwd="/tmp")
         spoken = speaking("threads", door, position="client", settings=settings, ledger=Ledger())
         stage.hub.accept(spoken, Grant("reader", frozenset({"observe"})))
         self._talker = Talker(here)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Settings
+from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.engine import child_sessions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session.state import CHILDREN, SessionState, fold, new_state
@@ -411,7 +411,7 @@ async def test_the_fold_of_a_child_s_stream_is_its_state(tmp_path: Path) -> None
 async def test_a_v2_client_sees_a_child_and_answers_for_it(tmp_path: Path) -> None:
     async with raw_stage("one") as (stage, _):
         here, there = memory_pair()
-        spoken = speaking("v2", there, position="client", settings=Settings(cwd="/tmp"), ledger=Ledger())
+        spoken = speaking("v2", there, position="client", settings=EdgeSettings(cwd="/tmp"), ledger=Ledger())
         client = Talker(here)
         stage.hub.accept(spoken, Grant("owner"))
         info = {"name": "c", "version": "1"}

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal.nats.replies import NoReply
-from dragoman.testing.shared import Told
+from dragoman.testing.shared import BusRecorder
 from tests.journal.nats.places import opened
 from tests.journal.streams import frames, note
 from tests.nats_servers import started
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.bound(60)
 async def test_a_server_that_comes_back_finds_everything_as_it_was(tmp_path: Path) -> None:
     with started(tmp_path, sync="always") as servers:
         async with opened(servers, "t", query="shards=1") as place:
-            told, heard = Told(), Told()
+            told, heard = BusRecorder(), BusRecorder()
             await place.register.watch("node", told.changed)
             await place.bus.listen("news", heard.heard)
             await place.journal.append("a", [note("1")])
@@ -38,7 +38,7 @@ async def test_a_server_that_comes_back_finds_everything_as_it_was(tmp_path: Pat
 async def test_a_client_that_the_library_gives_up_is_made_again(tmp_path: Path) -> None:
     with started(tmp_path) as servers:
         async with opened(servers, "t", query="shards=1") as place:
-            heard = Told()
+            heard = BusRecorder()
             await place.bus.listen("news", heard.heard)
             wire = place.journal._jetstream.wire
             assert wire._client is not None

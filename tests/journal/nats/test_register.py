@@ -10,7 +10,7 @@ import pytest
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.nats import bucket_follower, register
 from dragoman.journal.shared_state import RegisterValue
-from dragoman.testing.shared import Told
+from dragoman.testing.shared import BusRecorder
 from tests.journal.nats.lossy import lossy
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import Servers
@@ -67,7 +67,7 @@ async def test_a_watch_that_gets_no_hints_hears_of_changes_all_the_same(
 ) -> None:
     monkeypatch.setattr(bucket_follower, "LOOK_SECONDS", 0.05)
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
-        told = Told()
+        told = BusRecorder()
         watch = await place.register.watch("node", told.changed)
         hints = place.register._follower._hints
         assert hints is not None
@@ -81,7 +81,7 @@ async def test_whoever_was_away_so_long_that_marks_have_gone_is_told_the_differe
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
-        told = Told()
+        told = BusRecorder()
         await place.register.watch("node", told.changed)
         kept, gone = [await other.register.create(f"node.{name}", b"1") for name in ("kept", "gone")]
         await told.until_keys({"node.kept": b"1", "node.gone": b"1"})

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from dragoman.sdk.interpreting import Joined
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 
 
@@ -18,7 +18,7 @@ class Ends:
     def __init__(self, joined: Joined, client: Any, agent: Any) -> None:
         self.joined = joined
         self.client, self.agent = client, agent
-        self.client_hears, self.agent_hears = Recorder(), Recorder()
+        self.client_hears, self.agent_hears = SinkRecorder(), SinkRecorder()
         client.start(self.client_hears)
         agent.start(self.agent_hears)
 
@@ -39,7 +39,7 @@ def encode(members: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
 
 
-async def heard(recorder: Recorder, count: int) -> list[Any]:
+async def heard(recorder: SinkRecorder, count: int) -> list[Any]:
     """All that was heard, as soon as it is this many frames."""
     await recorder.until(lambda: recorder.stream.count(b"\n") >= count)
     return [json.loads(line) for line in recorder.stream.splitlines()]

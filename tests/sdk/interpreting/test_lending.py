@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Edge, Ledger, Message, Out, Settings, Translator
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.message import request
 from dragoman.sdk.interpreting.lending import MOST_SESSIONS, MOST_WAITING, Lending, LendingTransport
 from dragoman.transport.memory import memory_pair
@@ -177,7 +177,7 @@ class Ear:
 async def test_a_transport_answers_its_peer_out_of_the_host_and_closes_with_it(tmp_path: Path) -> None:
     ours, theirs = memory_pair()
     ledger = Ledger()
-    transport = LendingTransport(ours, Translator([Asking(Settings(), ledger)], ledger))
+    transport = LendingTransport(ours, Translator([Asking(EdgeSettings(), ledger)], ledger))
     transport.start(Ear())
     peer = Ear()
     theirs.start(peer)

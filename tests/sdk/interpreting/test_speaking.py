@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect import Ledger, Message, Out, Settings
+from dragoman.dialect import EdgeSettings, Ledger, Message, Out
 from dragoman.dialect.haven import HavenAgent
 from dragoman.sdk.interpreting import speaking
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.translated import TranslatedTransport
 
 
 def spoken(dialect: str, peer: Any, ledger: Ledger, *, quirks: bool) -> Any:
-    return speaking(dialect, peer, position="agent", settings=Settings(), ledger=ledger, quirks=quirks)
+    return speaking(dialect, peer, position="agent", settings=EdgeSettings(), ledger=ledger, quirks=quirks)
 
 
 async def test_before_a_peer_of_v1_stands_nothing_unless_its_quirks_are_repaired() -> None:
@@ -34,10 +34,10 @@ async def test_a_mistake_of_an_edge_is_logged_by_its_place_and_not_by_what_was_s
 
     monkeypatch.setattr(HavenAgent, "from_peer", fail)
     theirs, ours = memory_pair()
-    ledger, heard = Ledger(), Recorder()
+    ledger, heard = Ledger(), SinkRecorder()
     transport = spoken("haven", ours, ledger, quirks=False)
     transport.start(heard)
-    theirs.start(Recorder())
+    theirs.start(SinkRecorder())
     with caplog.at_level(logging.ERROR):
         theirs.write(b'{"jsonrpc":"2.0","id":1,"result":"hunter2"}\n')
         await heard.until(lambda: bool(heard.blocks))

@@ -16,7 +16,7 @@ from dragoman.hub.api.listening import listening, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.resuming import Notice, ResumingTransport, resuming
 from dragoman.testing import check_transport
-from dragoman.testing.transports import Recorder
+from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.contract import Limits, Transport
 from dragoman.transport.memory import memory_pair
 from tests.sdk.resuming.model import Hub, Message, frame
@@ -26,7 +26,7 @@ from tests.sdk.resuming.table import SESSION
 TOKEN = new_token()
 
 
-class Editor(Recorder):
+class Editor(SinkRecorder):
     """Writes to the transport, and remembers what comes back."""
 
     def __init__(self, transport: ResumingTransport) -> None:

@@ -2,20 +2,20 @@ from typing import Any
 
 import pytest
 
-from dragoman.testing.models.chat import ChatVoice, duration, error_of, limit_headers
+from dragoman.testing.models.chat import ChatFormat, duration, error_of, limit_headers
 from dragoman.testing.models.requests import ModelRequest
-from dragoman.testing.models.turns import Fail, Usage
-from dragoman.testing.models.voice import Called, Event, Said
+from dragoman.testing.models.turns import FailStep, TokenUsage
+from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall
 
-NOTHING = Usage(0, 0)
+NOTHING = TokenUsage(0, 0)
 
 
-def voice(*, counts: bool = False, refuses: bool = False) -> ChatVoice:
+def voice(*, counts: bool = False, refuses: bool = False) -> ChatFormat:
     body = {"model": "m", "stream_options": {"include_usage": True}} if counts else {"model": "m"}
-    return ChatVoice(ModelRequest("chat", "/", {}, body), number=1, refuses=refuses)
+    return ChatFormat(ModelRequest("chat", "/", {}, body), number=1, refuses=refuses)
 
 
-def deltas(events: list[Event]) -> list[Any]:
+def deltas(events: list[ModelEvent]) -> list[Any]:
     return [event.data["choices"][0]["delta"] for event in events]
 
 
@@ -26,8 +26,8 @@ def test_the_first_chunk_says_who_speaks() -> None:
 def test_parallel_calls_are_told_apart_by_their_index() -> None:
     speaking = voice()
     events = [
-        *speaking.call(Called("a", "read", '{"x":1}'), ['{"x"', ":1}"]),
-        *speaking.call(Called("b", "read", "{}"), ["{}"]),
+        *speaking.call(ModelToolCall("a", "read", '{"x":1}'), ['{"x"', ":1}"]),
+        *speaking.call(ModelToolCall("b", "read", "{}"), ["{}"]),
     ]
     calls = [delta["tool_calls"][0] for delta in deltas(events)]
     assert [(made["index"], made.get("id"), made["function"]["arguments"]) for made in calls] == [
@@ -40,7 +40,7 @@ def test_parallel_calls_are_told_apart_by_their_index() -> None:
 
 
 def test_usage_comes_last_and_only_for_those_who_asked() -> None:
-    said = Said(stop="stop", usage=Usage(3, 2))
+    said = ModelOutput(stop="stop", usage=TokenUsage(3, 2))
     plain = [event.data for event in voice().end(said)]
     counted = [event.data for event in voice(counts=True).end(said)]
     assert len(plain) == 2
@@ -53,7 +53,7 @@ def test_usage_comes_last_and_only_for_those_who_asked() -> None:
 def test_a_refusal_is_no_content() -> None:
     speaking = voice(refuses=True)
     assert deltas([*speaking.text("No")]) == [{"refusal": "No"}]
-    (choice,) = speaking.whole(Said(parts=[("text", "No")], stop="refusal"))["choices"]
+    (choice,) = speaking.whole(ModelOutput(parts=[("text", "No")], stop="refusal"))["choices"]
     assert (choice["message"]["refusal"], choice["message"]["content"]) == ("No", None)
     assert choice["finish_reason"] == "stop"
 
@@ -66,13 +66,13 @@ def test_a_duration_is_written_as_the_vendor_does(seconds: float, text: str) -> 
 
 
 def test_an_error_has_the_words_of_the_script_or_of_its_status() -> None:
-    assert error_of(Fail(401))["error"]["code"] == "invalid_api_key"
-    error = error_of(Fail(429, "Wait", "tokens", "c"))["error"]
+    assert error_of(FailStep(401))["error"]["code"] == "invalid_api_key"
+    error = error_of(FailStep(429, "Wait", "tokens", "c"))["error"]
     assert (error["message"], error["type"], error["code"]) == ("Wait", "tokens", "c")
-    assert error_of(Fail(418))["error"]["message"] == "Something went wrong."
+    assert error_of(FailStep(418))["error"]["message"] == "Something went wrong."
 
 
 def test_headers_say_only_what_the_script_says() -> None:
-    assert limit_headers(Fail(429)) == {}
-    assert limit_headers(Fail(429, retry_after=0.5)) == {"retry-after": "0.5"}
-    assert limit_headers(Fail(429, reset=2))["x-ratelimit-reset-tokens"] == "2s"
+    assert limit_headers(FailStep(429)) == {}
+    assert limit_headers(FailStep(429, retry_after=0.5)) == {"retry-after": "0.5"}
+    assert limit_headers(FailStep(429, reset=2))["x-ratelimit-reset-tokens"] == "2s"

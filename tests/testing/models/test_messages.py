@@ -1,23 +1,23 @@
-from dragoman.testing.models.messages import MessagesVoice, error_of, limit_headers
+from dragoman.testing.models.messages import MessagesFormat, error_of, limit_headers
 from dragoman.testing.models.requests import ModelRequest
-from dragoman.testing.models.turns import Fail, Usage
-from dragoman.testing.models.voice import Called, Said
+from dragoman.testing.models.turns import FailStep, TokenUsage
+from dragoman.testing.models.voice import ModelOutput, ModelToolCall
 
 
-def voice() -> MessagesVoice:
-    return MessagesVoice(ModelRequest("messages", "/", {}, {"model": "m"}), number=1)
+def voice() -> MessagesFormat:
+    return MessagesFormat(ModelRequest("messages", "/", {}, {"model": "m"}), number=1)
 
 
 def test_a_block_ends_before_another_begins() -> None:
     speaking = voice()
     events = [
-        *speaking.begin(Usage(10, 0, 4)),
+        *speaking.begin(TokenUsage(10, 0, 4)),
         *speaking.thought("a"),
         *speaking.thought("b"),
         *speaking.text("c"),
-        *speaking.call(Called("1", "read", "{}"), ["{}"]),
-        *speaking.call(Called("2", "read", ""), [""]),
-        *speaking.end(Said(stop="tool_calls", usage=Usage(10, 7))),
+        *speaking.call(ModelToolCall("1", "read", "{}"), ["{}"]),
+        *speaking.call(ModelToolCall("2", "read", ""), [""]),
+        *speaking.end(ModelOutput(stop="tool_calls", usage=TokenUsage(10, 7))),
     ]
     told = [
         (event.name, event.data.get("index"), event.data.get("delta", {}).get("type"))
@@ -52,25 +52,25 @@ def test_a_block_ends_before_another_begins() -> None:
 
 
 def test_arguments_that_are_no_json_are_sent_as_text_in_a_whole_message() -> None:
-    whole = voice().whole(Said(parts=[("call", Called("1", "read", "{oh"))], stop="tool_calls"))
+    whole = voice().whole(ModelOutput(parts=[("call", ModelToolCall("1", "read", "{oh"))], stop="tool_calls"))
     assert whole["content"][0]["input"] == "{oh"
 
 
 def test_a_word_that_nobody_knows_is_sent_as_it_is() -> None:
-    assert voice().whole(Said(stop="pause_turn"))["stop_reason"] == "pause_turn"
+    assert voice().whole(ModelOutput(stop="pause_turn"))["stop_reason"] == "pause_turn"
 
 
 def test_an_error_has_the_words_of_the_script_or_of_its_status() -> None:
-    assert error_of(Fail(529), number=3) == {
+    assert error_of(FailStep(529), number=3) == {
         "type": "error",
         "error": {"type": "overloaded_error", "message": "Overloaded"},
         "request_id": "req_3",
     }
-    assert error_of(Fail(418, "Tea", "kettle"), number=3)["error"] == {"type": "kettle", "message": "Tea"}
+    assert error_of(FailStep(418, "Tea", "kettle"), number=3)["error"] == {"type": "kettle", "message": "Tea"}
 
 
 def test_a_reset_is_a_point_in_time() -> None:
-    headers = limit_headers(Fail(429, retry_after=3, reset=90), now=0)
+    headers = limit_headers(FailStep(429, retry_after=3, reset=90), now=0)
     assert headers["anthropic-ratelimit-tokens-reset"] == "1970-01-01T00:01:30Z"
     assert headers["retry-after"] == "3"
-    assert limit_headers(Fail(429), now=0) == {}
+    assert limit_headers(FailStep(429), now=0) == {}

@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from dragoman.testing.models.requests import Format, Image, ModelRequest, Tool, ToolResult, ToolUse
+from dragoman.testing.models.requests import Format, Image, ModelRequest, ToolDefinition, ToolResult, ToolUse
 
 PICTURE = b"\x89PNG"
 DATA = base64.b64encode(PICTURE).decode()
@@ -85,7 +85,7 @@ RESPONSES = {
 def test_every_format_reads_the_same(format: Format, body: object) -> None:
     request = ModelRequest(format, "/", {}, body)
     assert (request.model, request.streams, request.system) == ("m", True, "Be brief.")
-    assert request.tools == {"read": Tool("read", "Reads", SCHEMA)}
+    assert request.tools == {"read": ToolDefinition("read", "Reads", SCHEMA)}
     assert request.images == [Image("image/png", PICTURE)]
     messages = request.messages
     assert (messages[0].role, messages[0].text) == ("user", "Look")

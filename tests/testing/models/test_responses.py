@@ -1,24 +1,24 @@
 from dragoman.testing.models.requests import ModelRequest
-from dragoman.testing.models.responses import ResponsesVoice
-from dragoman.testing.models.turns import Fail, Usage
-from dragoman.testing.models.voice import Called, Event, Said
+from dragoman.testing.models.responses import ResponsesFormat
+from dragoman.testing.models.turns import FailStep, TokenUsage
+from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall
 
-CALLED = Called("c", "read", "{}")
-
-
-def voice(*, refuses: bool = False) -> ResponsesVoice:
-    return ResponsesVoice(ModelRequest("responses", "/", {}, {"model": "m"}), number=1, refuses=refuses)
+CALLED = ModelToolCall("c", "read", "{}")
 
 
-def spoken() -> list[Event]:
+def voice(*, refuses: bool = False) -> ResponsesFormat:
+    return ResponsesFormat(ModelRequest("responses", "/", {}, {"model": "m"}), number=1, refuses=refuses)
+
+
+def spoken() -> list[ModelEvent]:
     speaking = voice()
     return [
-        *speaking.begin(Usage(1, 1)),
+        *speaking.begin(TokenUsage(1, 1)),
         *speaking.thought("Hm"),
         *speaking.text("Hel"),
         *speaking.text("lo"),
         *speaking.call(CALLED, ["{", "}"]),
-        *speaking.end(Said(stop="tool_calls", usage=Usage(3, 2))),
+        *speaking.end(ModelOutput(stop="tool_calls", usage=TokenUsage(3, 2))),
     ]
 
 
@@ -45,13 +45,13 @@ def test_the_last_event_tells_everything_again() -> None:
 
 
 def test_whole_it_is_the_same_as_streamed() -> None:
-    said = Said(parts=[("thought", "Hm"), ("text", "Hello"), ("call", CALLED)], stop="tool_calls")
-    said.usage = Usage(3, 2)
+    said = ModelOutput(parts=[("thought", "Hm"), ("text", "Hello"), ("call", CALLED)], stop="tool_calls")
+    said.usage = TokenUsage(3, 2)
     assert voice().whole(said) == spoken()[-1].data["response"]
 
 
 def test_an_error_in_the_stream_is_a_failed_response() -> None:
-    (event,) = voice().broken(Fail(500, "Oh"))
+    (event,) = voice().broken(FailStep(500, "Oh"))
     assert (event.name, event.data["response"]["status"]) == ("response.failed", "failed")
     assert event.data["response"]["error"] == {"code": "server_error", "message": "Oh"}
 
@@ -59,5 +59,5 @@ def test_an_error_in_the_stream_is_a_failed_response() -> None:
 def test_a_refusal_is_a_part_of_its_own_kind() -> None:
     events = [*voice(refuses=True).text("No")]
     assert events[-1].name == "response.refusal.delta"
-    whole = voice(refuses=True).whole(Said(parts=[("text", "No")]))
+    whole = voice(refuses=True).whole(ModelOutput(parts=[("text", "No")]))
     assert whole["output"][0]["content"] == [{"type": "refusal", "refusal": "No"}]

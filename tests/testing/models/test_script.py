@@ -2,21 +2,21 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing.models import ModelRequest, ModelScript, Usage, scripted_model, turn
+from dragoman.testing.models import ModelRequest, ModelScript, TokenUsage, scripted_model, turn
 from dragoman.testing.models.turns import (
     GARBAGE,
-    Begin,
-    Call,
-    Cut,
-    Endless,
-    Fail,
-    Hold,
-    Raw,
-    Refuse,
-    Text,
-    Thought,
-    Turn,
-    Wait,
+    BeginStep,
+    CallStep,
+    CutStep,
+    EndlessStep,
+    FailStep,
+    HoldStep,
+    ModelTurn,
+    RawStep,
+    RefuseStep,
+    TextStep,
+    ThoughtStep,
+    WaitStep,
 )
 from dragoman.testing.script.statements import ScriptError
 from tests.testing.models.client import asked, post, said
@@ -61,27 +61,27 @@ def test_every_step_can_be_written() -> None:
     assert (script.models, script.key) == (("small", "large"), "sk-test")
     first = script.turns[0]
     assert first.steps == (
-        Begin(),
-        Thought(("Hm", "m"), 0.5),
-        Text(("Hello, ", "world")),
-        Call("read", {"path": "a.py"}, "c1", 4),
-        Call("read", "{broken"),
-        Call("ping", {}),
-        Wait(1.5),
-        Hold("hold"),
-        Hold("door"),
-        Raw(GARBAGE),
-        Raw(b"x"),
-        Text(("xxx",)),
-        Endless("more", 1.0),
+        BeginStep(),
+        ThoughtStep(("Hm", "m"), 0.5),
+        TextStep(("Hello, ", "world")),
+        CallStep("read", {"path": "a.py"}, "c1", 4),
+        CallStep("read", "{broken"),
+        CallStep("ping", {}),
+        WaitStep(1.5),
+        HoldStep("hold"),
+        HoldStep("door"),
+        RawStep(GARBAGE),
+        RawStep(b"x"),
+        TextStep(("xxx",)),
+        EndlessStep("more", 1.0),
     )
-    assert (first.stop, first.usage, first.split) == ("length", Usage(9, 2, 1), 3)
+    assert (first.stop, first.usage, first.split) == ("length", TokenUsage(9, 2, 1), 3)
     assert [(turn.steps, turn.times) for turn in script.turns[1:4]] == [
-        ((Cut("event"),), 3),
-        ((Cut("quietly"),), 1),
-        ((Refuse(2.0),), 1),
+        ((CutStep("event"),), 3),
+        ((CutStep("quietly"),), 1),
+        ((RefuseStep(2.0),), 1),
     ]
-    assert script.turns[4].steps == (Fail(429, "Slow down", "tokens", "c", 2.0, 1.5, {"a": "b"}, "x"),)
+    assert script.turns[4].steps == (FailStep(429, "Slow down", "tokens", "c", 2.0, 1.5, {"a": "b"}, "x"),)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_a_turn_is_for_what_it_says(line: str, fits: bool) -> None:
 def test_a_turn_stops_as_its_steps_do() -> None:
     script = ModelScript.parse('turn\n  say "x"\nturn\n  call read\nturn\n  call read\n  stop length')
     assert [made.stop for made in script.turns] == ["stop", "tool_calls", "length"]
-    assert Turn((), "tool_use").stop == "tool_calls"
-    assert Turn((), "pause_turn").stop == "pause_turn"
+    assert ModelTurn((), "tool_use").stop == "tool_calls"
+    assert ModelTurn((), "pause_turn").stop == "pause_turn"
 
 
 def test_a_script_can_be_had_from_whatever_a_test_has() -> None:

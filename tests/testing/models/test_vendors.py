@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dragoman.testing.models import (
+    ModelTurn,
     ScriptedModel,
-    Turn,
-    Usage,
+    TokenUsage,
     call,
     cut,
     fail,
@@ -40,7 +40,7 @@ STEPS = (
     call("read", path="ä.py"),
     call("read", path="b.py", lines=[1, 2]),
 )
-USAGE = Usage(input=100, output=20, cached=40, reasoning=5)
+USAGE = TokenUsage(input=100, output=20, cached=40, reasoning=5)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,7 +52,7 @@ def clients() -> None:
 
 
 @asynccontextmanager
-async def asking(*turns: Turn) -> AsyncIterator[tuple[ScriptedModel, Any, Any]]:
+async def asking(*turns: ModelTurn) -> AsyncIterator[tuple[ScriptedModel, Any, Any]]:
     """A model, and both clients without their retries."""
     async with (
         scripted_model(turns) as model,
@@ -83,7 +83,7 @@ async def streamed_response(client: Any) -> Any:
     return last.response
 
 
-def whole(steps: tuple[Any, ...] = STEPS, **more: Any) -> Turn:
+def whole(steps: tuple[Any, ...] = STEPS, **more: Any) -> ModelTurn:
     return turn(*steps, usage=USAGE, split=5, **more)
 
 

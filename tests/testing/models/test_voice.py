@@ -1,8 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.testing.models.turns import Call
-from dragoman.testing.models.voice import Called, Event, Said, arguments_text, cut_into, encode_event
+from dragoman.testing.models.turns import CallStep
+from dragoman.testing.models.voice import (
+    ModelEvent,
+    ModelOutput,
+    ModelToolCall,
+    arguments_text,
+    cut_into,
+    encode_event,
+)
 
 
 @given(st.text(), st.integers(1, 50))
@@ -14,7 +21,7 @@ def test_pieces_are_the_text(text: str, count: int) -> None:
 
 @given(st.dictionaries(st.text(), st.text()))
 def test_an_event_is_one_line_of_data(data: dict[str, str]) -> None:
-    encoded = encode_event(Event("name", data)).decode()
+    encoded = encode_event(ModelEvent("name", data)).decode()
     # Other ends of lines are none in this format, so they may stand in the data.
     first, second, *rest = encoded.split("\n")
     assert (first, second[:6], rest) == ("event: name", "data: ", ["", ""])
@@ -22,14 +29,14 @@ def test_an_event_is_one_line_of_data(data: dict[str, str]) -> None:
 
 
 def test_what_is_said_in_pieces_is_one_part_until_something_else_comes() -> None:
-    said = Said()
+    said = ModelOutput()
     for kind, piece in (("text", "a"), ("text", "b"), ("thought", "c"), ("text", "d")):
         said.add(kind, piece)
-    said.parts.append(("call", Called("1", "read", "{}")))
+    said.parts.append(("call", ModelToolCall("1", "read", "{}")))
     assert [part for _, part in said.parts[:3]] == ["ab", "c", "d"]
     assert (said.joined("text"), said.size, len(said.calls)) == ("abd", 6, 1)
 
 
 def test_arguments_that_are_text_stay_as_they_are() -> None:
-    assert arguments_text(Call("read", "{oh")) == "{oh"
-    assert arguments_text(Call("read", {"a": 1})) == '{"a": 1}'
+    assert arguments_text(CallStep("read", "{oh")) == "{oh"
+    assert arguments_text(CallStep("read", {"a": 1})) == '{"a": 1}'

@@ -1,7 +1,7 @@
 import pytest
 
 from dragoman.testing import Script, ScriptError
-from dragoman.testing.script.script import Rules, prompt_text
+from dragoman.testing.script.script import ScriptRules, prompt_text
 
 
 def test_an_agent_is_described_in_the_script() -> None:
@@ -68,7 +68,7 @@ def test_a_mistake_is_found_before_anything_is_played(text: str, line: int, why:
 
 
 def test_the_first_rule_that_fits_is_picked_until_it_is_used_up() -> None:
-    rules = Rules(
+    rules = ScriptRules(
         Script.parse(
             """
             on prompt "a*" times=1

@@ -13,9 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.trace.chaos.disturbing import UNKNOWN, disturb
-from dragoman.trace.chaos.faults import PROFILES, Fault, Kind, Scripted, Seeded, read_script, write_script
+from dragoman.trace.chaos.faults import (
+    PROFILES,
+    ChaosFault,
+    Kind,
+    Scripted,
+    Seeded,
+    read_script,
+    shrink,
+    write_script,
+)
 from dragoman.trace.chaos.relay import Chaos
-from dragoman.trace.chaos.shrinking import shrink
 from dragoman.transport.memory import memory_pair
 
 NOTE = b'{"jsonrpc":"2.0","method":"session/update","params":{}}\n'
@@ -25,11 +33,11 @@ REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}\n'
 kinds = st.sampled_from(get_args(Kind))
 
 
-def fault(kind: Kind, amount: float = 0.5) -> Fault:
-    return Fault(kind, "to_client", 1, amount)
+def fault(kind: Kind, amount: float = 0.5) -> ChaosFault:
+    return ChaosFault(kind, "to_client", 1, amount)
 
 
-def sent(frame: bytes, *faults: Fault) -> bytes:
+def sent(frame: bytes, *faults: ChaosFault) -> bytes:
     return b"".join(piece.block for piece in disturb(frame, list(faults)).pieces)
 
 
@@ -48,17 +56,19 @@ def test_each_profile_strikes_with_all_its_faults() -> None:
 
 @given(
     st.lists(
-        st.builds(Fault, kinds, st.sampled_from(["to_agent", "to_client"]), st.integers(1, 99), st.just(0.5))
+        st.builds(
+            ChaosFault, kinds, st.sampled_from(["to_agent", "to_client"]), st.integers(1, 99), st.just(0.5)
+        )
     )
 )
-def test_a_script_is_read_as_it_was_written(faults: list[Fault]) -> None:
+def test_a_script_is_read_as_it_was_written(faults: list[ChaosFault]) -> None:
     assert read_script(write_script(faults)) == faults
 
 
 @pytest.mark.parametrize("frame", [NOTE, ANSWER, REQUEST])
 @given(chosen=st.lists(st.builds(fault, kinds, st.floats(0, 1)), max_size=4))
 def test_what_is_sent_are_whole_messages_and_requests_are_never_touched(
-    frame: bytes, chosen: list[Fault]
+    frame: bytes, chosen: list[ChaosFault]
 ) -> None:
     lines = sent(frame, *chosen).splitlines(keepends=True)
     for line in lines:
@@ -109,9 +119,9 @@ async def test_frames_keep_their_order_whatever_strikes() -> None:
     agent.start(Hearing())
     plan = Scripted(
         [
-            Fault("delay", "to_client", 2, 0.02),
-            Fault("split", "to_client", 3, 0.5),
-            Fault("late", "to_client", 4),
+            ChaosFault("delay", "to_client", 2, 0.02),
+            ChaosFault("split", "to_client", 3, 0.5),
+            ChaosFault("late", "to_client", 4),
         ]
     )
     notes = [NOTE.replace(b"{}", b'{"n":%d}' % number) for number in range(1, 6)]
@@ -141,9 +151,9 @@ async def test_as_a_command(tmp_path: Path) -> None:
     """A test that fails when one of the faults strikes: the script is shrunk to that one."""
     script = tmp_path / "faults.ndjson"
     faults = [
-        Fault("delay", "to_client", 1, 0.001),
-        Fault("drop answer", "to_client", 1),
-        Fault("split", "to_agent", 1, 0.5),
+        ChaosFault("delay", "to_client", 1, 0.001),
+        ChaosFault("drop answer", "to_client", 1),
+        ChaosFault("split", "to_agent", 1, 0.5),
     ]
     script.write_bytes(write_script(faults))
     test = tmp_path / "test.py"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from dragoman.journal.contract import Direction, Entry
-from dragoman.trace.compare import compare, meaning
+from dragoman.trace.compare.meaning import compare, meaning
 
 
 def entry(direction: Direction, message: Any) -> Entry:

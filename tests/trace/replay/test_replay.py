@@ -12,10 +12,10 @@ import pytest
 
 from dragoman.journal.contract import Direction, Entry, StreamInfo
 from dragoman.journal.transcript import header, line
-from dragoman.trace.compare import compare
+from dragoman.trace.compare.meaning import compare
 from dragoman.trace.replay.agent import ReplayedAgent
 from dragoman.trace.replay.cassette import Cassette, Match
-from dragoman.trace.replay.client import NoAnswer, ReplayedClient
+from dragoman.trace.replay.client import AgentSilent, ReplayedClient
 from dragoman.transport.memory import memory_pair
 from tests.interop.recordings import ELSEWHERE, Party, conversations
 
@@ -153,7 +153,7 @@ async def test_a_live_agent_that_does_not_answer_is_said_to_be_silent() -> None:
     ours, theirs = memory_pair()
     theirs.start(_Hearing(asyncio.Queue()))
     client = ReplayedClient(TALK, ours, cwd="/", patience=0.05)
-    with pytest.raises(NoAnswer, match=r"did not answer within .* s: initialize"):
+    with pytest.raises(AgentSilent, match=r"did not answer within .* s: initialize"):
         await client.play()
     await ours.aclose()
     await theirs.aclose()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.view import make_page
+from dragoman.trace.view.page import make_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import msgspec
 
-from dragoman.check.recording import Direction, Frame, Mark, Recording
+from dragoman.check.recording import Direction, Frame, Recording, Stretch
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.transport.process import ChildTransport, spawn
 
@@ -49,20 +49,20 @@ class Gone(DragomanError):
     """The agent ended, or closed its output."""
 
 
-class Answers(Protocol):
+class AnswerSource(Protocol):
     """Plays the client: answers the agent's requests."""
 
     def answer(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
         """`{"result": …}` or `{"error": …}`; None if the answer comes later, through `reply`, or never."""
 
 
-class Connection:
+class AgentConnection:
     """`async with Connection(command, editor) as agent:`; leaving it ends the agent."""
 
     def __init__(
         self,
         command: Sequence[str],
-        editor: Answers,
+        editor: AnswerSource,
         *,
         cwd: str | os.PathLike[str],
         env: Mapping[str, str] | None = None,
@@ -223,7 +223,7 @@ class Connection:
 
     def mark(self, name: str, first: int) -> None:
         """Name the stretch from there to here."""
-        self.recording.marks.append(Mark(name, first, len(self.recording.frames)))
+        self.recording.marks.append(Stretch(name, first, len(self.recording.frames)))
 
     @property
     def here(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.check.agent.connection import Reply
-from dragoman.check.agent.terminals import Terminal, open_terminal
+from dragoman.check.agent.terminals import LentTerminal, open_terminal
 from dragoman.check.recording import Frame
 
 ASK = "session/request_permission"
@@ -46,9 +46,9 @@ class Editor:
         self.held: list[Frame] = []
         self.written: Any = {}
         """The result of a write: the schema has an object, a page of the specification null."""
-        self.terminals: dict[str, Terminal] = {}
+        self.terminals: dict[str, LentTerminal] = {}
         """Those that were not released."""
-        self._made: list[Terminal] = []
+        self._made: list[LentTerminal] = []
 
     def answer(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
         if frame.method in self.holding:

@@ -1,4 +1,19 @@
-"""An examination: the first meeting, then every scene, several at once; what comes out are recordings.
+"""The live examination of an agent: a connection that keeps every line, an editor, and scenes.
+
+A scene makes an agent show what it does. It names the stretches in which something was tried (marks), writes
+down what was seen beside the wire (facts), and judges nothing. Facts of every recording:
+
+| fact | |
+|---|---|
+| `scene` | its name |
+| `exit` | the exit status after the end of its input; null if it lived on, negative if it had to be killed |
+| `died`, `hung` | what was being tried when it ended, or stopped to answer |
+| `silent`, `unanswered` | why the scene ended early; what was never answered though the scene went on |
+| `given up` | the ids of prompts that were not answered in time, and not when they were cancelled either |
+| `flood`, `oversized` | how much it had said when it was stopped; the size of a line that was not kept |
+| `stumbled` | the scene did not understand what it was told |
+
+An examination: the first meeting, then every scene, several at once; what comes out are recordings.
 
 Whatever an agent does (dies, hangs, floods), it ends a scene and never the examination. What it cannot be
 examined without is a handshake.
@@ -17,9 +32,9 @@ from msgspec import Struct, structs
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.scenes import SCENES, Scene
 from dragoman.check.agent.scenes.handshake import first_meeting
-from dragoman.check.agent.stage import PLAYED, Profile, Settings, Stage
+from dragoman.check.agent.stage import PLAYED, AgentProfile, ExaminationSettings, Stage
+from dragoman.check.examination_control import run_until_stopped
 from dragoman.check.recording import Recording
-from dragoman.check.stopping import run_until
 from dragoman.errors import SpawnFailed
 
 logger = logging.getLogger(__name__)
@@ -32,7 +47,7 @@ class Examination(Struct, kw_only=True):
     """What was recorded, and why not more."""
 
     recordings: list[Recording] = []
-    profile: Profile
+    profile: AgentProfile
     failure: str = ""
     """Why it could not be examined at all; empty if it could."""
     is_interrupted: bool = False
@@ -43,7 +58,7 @@ class Examination(Struct, kw_only=True):
 
 
 async def examine(
-    settings: Settings,
+    settings: ExaminationSettings,
     *,
     progress: Progress | None = None,
     scenes: Collection[str] | None = None,
@@ -52,7 +67,7 @@ async def examine(
     """Examine an agent, in all scenes or in those of these names, until `stop` is set."""
     began, stage = time.monotonic(), Stage(settings)
     try:
-        failure = await run_until(stop, _play(stage, progress or _nobody, scenes))
+        failure = await run_until_stopped(stop, _play(stage, progress or _nobody, scenes))
     finally:
         stage.close()
     return Examination(
@@ -65,7 +80,7 @@ async def examine(
 
 
 async def examine_again(
-    settings: Settings, scenes: Collection[str], *, stop: asyncio.Event | None = None
+    settings: ExaminationSettings, scenes: Collection[str], *, stop: asyncio.Event | None = None
 ) -> list[Recording]:
     """The same scenes with new processes, one after the other and in another order."""
     other = structs.replace(settings, seed=settings.seed + 1, jobs=1)

@@ -41,7 +41,7 @@ class BadPrompts(LocalMistake):
     """A catalogue that makes no sense."""
 
 
-class Prompts:
+class ExaminationPrompts:
     """The texts for one agent, by trigger."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -61,7 +61,7 @@ class Prompts:
         return text
 
 
-class Catalogue:
+class PromptCatalogue:
     """All texts, by agent."""
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
@@ -71,14 +71,14 @@ class Catalogue:
         self._default = _texts(tree.get("default", {}), "default")
         self._agents = {name: _texts(part, name) for name, part in _table(tree.get("agents", {})).items()}
 
-    def of(self, agent: str) -> Prompts:
+    def of(self, agent: str) -> ExaminationPrompts:
         """For the agent that calls itself so."""
-        return Prompts({**self._default, **self._agents.get(agent, {})})
+        return ExaminationPrompts({**self._default, **self._agents.get(agent, {})})
 
-    def over(self, other: Catalogue) -> Catalogue:
+    def over(self, other: PromptCatalogue) -> PromptCatalogue:
         """This one where it says something, the other one where it does not."""
         names = self._agents.keys() | other._agents.keys()
-        return Catalogue(
+        return PromptCatalogue(
             {
                 "default": {**other._default, **self._default},
                 "agents": {
@@ -88,17 +88,17 @@ class Catalogue:
         )
 
 
-def packaged() -> Catalogue:
+def packaged_prompts() -> PromptCatalogue:
     text = files("dragoman.check.agent").joinpath("prompts.toml").read_text("utf-8")
-    return Catalogue(tomllib.loads(text))
+    return PromptCatalogue(tomllib.loads(text))
 
 
-def read_prompts(path: str | os.PathLike[str] | None) -> Catalogue:
+def read_prompts(path: str | os.PathLike[str] | None) -> PromptCatalogue:
     """A file over the packaged catalogue. Raises `OSError`, and `BadPrompts` for what is no catalogue."""
     if path is None:
-        return packaged()
+        return packaged_prompts()
     try:
-        return Catalogue(tomllib.loads(Path(path).read_text("utf-8"))).over(packaged())
+        return PromptCatalogue(tomllib.loads(Path(path).read_text("utf-8"))).over(packaged_prompts())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadPrompts(f"{path} is no TOML: {error}") from None
 

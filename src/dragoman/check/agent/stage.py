@@ -21,9 +21,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from dragoman.check.agent.connection import PATIENCE, Gone, Hung, Silence
+from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.editor import Editor
-from dragoman.check.agent.prompts import Catalogue, Prompts, packaged
-from dragoman.check.agent.talk import Talk
+from dragoman.check.agent.prompts import ExaminationPrompts, PromptCatalogue, packaged_prompts
 from dragoman.check.recording import Recording
 
 APP = "import os\n\n\ndef greet(name):\n    return 'Hello ' + name\n"
@@ -36,7 +36,7 @@ DEATHS = 12
 """How many connections one list of steps may cost; an agent that dies more often has shown enough."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ExaminationSettings(Struct, frozen=True, kw_only=True):
     """What the one who examines may choose."""
 
     command: Sequence[str]
@@ -45,7 +45,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     patience: float = PATIENCE
     seed: int = 0
     jobs: int = 2
-    catalogue: Catalogue | None = None
+    catalogue: PromptCatalogue | None = None
     protocol: int = 0
     """The version to ask for; 0: the first, and the second of those who speak only that."""
     login: str = ""
@@ -68,7 +68,7 @@ _SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
 """Where the second version has the capabilities of the first."""
 
 
-class Profile(Struct, kw_only=True):
+class AgentProfile(Struct, kw_only=True):
     """What the agent said about itself when it was first met."""
 
     info: dict[str, Any] = {}
@@ -95,18 +95,18 @@ class Profile(Struct, kw_only=True):
 class Stage:
     """One agent under examination."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ExaminationSettings) -> None:
         self.settings = settings
-        self.profile = Profile()
+        self.profile = AgentProfile()
         self.recordings: list[Recording] = []
         self.folder = Path(tempfile.mkdtemp(prefix="dragoman-check-")).resolve()
         chance = random.Random(settings.seed)  # ids that nobody knows, not secrets
         self.nobody = str(UUID(int=chance.getrandbits(128), version=4))
-        self._catalogue = settings.catalogue or packaged()
+        self._catalogue = settings.catalogue or packaged_prompts()
         self._folders = 0
 
     @property
-    def prompts(self) -> Prompts:
+    def prompts(self) -> ExaminationPrompts:
         return self._catalogue.of(self.profile.name)
 
     def say(self, trigger: str, folder: Path) -> str:
@@ -132,9 +132,9 @@ class Stage:
         return folder
 
     @asynccontextmanager
-    async def talk(self, scene: str, *, folder: Path | None = None) -> AsyncIterator[Talk]:
+    async def talk(self, scene: str, *, folder: Path | None = None) -> AsyncIterator[AgentDriver]:
         """A new process that nothing was said to; its recording is kept whatever happens."""
-        talk = Talk(
+        talk = AgentDriver(
             self.settings.command,
             Editor(folder or self.folder),
             cwd=self.settings.cwd,
@@ -165,7 +165,7 @@ class Stage:
     @asynccontextmanager
     async def opened(
         self, scene: str, capabilities: Any = None, *, folder: Path | None = None
-    ) -> AsyncIterator[Talk]:
+    ) -> AsyncIterator[AgentDriver]:
         """The same, with a client introduced and logged in."""
         async with self.talk(scene, folder=folder) as talk:
             await talk.open(capabilities)
@@ -174,7 +174,7 @@ class Stage:
             yield talk
 
     async def survive(
-        self, scene: str, steps: Iterable[Step], *, begin: Callable[[Talk], Awaitable[None]]
+        self, scene: str, steps: Iterable[SceneStep], *, begin: Callable[[AgentDriver], Awaitable[None]]
     ) -> None:
         """Play steps on one connection. A step that ends the agent, or silences it, ends only itself: what
         is left is played on another connection.
@@ -190,7 +190,7 @@ class Stage:
             except (Silence, Gone):
                 pass  # its recording tells; the next connection goes on
 
-    async def _play(self, talk: Talk, left: list[Step]) -> None:
+    async def _play(self, talk: AgentDriver, left: list[SceneStep]) -> None:
         while left:
             step = left.pop(0)
             try:
@@ -206,7 +206,7 @@ class Stage:
                 talk.facts.setdefault("unanswered", []).append(step.name)
                 await self._wake(talk, step)
 
-    async def _wake(self, talk: Talk, step: Step) -> None:
+    async def _wake(self, talk: AgentDriver, step: SceneStep) -> None:
         """Whether it is only this that it does not answer."""
         try:
             await talk.quiet()
@@ -219,8 +219,8 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Step(Struct, frozen=True):
+class SceneStep(Struct, frozen=True):
     """One thing to try."""
 
     name: str
-    play: Callable[[Talk], Awaitable[None]]
+    play: Callable[[AgentDriver], Awaitable[None]]

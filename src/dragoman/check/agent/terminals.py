@@ -23,7 +23,7 @@ SIGNALS = {-2: "SIGINT", -9: "SIGKILL", -15: "SIGTERM"}
 Ended = Callable[[dict[str, Any]], None]
 
 
-class Terminal:
+class LentTerminal:
     """One command, its output so far, and how it ended."""
 
     def __init__(self, params: dict[str, Any], folder: str) -> None:
@@ -98,10 +98,10 @@ class Terminal:
             del self._kept[:over]
 
 
-def open_terminal(params: dict[str, Any], folder: str) -> Terminal | None:
+def open_terminal(params: dict[str, Any], folder: str) -> LentTerminal | None:
     """None if the command cannot be started."""
     try:
-        return Terminal(params, folder)
+        return LentTerminal(params, folder)
     except (SpawnFailed, OSError, ValueError):
         return None
 

@@ -22,7 +22,7 @@ from dragoman.check.client.profiles import (
     MODES,
     ODD_OPTIONS,
     TERMINAL_METHOD,
-    Profile,
+    ClientProfile,
 )
 from dragoman.check.recording import Frame
 
@@ -38,7 +38,7 @@ COMMANDS = [
 Answer = dict[str, Any]
 
 
-class Session(Struct):
+class StandInSession(Struct):
     """One session, as far as the stand-in knows it."""
 
     id: str
@@ -50,14 +50,14 @@ class Session(Struct):
     terse: bool = False
 
 
-class Answers:
+class StandInAnswers:
     """Answers requests; what it says beside goes through `tell`."""
 
-    def __init__(self, profile: Profile, *, tell: Callable[[str, Any], None]) -> None:
+    def __init__(self, profile: ClientProfile, *, tell: Callable[[str, Any], None]) -> None:
         self.profile = profile
         self.capabilities: Any = {}
         """The client's."""
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, StandInSession] = {}
         self._tell = tell
         self._is_logged_in = not profile.login
         self._made = 0
@@ -88,7 +88,7 @@ class Answers:
             self._tell(session, commands)
             self._tell(session, {"sessionUpdate": "session_info_update", "title": "Before the first prompt"})
 
-    def options(self, session: Session) -> list[Any]:
+    def options(self, session: StandInSession) -> list[Any]:
         found: list[Any] = [
             {**MODE_OPTION, "currentValue": session.mode},
             {**MODEL_OPTION, "currentValue": session.model},
@@ -136,13 +136,13 @@ class Answers:
         session = self._open(f"session-{self._made}", params)
         return {"result": {"sessionId": session.id, **self._offer(session)}}
 
-    def _open(self, session_id: str, params: dict[str, Any]) -> Session:
+    def _open(self, session_id: str, params: dict[str, Any]) -> StandInSession:
         more = params.get("additionalDirectories")
         others = [str(path) for path in more] if isinstance(more, list) else []
-        self.sessions[session_id] = Session(session_id, str(params.get("cwd", "")), others)
+        self.sessions[session_id] = StandInSession(session_id, str(params.get("cwd", "")), others)
         return self.sessions[session_id]
 
-    def _offer(self, session: Session) -> dict[str, Any]:
+    def _offer(self, session: StandInSession) -> dict[str, Any]:
         if self.profile.odd:
             return {"modes": MODES, "configOptions": ODD_OPTIONS, "someday": {}, "_meta": {"cwd": "/"}}
         if self.profile.polite:

@@ -1,7 +1,8 @@
 """The stand-in's end of a conversation: frames written by hand, every line kept, nothing judged.
 
-Whoever plays a scene waits with a deadline: a client that says nothing raises `Silence`, one that has closed
-the connection raises `Gone`. What is kept is kept at once, so that a client which ends us loses nothing.
+Whoever plays a scene waits with a deadline: a client that says nothing raises `ClientSilence`, one that has
+closed the connection raises `ClientGone`. What is kept is kept at once, so that a client which ends us loses
+nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from dragoman.errors import DragomanError, LinkClosed
 from dragoman.transport.contract import Transport
 
 
-class Silence(DragomanError):
+class ClientSilence(DragomanError):
     """The client did not say in time what the scene waits for."""
 
 
-class Gone(DragomanError):
+class ClientGone(DragomanError):
     """The client has closed the connection."""
 
 
@@ -30,7 +31,7 @@ class Stopped(DragomanError):
     """Whoever began this turn does not want it any more."""
 
 
-class Keeper(Protocol):
+class FrameRecorder(Protocol):
     """Writes a recording."""
 
     def passed(self, direction: Direction, chunk: bytes) -> None:
@@ -40,21 +41,21 @@ class Keeper(Protocol):
         """Something beside the wire."""
 
 
-class Listener(Protocol):
+class FrameListener(Protocol):
     """Learns what the client says of its own accord."""
 
     def heard(self, frame: Frame) -> None:
         """A request or a notification."""
 
 
-class Connection:
+class ClientConnection:
     """Sends, keeps, waits."""
 
     def __init__(
         self,
         transport: Transport,
-        keeper: Keeper,
-        listener: Listener,
+        keeper: FrameRecorder,
+        listener: FrameListener,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -90,7 +91,7 @@ class Connection:
     # To the client.
 
     def send(self, message: Mapping[str, Any] | bytes, *, pieces: int = 0) -> None:
-        """A message, or bytes as they are, in as many bytes at a time as `pieces` says. Raises `Gone`."""
+        """A message, or bytes as they are, `pieces` bytes at a time. Raises `ClientGone`."""
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
             if line.strip():
@@ -99,14 +100,14 @@ class Connection:
             for at in range(0, len(block), pieces or len(block)):
                 self._transport.write(block[at : at + (pieces or len(block))])
         except LinkClosed as error:
-            raise Gone(str(error)) from None
+            raise ClientGone(str(error)) from None
 
     async def drain(self) -> None:
         """Until the client has read most of what was sent."""
         try:
             await self._transport.drain()
         except LinkClosed as error:
-            raise Gone(str(error)) from None
+            raise ClientGone(str(error)) from None
 
     def notify(self, method: str, params: Any = None) -> None:
         frame = {"jsonrpc": "2.0", "method": method}
@@ -121,7 +122,7 @@ class Connection:
         return chosen
 
     def reply(self, frame: Frame, answer: Mapping[str, Any]) -> None:
-        """`{"result": …}` or `{"error": …}` to a request of the client. Raises `Gone`."""
+        """`{"result": …}` or `{"error": …}` to a request of the client. Raises `ClientGone`."""
         self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
 
     # From the client.
@@ -146,11 +147,11 @@ class Connection:
                     if stopped():
                         raise Stopped
                     if self.has_ended.is_set():
-                        raise Gone("the client has closed the connection")
+                        raise ClientGone("the client has closed the connection")
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
-            raise Silence(f"nothing came within {seconds:g} s") from None
+            raise ClientSilence(f"nothing came within {seconds:g} s") from None
 
     def wake(self) -> None:
         """Whoever waits looks again."""

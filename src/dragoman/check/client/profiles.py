@@ -92,7 +92,7 @@ BROKEN_METHODS: list[Any] = [{}, {"id": 5}]
 TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "terminal", "args": ["--log-in"]}
 
 
-class Profile(Struct, frozen=True, kw_only=True):
+class ClientProfile(Struct, frozen=True, kw_only=True):
     """One part that the stand-in plays."""
 
     name: str
@@ -116,23 +116,23 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Names of groups; see `scenes`."""
 
 
-PROFILES: dict[str, Profile] = {
+PROFILES: dict[str, ClientProfile] = {
     profile.name: profile
     for profile in (
-        Profile(
+        ClientProfile(
             name="full",
             about="an agent that can do everything, and does",
             capabilities=EVERYTHING,
             polite=True,
             scenes=("polite", "questions", "odd", "frames", "odd questions"),
         ),
-        Profile(
+        ClientProfile(
             name="bare",
             about="an agent that advertises nothing, and is badly brought up",
             has_info=False,
             scenes=("odd", "frames"),
         ),
-        Profile(
+        ClientProfile(
             name="odd",
             about="an agent whose answers are odd, as far as a client must take them",
             capabilities=MALFORMED,
@@ -140,16 +140,16 @@ PROFILES: dict[str, Profile] = {
             closes=False,
             scenes=("greeting",),
         ),
-        Profile(
+        ClientProfile(
             name="unreadable",
             about="an agent that offers logins which nobody can read",
             broken_logins=True,
             scenes=("greeting",),
         ),
-        Profile(
+        ClientProfile(
             name="future", about="an agent of a version that nobody speaks", version=99, scenes=("greeting",)
         ),
-        Profile(
+        ClientProfile(
             name="login",
             about="an agent behind a login",
             capabilities={"sessionCapabilities": {"close": {}}},

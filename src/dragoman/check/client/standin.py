@@ -1,4 +1,9 @@
-"""The stand-in itself: hears what the client says, answers, and plays scenes in its turns.
+"""Examining a client: an agent that is none stands in for the real one, and plays scenes in prompt turns.
+
+The stand-in answers the handshake and sessions, and in the turns that the client begins it does everything
+that an agent may do, then some of what no agent should. It records, marks stretches, and judges nothing.
+
+The stand-in itself: hears what the client says, answers, and plays scenes in its turns.
 
 The scenes of a profile stand in a line; every prompt goes on where the last one stopped, and the first one
 plays as many as it can. When all are played, turns end in every way that turns end. Slash commands play what
@@ -12,11 +17,18 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from dragoman.check.client.answers import Answers, error
-from dragoman.check.client.connection import Connection, Gone, Keeper, Silence, Stopped, is_answer_to
-from dragoman.check.client.profiles import Profile
-from dragoman.check.client.scenes import Scene, held, scenes_of
-from dragoman.check.client.turn import SHORT, Patience, Turn
+from dragoman.check.client.answers import StandInAnswers, error
+from dragoman.check.client.connection import (
+    ClientConnection,
+    ClientGone,
+    ClientSilence,
+    FrameRecorder,
+    Stopped,
+    is_answer_to,
+)
+from dragoman.check.client.profiles import ClientProfile
+from dragoman.check.client.scenes import ClientScene, held, scenes_of
+from dragoman.check.client.turn import SHORT, Patience, StandInTurn
 from dragoman.check.recording import Frame
 from dragoman.transport.contract import Transport
 
@@ -38,14 +50,16 @@ END = {"result": {"stopReason": "end_turn"}}
 class StandIn:
     """`await StandIn(transport, keeper, profile, patience=…).run()` until the client has gone."""
 
-    def __init__(self, transport: Transport, keeper: Keeper, profile: Profile, *, patience: Patience) -> None:
-        self.connection = Connection(transport, keeper, self)
+    def __init__(
+        self, transport: Transport, keeper: FrameRecorder, profile: ClientProfile, *, patience: Patience
+    ) -> None:
+        self.connection = ClientConnection(transport, keeper, self)
         self._transport = transport
         self._patience = patience
-        self._answers = Answers(profile, tell=self._tell)
-        self._scenes: deque[Scene] = deque(scenes_of(*profile.scenes))
+        self._answers = StandInAnswers(profile, tell=self._tell)
+        self._scenes: deque[ClientScene] = deque(scenes_of(*profile.scenes))
         self._endings = deque(ENDINGS)
-        self._turns: dict[str, Turn] = {}
+        self._turns: dict[str, StandInTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.connection.fact("profile", profile.name)
 
@@ -80,7 +94,7 @@ class StandIn:
                 answer = self._answers.answer(frame)
                 self.connection.reply(frame, answer)
                 self._answers.after(frame, answer)
-        except Gone:
+        except ClientGone:
             pass  # whoever waits learns of it
 
     def _noted(self, frame: Frame) -> None:
@@ -95,7 +109,7 @@ class StandIn:
             turn.withdrawn = frame.method == "$/cancel_request"
             self.connection.wake()
 
-    def _turn_of(self, request_id: Any) -> Turn | None:
+    def _turn_of(self, request_id: Any) -> StandInTurn | None:
         for turn in self._turns.values():
             found = turn.prompt.message["id"]
             if type(found) is type(request_id) and found == request_id:
@@ -108,7 +122,7 @@ class StandIn:
             why = "No such session" if session is None else "A turn is running"
             self.connection.reply(frame, error(-32002 if session is None else -32600, why))
             return
-        turn = Turn(
+        turn = StandInTurn(
             self.connection,
             frame,
             folders=[session.folder, *session.others],
@@ -122,16 +136,16 @@ class StandIn:
 
     # Turns.
 
-    async def _play(self, turn: Turn) -> None:
+    async def _play(self, turn: StandInTurn) -> None:
         try:
             answer = await self._answer(turn)
             del self._turns[turn.session]  # the client may prompt again as soon as it is answered
             self.connection.reply(turn.prompt, answer)
             _afterwards(turn)
-        except Gone:
+        except ClientGone:
             pass  # the end of the conversation, in whichever scene
 
-    async def _answer(self, turn: Turn) -> dict[str, Any]:
+    async def _answer(self, turn: StandInTurn) -> dict[str, Any]:
         text = _text(turn.prompt)
         try:
             if text.startswith("/hold"):
@@ -148,18 +162,18 @@ class StandIn:
             return await _cancelled(turn)
         return END
 
-    def _ending(self, turn: Turn) -> dict[str, Any]:
+    def _ending(self, turn: StandInTurn) -> dict[str, Any]:
         turn.say("All scenes are played; this turn ends in one of the other ways that there are.")
         return self._endings.popleft()
 
-    async def _scene(self, turn: Turn, scene: Scene) -> None:
+    async def _scene(self, turn: StandInTurn, scene: ClientScene) -> None:
         name = scene.__name__.replace("_", " ")
         self.connection.fact("scene", name)
         try:
             await scene(turn)
-        except Silence as silence:
+        except ClientSilence as silence:
             self.connection.fact(f"silence in {name}", str(silence))
-        except (Gone, Stopped):
+        except (ClientGone, Stopped):
             raise
         except Exception as mistake:  # noqa: BLE001  # ours: it costs one scene, not the whole turn
             self.connection.fact(f"mistake in {name}", repr(mistake))
@@ -168,7 +182,7 @@ class StandIn:
         self.connection.notify("session/update", {"sessionId": session, "update": update})
 
 
-async def _cancelled(turn: Turn) -> dict[str, Any]:
+async def _cancelled(turn: StandInTurn) -> dict[str, Any]:
     """What a good agent does: end what runs, wait for what it has asked, and say so."""
     assert turn.cancelled is not None
     connection, first = turn.connection, turn.cancelled.number - 1
@@ -182,7 +196,7 @@ async def _cancelled(turn: Turn) -> dict[str, Any]:
                 seconds=SHORT,
                 since=frame.number,
             )
-        except Silence:
+        except ClientSilence:
             pass  # a rule will see that it was not answered
     connection.mark("cancelled", first)
     if turn.withdrawn:
@@ -190,7 +204,7 @@ async def _cancelled(turn: Turn) -> dict[str, Any]:
     return {"result": {"stopReason": "cancelled"}}
 
 
-def _unanswered(turn: Turn) -> list[Frame]:
+def _unanswered(turn: StandInTurn) -> list[Frame]:
     """Our requests about its session that have no answer."""
     frames = turn.connection.frames
     asked = [
@@ -207,7 +221,7 @@ def _unanswered(turn: Turn) -> list[Frame]:
     ]
 
 
-def _afterwards(turn: Turn) -> None:
+def _afterwards(turn: StandInTurn) -> None:
     """Late words: a client takes them although the turn is over. Nothing is asked: it may leave now."""
     first = turn.here
     turn.update("session_info_update", title="What was played")

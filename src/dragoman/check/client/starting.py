@@ -25,7 +25,7 @@ TAIL = 4000
 GRACE = Grace.steps(2.0)
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class ClientRun(Struct, frozen=True, kw_only=True):
     """How a client's run went."""
 
     status: int | None
@@ -34,7 +34,7 @@ class Run(Struct, frozen=True, kw_only=True):
     complaints: str
 
 
-def filled(command: Sequence[str], stand_in: Sequence[str]) -> list[str]:
+def fill_command(command: Sequence[str], stand_in: Sequence[str]) -> list[str]:
     """The client's command with the stand-in's in its place. Raises `LocalMistake` if it has no place."""
     if not any(place in word for word in command for place in PLACES):
         raise LocalMistake(f"the client's command has no place for the agent: say one of {', '.join(PLACES)}")
@@ -55,7 +55,7 @@ async def run_client(
     cwd: str | os.PathLike[str] | None,
     seconds: float,
     grace: Grace = GRACE,
-) -> Run:
+) -> ClientRun:
     """Start it, say lines to its standard input, close that, and wait. Raises `SpawnFailed`."""
     tail, complaints = _Tail(), _Tail()
     child = spawn(command, cwd=cwd, grace=grace, on_stderr=complaints.feed)
@@ -70,7 +70,7 @@ async def run_client(
     finally:
         await child.aclose()
     status = child.tree.returncode if in_time else None
-    return Run(status=status, output=tail.text, complaints=complaints.text)
+    return ClientRun(status=status, output=tail.text, complaints=complaints.text)
 
 
 class _Tail:

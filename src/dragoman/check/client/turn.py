@@ -7,12 +7,18 @@ again: the next scene that needs it is over at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from dragoman.check.client.connection import Connection, Gone, Silence, Stopped, is_answer_to
+from dragoman.check.client.connection import (
+    ClientConnection,
+    ClientGone,
+    ClientSilence,
+    Stopped,
+    is_answer_to,
+)
 from dragoman.check.recording import Frame
 
 SHORT = 3.0
@@ -42,12 +48,12 @@ class Patience:
         return self.people if method in PEOPLE else self.seconds
 
 
-class Turn:
+class StandInTurn:
     """One turn: what the agent may do in it, and whether it was cancelled."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ClientConnection,
         prompt: Frame,
         *,
         folders: Sequence[str],
@@ -98,7 +104,7 @@ class Turn:
     def begin(self, method: str, params: Any = None, *, request_id: Any = None) -> Any:
         """A request about this session, unless its params name one; not waited for."""
         if method in self._patience.deaf:
-            raise Silence(f"{method} was not answered before")
+            raise ClientSilence(f"{method} was not answered before")
         if isinstance(params, dict) and method != THERE:
             params = {"sessionId": self.session, **params}
         return self.connection.begin(method, params, request_id=request_id)
@@ -118,7 +124,7 @@ class Turn:
             return await self.until(
                 lambda frame: is_answer_to(frame, request_id), seconds=self._patience.of(method), since=since
             )
-        except Silence:
+        except ClientSilence:
             self._patience.deaf.add(method)
             raise
 
@@ -140,7 +146,7 @@ class Turn:
                 seconds=PAUSE if is_deaf else SHORT,
                 since=first,
             )
-        except Silence:
+        except ClientSilence:
             self._patience.deaf.add(THERE)
 
     async def pause(self) -> None:
@@ -170,4 +176,12 @@ class Turn:
             self.mark(name, first)
 
 
-__all__ = ["Gone", "Patience", "Silence", "Stopped", "Turn"]
+__all__ = ["ClientGone", "ClientSilence", "Patience", "StandInTurn", "Stopped"]
+
+
+ClientScene: TypeAlias = Callable[[StandInTurn], Awaitable[None]]
+
+
+def text_block(words: str, **more: Any) -> dict[str, Any]:
+    """A block of text."""
+    return {"type": "text", "text": words, **more}

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.check.endpoint.http import Address, Exchange, Reply, Unreachable, ask
-from dragoman.check.recording import Direction, Frame, Mark, Recording
+from dragoman.check.endpoint.http import Address, HttpExchange, HttpReply, Unreachable, ask
+from dragoman.check.recording import Direction, Frame, Recording, Stretch
 
 CONNECTION, SESSION = "Acp-Connection-Id", "Acp-Session-Id"
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -23,7 +23,7 @@ STREAM = {"Accept": "text/event-stream"}
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
+class EndpointSettings(Struct, frozen=True, kw_only=True):
     """Where, as whom, and how long to wait for anything."""
 
     address: Address
@@ -34,10 +34,10 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     patience: float = 30.0
 
 
-class Notes:
+class EndpointNotes:
     """Writes down what happens at one endpoint."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: EndpointSettings) -> None:
         self.endpoint = endpoint
         self.recording = Recording(frames=[], marks=[], facts={"endpoint": {}})
         self._ids = 0
@@ -56,7 +56,7 @@ class Notes:
         self._ids += 1
         return message(method, params, id=self._ids)
 
-    def note(self, name: str, reply: Reply | None, *, frame: int = 0, **more: Any) -> None:
+    def note(self, name: str, reply: HttpReply | None, *, frame: int = 0, **more: Any) -> None:
         """`frame` is the one that shows it, if any does."""
         if reply is not None:
             more |= {"headers": dict(reply.headers), "body": reply.body[:2000].decode(errors="replace")}
@@ -65,17 +65,19 @@ class Notes:
 
     async def tried(
         self, name: str, method: str, headers: Mapping[str, str], body: bytes | None = None
-    ) -> Reply | None:
+    ) -> HttpReply | None:
         """One request with nothing to expect; None if there was no answer in time."""
         first = len(self.recording.frames)
         if body is not None:
             self.frame("to_agent", body)
         reply = await self.send(method, headers, body)
-        self.recording.marks.append(Mark(name, first, len(self.recording.frames)))
+        self.recording.marks.append(Stretch(name, first, len(self.recording.frames)))
         self.note(name, reply, frame=0 if body is None else first + 1)
         return reply
 
-    async def send(self, method: str, headers: Mapping[str, str], body: bytes | None = None) -> Reply | None:
+    async def send(
+        self, method: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> HttpReply | None:
         sent = {**self.endpoint.headers, **headers}
         try:
             async with asyncio.timeout(self.endpoint.patience):
@@ -96,10 +98,10 @@ def introduction(version: int = 1) -> dict[str, Any]:
     }
 
 
-class Listening:
+class EventStream:
     """A stream of events that is read while other things are tried."""
 
-    def __init__(self, notes: Notes, headers: Mapping[str, str], name: str) -> None:
+    def __init__(self, notes: EndpointNotes, headers: Mapping[str, str], name: str) -> None:
         self.status = 0
         self.raw: list[bytes] = []
         self.numbers: list[int] = []
@@ -142,7 +144,7 @@ class Listening:
     async def _listen(self) -> None:
         try:
             sent = {**self._notes.endpoint.headers, **STREAM, **self._headers}
-            async with Exchange(self._notes.endpoint.address, "GET", sent) as exchange:
+            async with HttpExchange(self._notes.endpoint.address, "GET", sent) as exchange:
                 self.status = exchange.status
                 self._opened.set()
                 async for event in exchange.events():

@@ -24,7 +24,7 @@ class Unreachable(DragomanError):
     """Nobody answers there, or not in HTTP."""
 
 
-class Reply(Struct, frozen=True):
+class HttpReply(Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     """By their names in small letters."""
@@ -58,7 +58,7 @@ class Address(Struct, frozen=True):
             raise Unreachable(f"{self.host}:{self.port}: {error}") from error
 
 
-class Exchange:
+class HttpExchange:
     """`async with Exchange(address, "GET", headers) as reply:`; its body can be read whole or as events."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Exchange:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def __aenter__(self) -> Exchange:
+    async def __aenter__(self) -> HttpExchange:
         self._reader, self._writer = await self._address.dial()
         self._writer.write(head(self._address, self._method, self._sent, self._body) + (self._body or b""))
         try:
@@ -86,13 +86,13 @@ class Exchange:
         if self._writer is not None:
             self._writer.transport.abort()
 
-    async def whole(self) -> Reply:
+    async def whole(self) -> HttpReply:
         body = b""
         async for piece in self.pieces():
             body += piece
             if len(body) > LARGEST:
                 break
-        return Reply(self.status, self.headers, body)
+        return HttpReply(self.status, self.headers, body)
 
     async def events(self) -> AsyncIterator[bytes]:
         """Each event of a stream, without the blank line that ends it."""
@@ -120,9 +120,11 @@ class Exchange:
             yield piece
 
 
-async def ask(address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
+async def ask(
+    address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None
+) -> HttpReply:
     """One request and its whole answer."""
-    async with Exchange(address, method, headers, body) as exchange:
+    async with HttpExchange(address, method, headers, body) as exchange:
         return await exchange.whole()
 
 

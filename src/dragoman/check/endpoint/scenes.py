@@ -15,23 +15,23 @@ from dragoman.check.endpoint.examination import (
     NOBODY,
     SESSION,
     STREAM,
-    Endpoint,
-    Listening,
-    Notes,
+    EndpointNotes,
+    EndpointSettings,
+    EventStream,
     introduction,
     message,
 )
 from dragoman.check.endpoint.http import Unreachable
-from dragoman.check.endpoint.socket import Arrived, Socket
+from dragoman.check.endpoint.socket import Socket, SocketFrame
+from dragoman.check.examination_control import run_until_stopped
 from dragoman.check.recording import Recording
-from dragoman.check.stopping import run_until
 
 LONG = "x" * 1100
 """More characters than an id may have."""
 
 
 async def examine_endpoint(
-    endpoint: Endpoint,
+    endpoint: EndpointSettings,
     *,
     over_http: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
@@ -44,7 +44,7 @@ async def examine_endpoint(
     async def play() -> None:
         (await endpoint.address.dial())[1].close()
         for number, scene in enumerate(scenes, 1):
-            notes = Notes(endpoint)
+            notes = EndpointNotes(endpoint)
             notes.recording.facts["scene"] = scene.__name__
             if progress is not None:
                 progress(scene.__name__.replace("_", " "), number, len(scenes))
@@ -52,11 +52,11 @@ async def examine_endpoint(
                 await scene(notes)
             found.append(notes.recording)
 
-    await run_until(stop, play())
+    await run_until_stopped(stop, play())
     return found
 
 
-async def greeted(notes: Notes, name: str) -> str:
+async def greeted(notes: EndpointNotes, name: str) -> str:
     """Says initialize; the id of the connection, empty if none was given."""
     hello = notes.request("initialize", introduction())
     reply = await notes.tried(name, "POST", JSON, hello)
@@ -66,7 +66,7 @@ async def greeted(notes: Notes, name: str) -> str:
     return reply.headers.get(CONNECTION.lower(), "")
 
 
-async def refusals(notes: Notes) -> None:
+async def refusals(notes: EndpointNotes) -> None:
     """What a server refuses, without anything that needs a session."""
     hello = notes.request("initialize", introduction())
     new = message("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []}, id=1)
@@ -89,13 +89,13 @@ async def refusals(notes: Notes) -> None:
     await notes.tried("foreign origin", "POST", {**JSON, "Origin": "http://elsewhere.example"}, hello)
 
 
-async def conversation(notes: Notes) -> None:
+async def conversation(notes: EndpointNotes) -> None:
     """A session over streams: made, prompted before its stream is read, left, and loaded again."""
     connection = await greeted(notes, "initialize")
     if not connection:
         return
     known = {CONNECTION: connection}
-    stream = Listening(notes, known, "connection stream")
+    stream = EventStream(notes, known, "connection stream")
     if await stream.opened():
         session = await _made(notes, known, stream)
         if session:
@@ -106,7 +106,7 @@ async def conversation(notes: Notes) -> None:
     await _loaded_again(notes)
 
 
-async def _made(notes: Notes, known: dict[str, str], stream: Listening) -> str:
+async def _made(notes: EndpointNotes, known: dict[str, str], stream: EventStream) -> str:
     new = notes.request("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []})
     await notes.tried("new session", "POST", {**JSON, **known}, new)
     answer = await stream.answer(new)
@@ -115,20 +115,20 @@ async def _made(notes: Notes, known: dict[str, str], stream: Listening) -> str:
     return session if isinstance(session, str) else ""
 
 
-async def _prompted(notes: Notes, known: dict[str, str], session: str) -> None:
+async def _prompted(notes: EndpointNotes, known: dict[str, str], session: str) -> None:
     ours = {**known, SESSION: session}
     blocks = [{"type": "text", "text": notes.endpoint.prompt}]
     stray = message("session/prompt", {"sessionId": session, "prompt": blocks}, id="stray")
     await notes.tried("no session header", "POST", {**JSON, **known}, stray)
     await notes.tried("another session header", "POST", {**JSON, **known, SESSION: NOBODY}, stray)
-    unknown = Listening(notes, {**known, SESSION: NOBODY}, "unknown session stream")
+    unknown = EventStream(notes, {**known, SESSION: NOBODY}, "unknown session stream")
     await unknown.opened()
     await unknown.close()
     prompt = notes.request("session/prompt", {"sessionId": session, "prompt": blocks})
     await notes.tried("prompt", "POST", {**JSON, **ours}, prompt)
-    reader = Listening(notes, ours, "session stream")
+    reader = EventStream(notes, ours, "session stream")
     if await reader.opened():
-        second = Listening(notes, ours, "second reader")
+        second = EventStream(notes, ours, "second reader")
         await second.opened()
         await second.close()
         answer = await reader.answer(prompt)
@@ -137,7 +137,7 @@ async def _prompted(notes: Notes, known: dict[str, str], session: str) -> None:
     notes.recording.facts["session"] = session
 
 
-async def _loaded_again(notes: Notes) -> None:
+async def _loaded_again(notes: EndpointNotes) -> None:
     """On another connection, if the agent can."""
     capabilities: Any = notes.recording.frames[1].message.get("result", {}).get("agentCapabilities", {})
     session = notes.recording.facts.get("session")
@@ -146,8 +146,8 @@ async def _loaded_again(notes: Notes) -> None:
     connection = await greeted(notes, "initialize once more")
     ours = {CONNECTION: connection, SESSION: session}
     streams = [
-        Listening(notes, {CONNECTION: connection}, "second connection stream"),
-        Listening(notes, ours, "second session stream"),
+        EventStream(notes, {CONNECTION: connection}, "second connection stream"),
+        EventStream(notes, ours, "second session stream"),
     ]
     for stream in streams:
         await stream.opened()
@@ -170,7 +170,7 @@ async def _loaded_again(notes: Notes) -> None:
 # Sockets.
 
 
-async def socket(notes: Notes) -> None:
+async def socket(notes: EndpointNotes) -> None:
     """A conversation over a WebSocket, with two sessions, and what is refused in it."""
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
@@ -188,7 +188,7 @@ async def socket(notes: Notes) -> None:
         talk.close()
 
 
-async def first_words(notes: Notes) -> None:
+async def first_words(notes: EndpointNotes) -> None:
     """An initialize under the id null."""
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
@@ -198,7 +198,7 @@ async def first_words(notes: Notes) -> None:
         talk.close()
 
 
-async def _upgraded(notes: Notes, talk: Socket) -> bool:
+async def _upgraded(notes: EndpointNotes, talk: Socket) -> bool:
     taken = False
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(notes.endpoint.patience):
@@ -207,7 +207,7 @@ async def _upgraded(notes: Notes, talk: Socket) -> bool:
     return taken
 
 
-async def _said(notes: Notes, talk: Socket, name: str, text: bytes) -> None:
+async def _said(notes: EndpointNotes, talk: Socket, name: str, text: bytes) -> None:
     """Say something, and wait for its answer or the end."""
     wanted = msgspec.json.decode(text).get("id")
     notes.frame("to_agent", text)
@@ -218,7 +218,7 @@ async def _said(notes: Notes, talk: Socket, name: str, text: bytes) -> None:
             async with asyncio.timeout(min(notes.endpoint.patience, 10.0)):
                 arrived = await talk.receive()
         except TimeoutError:
-            arrived = Arrived(code=0)  # neither an answer nor an end
+            arrived = SocketFrame(code=0)  # neither an answer nor an end
         if arrived.code is not None:
             code = arrived.code
             break

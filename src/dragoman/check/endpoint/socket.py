@@ -18,7 +18,7 @@ LARGEST = 64_000_000
 """Bytes of a message that are read; more is nothing that an endpoint says to an examiner."""
 
 
-class Arrived(Struct, frozen=True):
+class SocketFrame(Struct, frozen=True):
     """A message, or the end."""
 
     text: bytes = b""
@@ -71,22 +71,24 @@ class Socket:
         except OSError:
             pass  # the next read tells how it ended
 
-    async def receive(self) -> Arrived:
+    async def receive(self) -> SocketFrame:
         """The next message; pings are answered on the way."""
         parts = b""
         try:
             while True:
                 is_last, kind, payload = await self._frame()
                 if kind == CLOSE:
-                    return Arrived(code=struct.unpack("!H", payload[:2])[0] if len(payload) >= 2 else 1005)
+                    return SocketFrame(
+                        code=struct.unpack("!H", payload[:2])[0] if len(payload) >= 2 else 1005
+                    )
                 if kind == PING:
                     await self.send(payload, kind=PONG)
                 elif kind != PONG:
                     parts += payload
                     if is_last:
-                        return Arrived(text=parts)
+                        return SocketFrame(text=parts)
         except (asyncio.IncompleteReadError, OSError):
-            return Arrived(code=1006)
+            return SocketFrame(code=1006)
 
     async def _frame(self) -> tuple[bool, int, bytes]:
         assert self._reader is not None, "not open"

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from dragoman.check.report.model import PackItem, PackResult, Part, Report, block, count, peer_name, worst
+from dragoman.check.report.model import (
+    CheckReport,
+    PackItem,
+    PackResult,
+    ReportPart,
+    block,
+    count,
+    peer_name,
+    worst,
+)
 
 __all__ = [
     "FORMATS",
+    "CheckReport",
     "PackItem",
     "PackResult",
-    "Part",
-    "Report",
+    "ReportPart",
     "block",
     "count",
     "peer_name",
@@ -32,8 +41,8 @@ FORMATS: dict[str, tuple[str, str]] = {
 """Name of a format → module and function; the others need not be imported for one."""
 
 
-def render(report: Report, name: str) -> str:
+def render(report: CheckReport, name: str) -> str:
     """The report in the format of this name."""
     module, function = FORMATS[name]
-    make: Callable[[Report], str] = getattr(import_module(f"dragoman.check.report.{module}"), function)
+    make: Callable[[CheckReport], str] = getattr(import_module(f"dragoman.check.report.{module}"), function)
     return make(report)

@@ -10,7 +10,7 @@ from html import escape
 import msgspec
 
 from dragoman.check.report.json import outcome
-from dragoman.check.report.model import Report
+from dragoman.check.report.model import CheckReport
 
 LABEL = "ACP"
 
@@ -22,7 +22,7 @@ _COLOURS = {
 }
 
 
-def message(report: Report) -> str:
+def message(report: CheckReport) -> str:
     """`131 kept, 2 broken`; a warning is no break."""
     counts = report.counts
     if report.blocked and not counts["failed"]:
@@ -33,13 +33,13 @@ def message(report: Report) -> str:
     return ", ".join(parts)
 
 
-def as_endpoint(report: Report) -> str:
+def as_endpoint(report: CheckReport) -> str:
     colour, _ = _COLOURS[outcome(report)]
     badge = {"schemaVersion": 1, "label": LABEL, "message": message(report), "color": colour}
     return msgspec.json.encode(badge).decode() + "\n"
 
 
-def as_svg(report: Report) -> str:
+def as_svg(report: CheckReport) -> str:
     text = message(report)
     _, colour = _COLOURS[outcome(report)]
     left, right = _width(LABEL), _width(text)

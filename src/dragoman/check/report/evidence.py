@@ -28,7 +28,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def shortened(raw: bytes, *, length: int) -> str:
+def shorten(raw: bytes, *, length: int) -> str:
     """A frame in at most about `length` characters; one that fits is shown as it is."""
     text = sanitize_line(raw.decode(errors="replace"))
     if len(text) > length:

@@ -11,9 +11,9 @@ from html import escape
 
 from dragoman.check.manifest import areas, requirements
 from dragoman.check.report.json import outcome
-from dragoman.check.report.model import STATUSES, PackResult, Part, Report
+from dragoman.check.report.model import STATUSES, CheckReport, PackResult, ReportPart
 from dragoman.check.report.text import distinct
-from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.check.verdict import Status, Verdict, Violation
 from dragoman.text.sanitize import sanitize_line
 
 _STYLE = """
@@ -42,11 +42,11 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
 
 
-def as_html(report: Report) -> str:
+def as_html(report: CheckReport) -> str:
     return "\n".join(_page(report)) + "\n"
 
 
-def _page(report: Report) -> Iterator[str]:
+def _page(report: CheckReport) -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -67,7 +67,7 @@ def _page(report: Report) -> Iterator[str]:
     yield "</body>\n</html>"
 
 
-def _part(report: Report, part: Part) -> Iterator[str]:
+def _part(report: CheckReport, part: ReportPart) -> Iterator[str]:
     yield f"<h2>{_text(f'{part.side} {part.peer}')}</h2>"
     cells = (f"<li><b>{part.counts[one]}</b>{one}</li>" for one in STATUSES if part.counts[one])
     yield f'<ul class="counts">{"".join(cells)}</ul>'
@@ -79,7 +79,7 @@ def _part(report: Report, part: Part) -> Iterator[str]:
     yield "</table></details>"
 
 
-def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
+def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterator[str]:
     yield f'<article id="{part.side}-{escape(verdict.requirement)}"><h3>{_badge(verdict.status)} '
     yield f"{escape(verdict.requirement)} {escape(verdict.level)}</h3><p>{_code(verdict.text)}</p>"
     if verdict.reason:
@@ -94,7 +94,7 @@ def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
     yield "</article>"
 
 
-def _finding(report: Report, finding: Finding) -> Iterator[str]:
+def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
     yield f"<p>{_text(finding.why)}</p>"
     for one in report.evidence(finding, length=800):
         line = report.line_of(finding.connection, one.number)

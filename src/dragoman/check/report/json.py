@@ -22,17 +22,17 @@ from typing import Any
 import msgspec
 
 from dragoman.check.manifest import requirements
-from dragoman.check.report.model import Part, Report
-from dragoman.check.verdict import Finding, Verdict
+from dragoman.check.report.model import CheckReport, ReportPart
+from dragoman.check.verdict import Verdict, Violation
 
 VERSION = 1
 
 
-def as_json(report: Report) -> str:
+def as_json(report: CheckReport) -> str:
     return msgspec.json.format(msgspec.json.encode(_report(report)), indent=2).decode() + "\n"
 
 
-def outcome(report: Report) -> str:
+def outcome(report: CheckReport) -> str:
     """One word for the whole."""
     counts = report.counts
     if counts["failed"]:
@@ -42,7 +42,7 @@ def outcome(report: Report) -> str:
     return "warned" if counts["warned"] else "clean"
 
 
-def _report(report: Report) -> dict[str, Any]:
+def _report(report: CheckReport) -> dict[str, Any]:
     return {
         "report": VERSION,
         "tool": report.tool,
@@ -57,7 +57,7 @@ def _report(report: Report) -> dict[str, Any]:
     }
 
 
-def _part(report: Report, part: Part) -> dict[str, Any]:
+def _part(report: CheckReport, part: ReportPart) -> dict[str, Any]:
     return {
         "side": part.side,
         "peer": part.peer,
@@ -66,7 +66,7 @@ def _part(report: Report, part: Part) -> dict[str, Any]:
     }
 
 
-def _verdict(report: Report, verdict: Verdict) -> dict[str, Any]:
+def _verdict(report: CheckReport, verdict: Verdict) -> dict[str, Any]:
     known = requirements().get(verdict.requirement)
     return {
         "requirement": verdict.requirement,
@@ -82,7 +82,7 @@ def _verdict(report: Report, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _finding(report: Report, finding: Finding) -> dict[str, Any]:
+def _finding(report: CheckReport, finding: Violation) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "why": finding.why,

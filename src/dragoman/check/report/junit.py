@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as xml
 
-from dragoman.check.report.model import Part, Report
+from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Status, Verdict
 from dragoman.text.sanitize import sanitize_line
 
 _SKIPPED: tuple[Status, ...] = ("not exercised", "not applicable", "blocked", "waived")
 
 
-def as_junit(report: Report) -> str:
+def as_junit(report: CheckReport) -> str:
     root = xml.Element("testsuites", name=f"{report.tool}: {sanitize_line(report.title)}")
     totals = {"tests": 0, "failures": 0, "skipped": 0}
     for part in report.parts:
@@ -29,7 +29,7 @@ def as_junit(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{xml.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(report: Report, part: Part) -> xml.Element:
+def _suite(report: CheckReport, part: ReportPart) -> xml.Element:
     suite = xml.Element(
         "testsuite",
         name=f"{part.side} {sanitize_line(part.peer)}".strip(),
@@ -42,7 +42,7 @@ def _suite(report: Report, part: Part) -> xml.Element:
     return suite
 
 
-def _case(report: Report, part: Part, verdict: Verdict) -> xml.Element:
+def _case(report: CheckReport, part: ReportPart, verdict: Verdict) -> xml.Element:
     area = verdict.requirement.partition("-")[0]
     case = xml.Element(
         "testcase", classname=f"acp.{part.side}.{area}", name=f"{verdict.requirement} {verdict.text}"
@@ -62,7 +62,7 @@ def _first(verdict: Verdict) -> str:
     return sanitize_line(verdict.findings[0].why) if verdict.findings else verdict.text
 
 
-def _told(report: Report, verdict: Verdict) -> str:
+def _told(report: CheckReport, verdict: Verdict) -> str:
     lines = []
     for finding in verdict.findings:
         lines.append(f"{sanitize_line(finding.why)} [{finding.rule}]")

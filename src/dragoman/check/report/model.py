@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Recording
-from dragoman.check.report.evidence import Evidence, shortened
-from dragoman.check.story import Story
-from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.check.report.evidence import Evidence, shorten
+from dragoman.check.verdict import Status, Verdict, Violation
 
 STATUSES: tuple[Status, ...] = (
     "failed",
@@ -32,7 +32,7 @@ FRAMES = 4
 """How many frames of one finding are shown; the first and the last of them say the most."""
 
 
-class Part(Struct, kw_only=True):
+class ReportPart(Struct, kw_only=True):
     """The verdicts on one side."""
 
     side: Side
@@ -70,11 +70,11 @@ class PackResult(Struct, kw_only=True, frozen=True):
     items: list[PackItem]
 
 
-class Report(Struct, kw_only=True):
+class CheckReport(Struct, kw_only=True):
     """Everything that a format shows."""
 
     title: str
-    parts: list[Part]
+    parts: list[ReportPart]
     recordings: Sequence[Recording] = ()
     names: Sequence[str] = ()
     """What each recording is called: its file, where it has one."""
@@ -101,7 +101,7 @@ class Report(Struct, kw_only=True):
         lines = self.lines[connection - 1] if 0 < connection <= len(self.lines) else ()
         return lines[number - 1] if 0 < number <= len(lines) else None
 
-    def evidence(self, finding: Finding, *, length: int = 480) -> list[Evidence]:
+    def evidence(self, finding: Violation, *, length: int = 480) -> list[Evidence]:
         """The frames of a finding, in order, cut to a readable length and without secrets."""
         if not 0 < finding.connection <= len(self.recordings):
             return []
@@ -114,7 +114,7 @@ class Report(Struct, kw_only=True):
                 number=number,
                 direction=frames[number - 1].direction,
                 at=round(frames[number - 1].at - began, 3),
-                text=shortened(self.hide(frames[number - 1].raw), length=length),
+                text=shorten(self.hide(frames[number - 1].raw), length=length),
             )
             for number in chosen
         ]
@@ -137,7 +137,7 @@ def worst(statuses: Iterable[Status]) -> Status:
 def peer_name(recordings: Iterable[Recording], side: Side) -> str:
     """What a side called itself in its first handshake."""
     for recording in recordings:
-        exchange = Story(recording).initialize
+        exchange = Conversation(recording).initialize
         if exchange is None:
             continue
         said = exchange.params if side == "client" else exchange.result

@@ -13,15 +13,15 @@ from urllib.parse import quote
 import msgspec
 
 from dragoman.check.manifest import requirements
-from dragoman.check.report.model import Part, Report
-from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.check.report.model import CheckReport, ReportPart
+from dragoman.check.verdict import Status, Verdict, Violation
 
 _LEVEL: dict[Status, str] = {"failed": "error", "warned": "warning", "recorded": "note", "waived": "note"}
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def as_sarif(report: Report) -> str:
+def as_sarif(report: CheckReport) -> str:
     found = [(part, verdict) for part in report.parts for verdict in part.of(*_LEVEL)]
     names = list(dict.fromkeys(verdict.requirement for _, verdict in found))
     run = {
@@ -37,7 +37,7 @@ def as_sarif(report: Report) -> str:
     return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
 
 
-def _driver(report: Report, names: list[str], found: list[tuple[Part, Verdict]]) -> dict[str, Any]:
+def _driver(report: CheckReport, names: list[str], found: list[tuple[ReportPart, Verdict]]) -> dict[str, Any]:
     name, _, version = report.tool.partition(" ")
     worst = {verdict.requirement: verdict for _, verdict in found}
     driver = {"name": f"{name} check", "rules": [_rule(worst[one]) for one in names]}
@@ -58,7 +58,9 @@ def _rule(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, part: Part, verdict: Verdict, finding: Finding, index: int) -> dict[str, Any]:
+def _result(
+    report: CheckReport, part: ReportPart, verdict: Verdict, finding: Violation, index: int
+) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": verdict.requirement,
         "ruleIndex": index,
@@ -77,7 +79,7 @@ def _result(report: Report, part: Part, verdict: Verdict, finding: Finding, inde
     return result
 
 
-def _location(report: Report, finding: Finding, frame: int) -> dict[str, Any]:
+def _location(report: CheckReport, finding: Violation, frame: int) -> dict[str, Any]:
     line = report.line_of(finding.connection, frame)
     path = PurePath(report.name_of(finding.connection))
     # Absolute paths are URIs of their own kind; a relative one must not look like a scheme.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.check.report.model import STATUSES, PackResult, Part, Report
-from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.check.report.model import STATUSES, CheckReport, PackResult, ReportPart
+from dragoman.check.verdict import Status, Verdict, Violation
 from dragoman.text.sanitize import sanitize_line
 
 SHOWN = 3
@@ -15,7 +15,7 @@ _ARROW = {"to_agent": "→ agent ", "to_client": "→ client"}
 _DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
 
 
-def as_text(report: Report, *, details: bool = False) -> str:
+def as_text(report: CheckReport, *, details: bool = False) -> str:
     """`details` also names what passed, was not exercised and does not apply."""
     return "\n".join(map(sanitize_line, _lines(report, details))) + "\n"
 
@@ -27,7 +27,7 @@ def counted(counts: dict[Status, int]) -> str:
     )
 
 
-def _lines(report: Report, details: bool) -> Iterator[str]:
+def _lines(report: CheckReport, details: bool) -> Iterator[str]:
     for part in report.parts:
         yield from _part(report, part, details)
     for pack in report.packs:
@@ -43,16 +43,16 @@ def _lines(report: Report, details: bool) -> Iterator[str]:
         yield "What was not exercised or blocked is not known to be right."
 
 
-def distinct(verdict: Verdict) -> list[Finding]:
+def distinct(verdict: Verdict) -> list[Violation]:
     """One finding for each thing that is wrong: the same thing in twenty connections is read once."""
     return list({(one.rule, one.why): one for one in reversed(verdict.findings)}.values())[::-1]
 
 
-def _whom(part: Part) -> str:
+def _whom(part: ReportPart) -> str:
     return f"{part.side} {part.peer}".strip()
 
 
-def _part(report: Report, part: Part, details: bool) -> Iterator[str]:
+def _part(report: CheckReport, part: ReportPart, details: bool) -> Iterator[str]:
     for verdict in sorted(part.of(*_DETAILED), key=lambda one: STATUSES.index(one.status)):
         yield from _verdict(report, part, verdict)
         yield ""
@@ -64,7 +64,7 @@ def _part(report: Report, part: Part, details: bool) -> Iterator[str]:
         yield ""
 
 
-def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
+def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
     if verdict.reason:
         yield f"  waived: {verdict.reason}"
@@ -77,7 +77,7 @@ def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
         yield f"  change: {fix}"
 
 
-def _finding(report: Report, finding: Finding) -> Iterator[str]:
+def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
     yield f"  {finding.why} [{finding.rule}]"
     for one in report.evidence(finding):
         line = report.line_of(finding.connection, one.number)
@@ -85,7 +85,7 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
         yield f"    {where} frame {one.number} {_ARROW[one.direction]} {one.at:8.3f} s  {one.text}"
 
 
-def _pack(report: Report, pack: PackResult) -> Iterator[str]:
+def _pack(report: CheckReport, pack: PackResult) -> Iterator[str]:
     yield f"{pack.name} ({pack.side}): {pack.about}"
     for item in pack.items:
         seen = f" ({item.exercised} of {len(item.requirements)} seen)" if item.requirements else ""

@@ -1,8 +1,16 @@
-"""All rules, a module for each area of the catalogue."""
+"""All rules, a module for each area of the catalogue.
+
+`judged_by` and `reasons` say which requirements have rules, and why the others have none; a test holds that
+together they cover the catalogue.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
+
+from dragoman.check.applicability import REMOTE
+from dragoman.check.manifest import requirements
+from dragoman.check.rule import RULES, ConformanceRule
 
 AREAS = (
     "envelope",
@@ -55,3 +63,26 @@ AREAS = (
 def load_all() -> None:
     for area in AREAS:
         import_module(f"dragoman.check.rules.{area}")
+
+
+def judged_by() -> dict[str, list[ConformanceRule]]:
+    """The rules of each requirement that has any."""
+    load_all()
+    found: dict[str, list[ConformanceRule]] = {}
+    for rule in RULES:
+        for requirement in rule.requirements:
+            found.setdefault(requirement, []).append(rule)
+    return found
+
+
+def reasons() -> dict[str, str]:
+    """Why a requirement cannot be seen in a recording, for each that no rule judges."""
+    found: dict[str, str] = {
+        one.id: "it binds whoever connects to a server, and no client is examined over a network"
+        for one in requirements().values()
+        if one.area in REMOTE and "server" not in one.sides
+    }
+    for area in AREAS:
+        told: dict[str, str] = getattr(import_module(f"dragoman.check.rules.{area}"), "UNOBSERVED", {})
+        found |= told
+    return found

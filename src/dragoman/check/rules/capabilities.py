@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, fell_silent, restarts, said, spoke_after
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.handshake import handshakes, wanted
+from dragoman.check.replies import frames_from, has_fallen_silent, has_spoken, requests_to, restarts
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rules.handshake import handshakes, requested_version
 from dragoman.check.rules.requests import is_probe, is_ready
 from dragoman.check.shapes import method_of, read_frame
-from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT, objects
 
 FLAGS = frozenset({"loadSession", "terminal", "fs.readTextFile", "fs.writeTextFile", "mcpCapabilities.acp"})
@@ -22,14 +22,14 @@ ALWAYS_READ = ("text", "resource_link")
 """The blocks that every agent takes."""
 
 
-def can(story: Story, side: Side, path: str) -> Any:
+def can(conversation: Conversation, side: Side, path: str) -> Any:
     """What a side said about a capability; if a file holds several connections, on any of them."""
     parts = path.split(".") if path else []
-    found = story.agent_can(*parts) if side == "agent" else story.client_can(*parts)
-    if is_offered(found) or not restarts(story):
+    found = conversation.agent_can(*parts) if side == "agent" else conversation.client_can(*parts)
+    if is_offered(found) or not restarts(conversation):
         return found
     name = "result" if side == "agent" else "params"
-    said_so = (getattr(one, name) for one in story.calls("initialize", direction="to_agent"))
+    said_so = (getattr(one, name) for one in conversation.calls("initialize", direction="to_agent"))
     others = (_at(fields.get(f"{side}Capabilities"), parts) for fields in said_so)
     return next((other for other in others if is_offered(other)), found)
 
@@ -49,40 +49,44 @@ def is_offered(value: Any) -> bool:
     return value is True or type(value) is dict
 
 
-def _gated(story: Story, side: Side) -> Iterator[tuple[Frame, str]]:
+def _gated(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, str]]:
     """What a side sends that needs a capability of its peer, with that capability."""
-    if story.initialize is None or story.initialize.answer is None or not story.initialize.has_result:
+    if (
+        conversation.initialize is None
+        or conversation.initialize.answer is None
+        or not conversation.initialize.has_result
+    ):
         return
-    for frame in said(story, side):
-        if frame.method and frame.number > story.initialize.answer.number:
-            row = method_of(frame, story)
+    for frame in frames_from(conversation, side):
+        if frame.method and frame.number > conversation.initialize.answer.number:
+            row = method_of(frame, conversation)
             if row is not None and row.capability:
                 yield frame, row.capability
 
 
 @rule("INIT-12", fix="Use only what the peer offered in the handshake: what it left out, it does not have.")
-def nothing_is_used_that_was_not_offered(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path in _gated(story, side):
-        fine = is_offered(can(story, peer_of(side), path))
-        yield kept_if(fine, frame, f"{frame.method} without {path}") if not fine else KEPT
+def nothing_is_used_that_was_not_offered(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path in _gated(conversation, side):
+        fine = is_offered(can(conversation, peer_of(side), path))
+        yield observe(fine, frame, f"{frame.method} without {path}") if not fine else KEPT
 
 
 @rule("INIT-13", side="agent", fix="Serve any client, whatever it offers.")
-def an_agent_takes_any_client(story: Story) -> Iterator[Seen]:
-    for one in handshakes(story):
-        if wanted(one) != 1 or read_frame(one.request, story).refused is not None:
+def an_agent_takes_any_client(conversation: Conversation) -> Iterator[Observation]:
+    for one in handshakes(conversation):
+        if requested_version(one) != 1 or read_frame(one.request, conversation).refused is not None:
             continue
         if one.answer is not None:
-            yield kept_if(
+            yield observe(
                 one.has_result, one.answer, "a client with these capabilities is refused", one.request
             )
-        elif fell_silent(story, "agent", one.request):
-            yield kept_if(False, one.request, "nothing was said any more to a client with these capabilities")
+        elif has_fallen_silent(conversation, "agent", one.request):
+            yield observe(False, one.request, "nothing was said any more to a client with these capabilities")
 
 
 @rule("INIT-13", side="client", fix="Work with any agent, whatever it offers.")
-def a_client_takes_any_agent(story: Story) -> Iterator[Seen]:
-    one = story.initialize
+def a_client_takes_any_agent(conversation: Conversation) -> Iterator[Observation]:
+    one = conversation.initialize
     if (
         one is None
         or one.answer is None
@@ -90,84 +94,87 @@ def a_client_takes_any_agent(story: Story) -> Iterator[Seen]:
         or one.result.get("protocolVersion") not in (1, 2)
     ):
         return
-    if spoke_after(story, "client", one.answer):
+    if has_spoken(conversation, "client", one.answer):
         yield KEPT
-    elif story.recording.facts.get("exit") not in (None, 0):
-        yield kept_if(False, one.answer, "the client said nothing more to an agent with these capabilities")
+    elif conversation.recording.facts.get("exit") not in (None, 0):
+        yield observe(False, one.answer, "the client said nothing more to an agent with these capabilities")
 
 
 @rule("INIT-14", fix="Take an object for yes, also an empty one, and null for no.")
-def an_object_means_yes_and_null_means_no(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path in _gated(story, side):
-        value = can(story, peer_of(side), path)
+def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path in _gated(conversation, side):
+        value = can(conversation, peer_of(side), path)
         if path not in FLAGS and type(value) is dict:
             yield KEPT
-        elif path not in FLAGS and value is None and _is_null(story, peer_of(side), path):
-            yield kept_if(False, frame, f"{frame.method} although {path} is null")
-    for one in asked_of(story, side):
-        row = method_of(one.request, story)
-        if row is None or not row.capability or row.capability in FLAGS or not is_ready(story, one):
+        elif path not in FLAGS and value is None and _is_null(conversation, peer_of(side), path):
+            yield observe(False, frame, f"{frame.method} although {path} is null")
+    for one in requests_to(conversation, side):
+        row = method_of(one.request, conversation)
+        if row is None or not row.capability or row.capability in FLAGS or not is_ready(conversation, one):
             continue
-        if type(can(story, side, row.capability)) is dict and one.answer is not None:
+        if type(can(conversation, side, row.capability)) is dict and one.answer is not None:
             why = f"{row.capability} was offered, and {one.method} is unknown"
-            yield kept_if(one.code != -32601, one.answer, why, one.request)
+            yield observe(one.code != -32601, one.answer, why, one.request)
 
 
-def _is_null(story: Story, side: Side, path: str) -> bool:
+def _is_null(conversation: Conversation, side: Side, path: str) -> bool:
     """Whether it is named, and null."""
     *folder, name = path.split(".")
-    owner = can(story, side, ".".join(folder))
+    owner = can(conversation, side, ".".join(folder))
     return type(owner) is dict and name in owner and owner[name] is None
 
 
 @rule("INIT-19", side="agent", fix="Answer initialize with agentCapabilities, also if there are none.")
-def the_agent_names_its_capabilities(story: Story) -> Iterator[Seen]:
-    for one in handshakes(story):
+def the_agent_names_its_capabilities(conversation: Conversation) -> Iterator[Observation]:
+    for one in handshakes(conversation):
         if one.has_result:
             named = "agentCapabilities" in one.result or "capabilities" in one.result
-            yield kept_if(named, one.answer, "agentCapabilities are missing")
+            yield observe(named, one.answer, "agentCapabilities are missing")
 
 
 @rule("INIT-20", side="client", fix="Send clientCapabilities with initialize, also if there are none.")
-def the_client_names_its_capabilities(story: Story) -> Iterator[Seen]:
-    for one in handshakes(story):
+def the_client_names_its_capabilities(conversation: Conversation) -> Iterator[Observation]:
+    for one in handshakes(conversation):
         named = "clientCapabilities" in one.params or "capabilities" in one.params
-        yield kept_if(named, one.request, "clientCapabilities are missing")
+        yield observe(named, one.request, "clientCapabilities are missing")
 
 
 @rule("INIT-21", side="agent", fix="Implement session/new, session/prompt and session/cancel.", versions=(1,))
-def the_baseline_is_there(story: Story) -> Iterator[Seen]:
-    for one in story.calls("session/new", "session/prompt", direction="to_agent"):
+def the_baseline_is_there(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("session/new", "session/prompt", direction="to_agent"):
         if one.answer is not None:
-            yield kept_if(one.code != -32601, one.answer, f"{one.method} is unknown", one.request)
+            yield observe(one.code != -32601, one.answer, f"{one.method} is unknown", one.request)
 
 
 @rule(
     "INIT-22", side="agent", fix="Take text and resource links in prompts: no capability is needed for them."
 )
-def text_and_links_are_taken(story: Story) -> Iterator[Seen]:
-    for one in ready_prompts(story):
+def text_and_links_are_taken(conversation: Conversation) -> Iterator[Observation]:
+    for one in ready_prompts(conversation):
         if "resource_link" in kinds_of(one):
-            yield from _taken(story, one)
+            yield from _taken(conversation, one)
 
 
 @rule("CONT-08", side="agent", fix="Take text in prompts.")
-def text_is_taken(story: Story) -> Iterator[Seen]:
-    for one in ready_prompts(story):
+def text_is_taken(conversation: Conversation) -> Iterator[Observation]:
+    for one in ready_prompts(conversation):
         if "text" in kinds_of(one) and "resource_link" not in kinds_of(one):
-            yield from _taken(story, one)
+            yield from _taken(conversation, one)
 
 
-def _taken(story: Story, one: Exchange) -> Iterator[Seen]:
+def _taken(conversation: Conversation, one: Exchange) -> Iterator[Observation]:
     """Whether a prompt was taken; a refusal counts if every agent takes what is in it."""
-    plain = all(kind in ALWAYS_READ for kind in kinds_of(one)) and not read_frame(one.request, story).forgiven
+    plain = (
+        all(kind in ALWAYS_READ for kind in kinds_of(one))
+        and not read_frame(one.request, conversation).forgiven
+    )
     if one.has_result:
         yield KEPT
     elif plain and one.code in (-32601, -32602):
-        yield kept_if(False, one.answer, "a prompt that every agent takes was refused", one.request)
+        yield observe(False, one.answer, "a prompt that every agent takes was refused", one.request)
 
 
-def ready_prompts(story: Story) -> Iterator[Exchange]:
+def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
     """Prompts that can be read, to a session that is there and does nothing else."""
     since: dict[str, int] = {}  # from when on a session can be prompted
     setups = (
@@ -178,7 +185,7 @@ def ready_prompts(story: Story) -> Iterator[Exchange]:
         "session/delete",
         "session/prompt",
     )
-    for one in story.calls(*setups, direction="to_agent"):
+    for one in conversation.calls(*setups, direction="to_agent"):
         session = one.result.get("sessionId") if one.method == "session/new" else one.params.get("sessionId")
         if type(session) is not str:
             continue
@@ -186,7 +193,7 @@ def ready_prompts(story: Story) -> Iterator[Exchange]:
         if one.method == "session/prompt":
             if (
                 since.get(session, _NEVER) < one.request.number
-                and read_frame(one.request, story).refused is None
+                and read_frame(one.request, conversation).refused is None
             ):
                 yield one
             if session in since:
@@ -207,26 +214,26 @@ def kinds_of(one: Exchange) -> list[Any]:
 
 
 @rule("INIT-23", side="client", fix="Implement session/request_permission.")
-def every_client_can_be_asked_for_permission(story: Story) -> Iterator[Seen]:
-    for one in story.calls("session/request_permission", direction="to_client"):
+def every_client_can_be_asked_for_permission(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("session/request_permission", direction="to_client"):
         if one.answer is not None:
-            yield kept_if(
+            yield observe(
                 one.code != -32601, one.answer, "session/request_permission is unknown", one.request
             )
 
 
 @rule("INIT-25", "EXT-09", fix="Announce what you add to the protocol under _meta of your capabilities.")
-def additions_are_announced(story: Story, side: Side) -> Iterator[Seen]:
-    first = story.initialize
+def additions_are_announced(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    first = conversation.initialize
     if first is None or not first.has_result:
         return
     said_so = any("_meta" in one for _, one in objects(first.result if side == "agent" else first.params))
     seen: set[str] = set()
-    for one in asked_of(story, side):
+    for one in requests_to(conversation, side):
         private = one.method.startswith("_") and not is_probe(one.method)
         if private and one.has_result and one.method not in seen:
             seen.add(one.method)
-            yield kept_if(
+            yield observe(
                 said_so, one.answer, "a private method is served, and _meta announces none", one.request
             )
 
@@ -234,14 +241,14 @@ def additions_are_announced(story: Story, side: Side) -> Iterator[Seen]:
 @rule(
     "INIT-26", side="agent", fix="Write loadSession as a boolean, session features as objects.", versions=(1,)
 )
-def load_is_a_flag_and_the_rest_are_objects(story: Story) -> Iterator[Seen]:
-    one = story.initialize
-    if one is None or not one.has_result or type(story.agent_can()) is not dict:
+def load_is_a_flag_and_the_rest_are_objects(conversation: Conversation) -> Iterator[Observation]:
+    one = conversation.initialize
+    if one is None or not one.has_result or type(conversation.agent_can()) is not dict:
         return
-    load, features = story.agent_can("loadSession"), story.agent_can("sessionCapabilities")
-    yield kept_if(load is None or type(load) is bool, one.answer, "loadSession is no boolean")
+    load, features = conversation.agent_can("loadSession"), conversation.agent_can("sessionCapabilities")
+    yield observe(load is None or type(load) is bool, one.answer, "loadSession is no boolean")
     if features is not None:
         fine = type(features) is dict and all(
             type(value) in (dict, type(None)) for value in features.values()
         )
-        yield kept_if(fine, one.answer, "a member of sessionCapabilities is no object")
+        yield observe(fine, one.answer, "a member of sessionCapabilities is no object")

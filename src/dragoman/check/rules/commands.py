@@ -6,23 +6,20 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.lives import (
+from dragoman.check.conversation import Conversation, ObservedTurn, update_of
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Observation, observe, observe_each, rule_v1
+from dragoman.check.timeline import (
     BAD_PARAMS,
     BAD_REQUEST,
     NO_METHOD,
     is_fair,
-    items,
-    lacks,
-    marked,
+    is_in_stretch,
     reason_of,
     session_of,
     setups,
-    text,
 )
-from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, all_kept, kept_if
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.story import Story, Turn, update_of
+from dragoman.check.values import items, missing_member, text
 
 UNOBSERVED: dict[str, str] = {
     "CMD-03": "which commands a client offers is seen on its screen only; a person may type any text",
@@ -37,39 +34,39 @@ def _commands(frame: Frame) -> Any:
     return update_of(frame).get("availableCommands")
 
 
-def names_at(story: Story, session: str, number: int) -> list[str]:
+def names_at(conversation: Conversation, session: str, number: int) -> list[str]:
     """The commands that were announced last before a moment."""
     told = [
         frame
-        for frame in story.updates(KIND)
+        for frame in conversation.updates(KIND)
         if session_of(frame) == session and frame.number < number and type(_commands(frame)) is list
     ]
     return [text(one.get("name")) for one in items(_commands(told[-1]))] if told else []
 
 
-def _first_text(turn: Turn) -> str:
+def _first_text(turn: ObservedTurn) -> str:
     blocks = items(turn.exchange.params.get("prompt"))
     return next((text(block.get("text")) for block in blocks if block.get("type") == "text"), "")
 
 
-def _runs(turn: Turn, names: list[str]) -> bool:
+def _runs(turn: ObservedTurn, names: list[str]) -> bool:
     """Whether a prompt begins with one of these names, behind a slash. Real names hold blanks too."""
     said = _first_text(turn)
     return any(said == f"/{name}" or said.startswith((f"/{name} ", f"/{name}\n")) for name in names)
 
 
 @rule_v1("CMD-01", side="agent", fix="Announce commands after the session was made.")
-def commands_are_announced_after_the_session_was_made(story: Story) -> Iterator[Seen]:
-    made = {one.session: one.exchange for one in setups(story) if one.exchange.method == "session/new"}
-    for frame in story.updates(KIND):
+def commands_are_announced_after_the_session_was_made(conversation: Conversation) -> Iterator[Observation]:
+    made = {one.session: one.exchange for one in setups(conversation) if one.exchange.method == "session/new"}
+    for frame in conversation.updates(KIND):
         one = made.get(session_of(frame))
         if one is not None and one.answer is not None:
-            yield kept_if(frame.number > one.answer.number, frame, "before the session was told", one.answer)
+            yield observe(frame.number > one.answer.number, frame, "before the session was told", one.answer)
 
 
 @rule_v1("CMD-02", side="agent", fix="Give every command a name and a description, and input a hint.")
-def commands_are_whole(story: Story) -> Iterator[Seen]:
-    yield from all_kept(story.updates(KIND), _fault)
+def commands_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from observe_each(conversation.updates(KIND), _fault)
 
 
 def _fault(frame: Frame) -> str:
@@ -77,50 +74,50 @@ def _fault(frame: Frame) -> str:
     if type(commands) is not list:
         return "availableCommands is no list"
     for command in commands:
-        missing = lacks(command, name=str, description=str)
+        missing = missing_member(command, name=str, description=str)
         if not missing and command.get("input") is not None:
-            missing = lacks(command["input"], hint=str) and "input"
+            missing = missing_member(command["input"], hint=str) and "input"
         if missing:
             return f"{missing} of a command is missing or wrong"
     return ""
 
 
 @rule_v1("CMD-04", side="client", fix="Run a command by a prompt whose text begins with /name.")
-def a_command_is_a_prompt(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        names = names_at(story, turn.session, turn.exchange.request.number)
+def a_command_is_a_prompt(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        names = names_at(conversation, turn.session, turn.exchange.request.number)
         if not names:
             continue
         right = _runs(turn, names)
-        if right or marked(story, turn.exchange.request, "command"):
-            yield kept_if(right, turn.exchange.request, "a command without its slash and name at the start")
+        if right or is_in_stretch(conversation, turn.exchange.request, "command"):
+            yield observe(right, turn.exchange.request, "a command without its slash and name at the start")
 
 
 @rule_v1("CMD-05", side="agent", fix="Recognise /name at the start of a prompt, whatever comes after it.")
-def a_command_is_recognised(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        names = names_at(story, turn.session, turn.exchange.request.number)
-        if _runs(turn, names) and is_fair(story, turn.exchange):
+def a_command_is_recognised(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        names = names_at(conversation, turn.session, turn.exchange.request.number)
+        if _runs(turn, names) and is_fair(conversation, turn.exchange):
             right = turn.exchange.has_result
             if not right and turn.exchange.code not in (BAD_REQUEST, NO_METHOD, BAD_PARAMS):
                 continue  # it was recognised, and failed
-            yield kept_if(right, turn.exchange.request, "a known command was refused", turn.exchange.answer)
+            yield observe(right, turn.exchange.request, "a known command was refused", turn.exchange.answer)
 
 
 @rule_v1("CMD-06", side="agent", fix="Take an unknown command as text, or say that it is unknown.")
-def an_unknown_command_is_text(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        names = names_at(story, turn.session, turn.exchange.request.number)
+def an_unknown_command_is_text(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        names = names_at(conversation, turn.session, turn.exchange.request.number)
         unknown = names and not _runs(turn, names) and _COMMAND.match(_first_text(turn))
-        if unknown and is_fair(story, turn.exchange):
+        if unknown and is_fair(conversation, turn.exchange):
             right = reason_of(turn) is not None
-            yield kept_if(right, turn.exchange.request, "it was an error", turn.exchange.answer)
+            yield observe(right, turn.exchange.request, "it was an error", turn.exchange.answer)
 
 
 @rule_v1("CMD-07", side="agent", fix="Leave the slash out of a command's name.")
-def names_of_commands_have_no_slash(story: Story) -> Iterator[Seen]:
-    for frame in story.updates(KIND):
+def names_of_commands_have_no_slash(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates(KIND):
         names = [text(one.get("name")) for one in items(_commands(frame))]
         wrong = [name for name in names if name.startswith("/") or not name.strip()]
         if names:
-            yield kept_if(not wrong, frame, "a name begins with a slash, or is empty")
+            yield observe(not wrong, frame, "a name begins with a slash, or is empty")

@@ -7,13 +7,13 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import said
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import frames_from
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.capabilities import ready_prompts
 from dragoman.check.shapes import read_frame
-from dragoman.check.story import Story, update_of
 from dragoman.check.walks import KEPT
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
@@ -55,9 +55,9 @@ def _of_tool(path: str, call: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{place}.content", item["content"]
 
 
-def _said(story: Story, side: Side, *kinds: str) -> Iterator[tuple[Frame, str, dict[str, Any]]]:
+def _said(conversation: Conversation, side: Side, *kinds: str) -> Iterator[tuple[Frame, str, dict[str, Any]]]:
     """The blocks of some kinds that a side sends."""
-    for frame in said(story, side):
+    for frame in frames_from(conversation, side):
         for path, block in blocks(frame) if frame.method else ():
             if type(block) is dict and block.get("type") in kinds:
                 yield frame, path, block
@@ -73,34 +73,34 @@ MAYBE_TEXT = (str, type(None))
 
 
 @rule("CONT-01", fix="Send blocks of the five types: text, image, audio, resource_link, resource.")
-def a_block_has_a_type(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in said(story, side):
+def a_block_has_a_type(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame in frames_from(conversation, side):
         for path, block in blocks(frame) if frame.method else ():
             if type(block) is not dict:
-                yield kept_if(False, frame, f"{path} is no object")
+                yield observe(False, frame, f"{path} is no object")
                 continue
             kind = block.get("type")
             # A kind that begins with an underscore is somebody's own.
             if type(kind) is not str or not kind.startswith("_"):
-                yield KEPT if kind in KINDS else kept_if(False, frame, f"{path}.type is none of the five")
+                yield KEPT if kind in KINDS else observe(False, frame, f"{path}.type is none of the five")
 
 
 @rule("CONT-02", fix="Give a text block a text.")
-def a_text_block_has_text(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path, block in _said(story, side, "text"):
-        yield KEPT if type(block.get("text")) is str else kept_if(False, frame, f"{path}.text is no string")
+def a_text_block_has_text(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path, block in _said(conversation, side, "text"):
+        yield KEPT if type(block.get("text")) is str else observe(False, frame, f"{path}.text is no string")
 
 
 @rule("CONT-04", fix="Give images and sounds base64 data and a mimeType.")
-def pictures_and_sounds_are_base64(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path, block in _said(story, side, "image", "audio"):
+def pictures_and_sounds_are_base64(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path, block in _said(conversation, side, "image", "audio"):
         missing = _lacks(block, data=TEXT, mimeType=TEXT)
         if not missing and block["type"] == "image":
             missing = _lacks(block, uri=MAYBE_TEXT)
         if missing:
-            yield kept_if(False, frame, f"{path}.{missing} is no string")
+            yield observe(False, frame, f"{path}.{missing} is no string")
         else:
-            yield kept_if(_is_base64(block["data"]), frame, f"{path}.data is no base64")
+            yield observe(_is_base64(block["data"]), frame, f"{path}.data is no base64")
 
 
 def _is_base64(text: str) -> bool:
@@ -112,8 +112,8 @@ def _is_base64(text: str) -> bool:
 
 
 @rule("CONT-05", fix="Give a resource link a uri and a name.")
-def a_link_has_an_address_and_a_name(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path, block in _said(story, side, "resource_link"):
+def a_link_has_an_address_and_a_name(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path, block in _said(conversation, side, "resource_link"):
         wrong = _lacks(
             block,
             uri=TEXT,
@@ -123,19 +123,19 @@ def a_link_has_an_address_and_a_name(story: Story, side: Side) -> Iterator[Seen]
             mimeType=MAYBE_TEXT,
             size=(int, type(None)),
         )
-        yield kept_if(not wrong, frame, f"{path}.{wrong} is missing or of the wrong type")
+        yield observe(not wrong, frame, f"{path}.{wrong} is missing or of the wrong type")
 
 
 @rule("CONT-06", fix="Give a resource its uri, and either text or blob.")
-def a_resource_has_text_or_bytes(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path, block in _said(story, side, "resource"):
+def a_resource_has_text_or_bytes(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path, block in _said(conversation, side, "resource"):
         inner = block.get("resource")
         if type(inner) is not dict or type(inner.get("uri")) is not str:
-            yield kept_if(False, frame, f"{path}.resource has no uri")
+            yield observe(False, frame, f"{path}.resource has no uri")
             continue
         halves = [name for name in ("text", "blob") if type(inner.get(name)) is str]
         fine = bool(halves) and (halves != ["blob"] or _is_base64(inner["blob"]))
-        yield kept_if(fine, frame, f"{path}.resource has neither text nor base64 bytes")
+        yield observe(fine, frame, f"{path}.resource has neither text nor base64 bytes")
 
 
 @rule(
@@ -143,25 +143,25 @@ def a_resource_has_text_or_bytes(story: Story, side: Side) -> Iterator[Seen]:
     side="client",
     fix="Put images, sounds and resources only into prompts for agents that take them.",
 )
-def prompts_hold_what_the_agent_takes(story: Story) -> Iterator[Seen]:
-    if story.initialize is None or not story.initialize.has_result:
+def prompts_hold_what_the_agent_takes(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None or not conversation.initialize.has_result:
         return
-    inside = ("session", "prompt") if story.version == 2 else ("promptCapabilities",)
-    for one in story.calls("session/prompt", direction="to_agent"):
+    inside = ("session", "prompt") if conversation.version == 2 else ("promptCapabilities",)
+    for one in conversation.calls("session/prompt", direction="to_agent"):
         for path, block in blocks(one.request):
             kind = block.get("type") if type(block) is dict else None
             if type(kind) is str and kind in NEEDS:
-                can = story.agent_can(*inside, NEEDS[kind])
+                can = conversation.agent_can(*inside, NEEDS[kind])
                 why = f"{path} is of type {kind}, and the agent did not offer {NEEDS[kind]}"
-                yield kept_if(can is True or type(can) is dict, one.request, why)
+                yield observe(can is True or type(can) is dict, one.request, why)
 
 
 @rule("CONT-10", fix="Write annotations as the schema has them: audience, lastModified, priority.")
-def annotations_are_well_formed(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, path, block in _said(story, side, *KINDS):
+def annotations_are_well_formed(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, path, block in _said(conversation, side, *KINDS):
         notes = block.get("annotations")
         if notes is not None:
-            yield kept_if(_are_notes(notes), frame, f"{path}.annotations are malformed")
+            yield observe(_are_notes(notes), frame, f"{path}.annotations are malformed")
 
 
 def _are_notes(notes: Any) -> bool:
@@ -175,13 +175,13 @@ def _are_notes(notes: Any) -> bool:
 
 
 @rule("CONT-10", side="agent", fix="Drop annotations that you cannot read, and keep the block.")
-def broken_annotations_do_no_harm(story: Story) -> Iterator[Seen]:
-    for one in ready_prompts(story):
-        found = read_frame(one.request, story).forgiven
+def broken_annotations_do_no_harm(conversation: Conversation) -> Iterator[Observation]:
+    for one in ready_prompts(conversation):
+        found = read_frame(one.request, conversation).forgiven
         if any(".annotations" in deviation.path for deviation in found):
             if one.has_result:
                 yield KEPT
             elif one.code == -32602:
-                yield kept_if(
+                yield observe(
                     False, one.answer, "a prompt was refused because of its annotations", one.request
                 )

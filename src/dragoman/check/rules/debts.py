@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dragoman.check.lives import SETUPS
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
-from dragoman.check.replies import asked_of, proof, restarts
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import proof, requests_to, restarts
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.shapes import method_of
-from dragoman.check.story import Exchange, Story
+from dragoman.check.timeline import SETUPS
 from dragoman.check.walks import KEPT
 
 SLOW = frozenset(
@@ -34,36 +34,36 @@ SLOW = frozenset(
 
 
 @rule("RPC-03", fix="Answer every request, with a result or with an error.", unavoidable=True)
-def every_request_is_answered(story: Story, side: Side) -> Iterator[Seen]:
-    asked = asked_of(story, side)
+def every_request_is_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    asked = requests_to(conversation, side)
     used = Counter(repr(one.request.message["id"]) for one in asked)
     for one in asked:
         if one.answer is not None:
             yield KEPT
             continue
         is_alone = used[repr(one.request.message["id"])] == 1
-        if is_alone and _is_plain(story, one) and _is_overdue(story, side, one):
-            yield kept_if(False, one.request, "a request was never answered")
+        if is_alone and _is_plain(conversation, one) and _is_overdue(conversation, side, one):
+            yield observe(False, one.request, "a request was never answered")
 
 
-def _is_plain(story: Story, one: Exchange) -> bool:
+def _is_plain(conversation: Conversation, one: Exchange) -> bool:
     """Whether it is a request of the protocol that nothing is wrong with, and that takes no time."""
     is_right = one.request.message.get("jsonrpc") == "2.0"
     is_right = is_right and type(one.request.message["id"]) in (int, str)
-    return is_right and one.method not in SLOW and method_of(one.request, story) is not None
+    return is_right and one.method not in SLOW and method_of(one.request, conversation) is not None
 
 
-def _is_overdue(story: Story, side: Side, one: Exchange) -> bool:
+def _is_overdue(conversation: Conversation, side: Side, one: Exchange) -> bool:
     number = one.request.number
-    if proof(story, side).after(number) is None:
+    if proof(conversation, side).after(number) is None:
         return False
-    facts = story.recording.facts
+    facts = conversation.recording.facts
     if "scene" in facts and facts.get("exit") is not None and not facts.keys() & {"died", "hung"}:
         return True  # an examiner waits for what it has asked
-    end = next((other for other in restarts(story) if other > number), None)
+    end = next((other for other in restarts(conversation) if other > number), None)
     return one.method not in SETUPS and any(
         turn.exchange.request.number > number
         and turn.end is not None
         and (end is None or turn.end.number < end)
-        for turn in story.turns
+        for turn in conversation.turns
     )

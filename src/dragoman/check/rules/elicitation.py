@@ -12,11 +12,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from dragoman.check.calls import turn_of
-from dragoman.check.lives import marked, session_of, text
-from dragoman.check.offers import offered
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Exchange, Story
+from dragoman.check.replies import client_capability_at
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.timeline import is_in_stretch, session_of
+from dragoman.check.values import text
 
 CREATE, COMPLETE = "elicitation/create", "elicitation/complete"
 MODES = ("form", "url")
@@ -50,13 +51,13 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def asked(story: Story) -> list[Exchange]:
-    return story.calls(CREATE, direction="to_client")
+def elicitations(conversation: Conversation) -> list[Exchange]:
+    return conversation.calls(CREATE, direction="to_client")
 
 
-def can(story: Story, frame: Frame, mode: str) -> bool:
+def can(conversation: Conversation, frame: Frame, mode: str) -> bool:
     """Whether the client advertised a mode, on the connection of a frame."""
-    return type(offered(story, frame, "elicitation", mode)) is dict
+    return type(client_capability_at(conversation, frame, "elicitation", mode)) is dict
 
 
 def properties(one: Exchange) -> dict[str, dict[str, Any]]:
@@ -69,30 +70,32 @@ def properties(one: Exchange) -> dict[str, dict[str, Any]]:
 
 
 @rule("ELIC-01", side="agent", fix="Ask only in modes that the client advertised.")
-def only_advertised_modes_are_asked_for(story: Story) -> Iterator[Seen]:
-    if story.initialize is None:
+def only_advertised_modes_are_asked_for(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None:
         return
-    for one in asked(story):
+    for one in elicitations(conversation):
         mode = text(one.params.get("mode"))
-        yield kept_if(can(story, one.request, mode), one.request, "the client did not advertise this mode")
-    for turn in story.turns:
-        none = not any(can(story, turn.exchange.request, mode) for mode in MODES)
+        yield observe(
+            can(conversation, one.request, mode), one.request, "the client did not advertise this mode"
+        )
+    for turn in conversation.turns:
+        none = not any(can(conversation, turn.exchange.request, mode) for mode in MODES)
         if none and turn.end is not None and not any(frame.method == CREATE for frame in turn.during):
-            yield kept_if(True, turn.end, "")  # it was not asked
+            yield observe(True, turn.end, "")  # it was not asked
 
 
 @rule("ELIC-03", side="agent", fix="Find another way, or say so, where the client has no forms.")
-def there_is_a_way_without_forms(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
+def there_is_a_way_without_forms(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
         begun = turn.exchange.request
-        tried = marked(story, begun, "elicit") and not can(story, begun, "form")
+        tried = is_in_stretch(conversation, begun, "elicit") and not can(conversation, begun, "form")
         if tried and turn.exchange.answer is not None:
-            yield kept_if(turn.exchange.has_result, turn.exchange.answer, "without forms, the turn fails")
+            yield observe(turn.exchange.has_result, turn.exchange.answer, "without forms, the turn fails")
 
 
 @rule("ELIC-04", side="agent", fix="Send mode, message, and either sessionId or requestId.")
-def a_request_to_the_user_is_whole(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def a_request_to_the_user_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         missing = [name for name in ("mode", "message") if type(one.params.get(name)) is not str]
         request_id = one.params.get("requestId")
         has_request = type(request_id) in (int, str)
@@ -100,7 +103,7 @@ def a_request_to_the_user_is_whole(story: Story) -> Iterator[Seen]:
             missing.append("sessionId or requestId")
         if one.params.get("mode") == "url":
             missing += [name for name in ("url", "elicitationId") if type(one.params.get(name)) is not str]
-        yield kept_if(not missing, one.request, f"{', '.join(missing)} is missing or wrong")
+        yield observe(not missing, one.request, f"{', '.join(missing)} is missing or wrong")
 
 
 @rule(
@@ -109,12 +112,14 @@ def a_request_to_the_user_is_whole(story: Story) -> Iterator[Seen]:
     fix="Name in requestId a request of the client that is still open.",
     unavoidable=True,
 )
-def the_named_request_is_open(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def the_named_request_is_open(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         named = one.params.get("requestId")
         if named is not None and type(one.params.get("sessionId")) is not str:
-            right = any(_is_open(other, named, one.request) for other in story.calls(direction="to_agent"))
-            yield kept_if(right, one.request, "requestId is no open request of the client")
+            right = any(
+                _is_open(other, named, one.request) for other in conversation.calls(direction="to_agent")
+            )
+            yield observe(right, one.request, "requestId is no open request of the client")
 
 
 def _is_open(other: Exchange, named: Any, frame: Frame) -> bool:
@@ -123,19 +128,19 @@ def _is_open(other: Exchange, named: Any, frame: Frame) -> bool:
     return is_it and (other.answer is None or other.answer.number > frame.number)
 
 
-def _forms(story: Story) -> list[Exchange]:
-    return [one for one in asked(story) if one.params.get("mode") == "form"]
+def _forms(conversation: Conversation) -> list[Exchange]:
+    return [one for one in elicitations(conversation) if one.params.get("mode") == "form"]
 
 
 @rule("ELIC-07", side="agent", fix="Ask for strings, numbers, integers, booleans or lists, all on one level.")
-def a_form_is_flat(story: Story) -> Iterator[Seen]:
-    for one in _forms(story):
+def a_form_is_flat(conversation: Conversation) -> Iterator[Observation]:
+    for one in _forms(conversation):
         schema = one.params.get("requestedSchema")
         fields = schema.get("properties") if type(schema) is dict else None
         right = type(schema) is dict and type(fields) in (dict, type(None))
         if type(fields) is dict:
             right = right and all(_is_flat(field) for field in fields.values())
-        yield kept_if(right, one.request, "requestedSchema is missing, or a field is of another type")
+        yield observe(right, one.request, "requestedSchema is missing, or a field is of another type")
 
 
 def _is_flat(field: Any) -> bool:
@@ -144,12 +149,12 @@ def _is_flat(field: Any) -> bool:
 
 
 @rule("ELIC-32", side="agent", fix="Begin modes and types of your own with an underscore.")
-def private_values_are_marked(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def private_values_are_marked(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         mode = text(one.params.get("mode"))
         kinds = [text(field.get("type")) for field in properties(one).values()]
         right = _is_ours(mode, MODES) and all(_is_ours(kind, TYPES) for kind in kinds)
-        yield kept_if(right, one.request, "a mode or type that is not known, and does not begin with _")
+        yield observe(right, one.request, "a mode or type that is not known, and does not begin with _")
 
 
 def _is_ours(value: str, known: tuple[str, ...]) -> bool:
@@ -157,19 +162,19 @@ def _is_ours(value: str, known: tuple[str, ...]) -> bool:
 
 
 @rule("ELIC-08", side="agent", fix='Write "type": "object" and properties into requestedSchema.')
-def a_form_says_that_it_is_an_object(story: Story) -> Iterator[Seen]:
-    for one in _forms(story):
+def a_form_says_that_it_is_an_object(conversation: Conversation) -> Iterator[Observation]:
+    for one in _forms(conversation):
         schema = one.params.get("requestedSchema")
         if type(schema) is dict:
             right = schema.get("type") == "object" and type(schema.get("properties")) is dict
-            yield kept_if(right, one.request, "type or properties is missing or wrong")
+            yield observe(right, one.request, "type or properties is missing or wrong")
 
 
 @rule("ELIC-10", "ELIC-11", side="agent", fix="Never ask for secrets in a form: use the mode url.")
-def forms_ask_for_no_secrets(story: Story) -> Iterator[Seen]:
-    for one in _forms(story):
+def forms_ask_for_no_secrets(conversation: Conversation) -> Iterator[Observation]:
+    for one in _forms(conversation):
         secret = any(_is_secret(name, field) for name, field in properties(one).items())
-        yield kept_if(not secret, one.request, "a field of the form asks for a secret")
+        yield observe(not secret, one.request, "a field of the form asks for a secret")
 
 
 def _is_secret(name: str, field: dict[str, Any]) -> bool:
@@ -185,26 +190,26 @@ def _is_secret(name: str, field: dict[str, Any]) -> bool:
     side="agent",
     fix="Go on after every answer: accept without content, decline, cancel and errors.",
 )
-def every_answer_of_the_user_is_lived_with(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
-        turn = turn_of(story, one.request, session_of(one))
+def every_answer_of_the_user_is_lived_with(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
+        turn = turn_of(conversation, one.request, session_of(one))
         if one.answer is None or turn is None or turn.exchange.answer is None:
             continue
         if one.result.get("action") != "accept" or one.result.get("content") is None:
             right = turn.exchange.has_result
-            yield kept_if(right, turn.exchange.answer, "the turn failed after this answer", one.answer)
+            yield observe(right, turn.exchange.answer, "the turn failed after this answer", one.answer)
 
 
 @rule("ELIC-23", side="agent", fix="Give every open url elicitation an id of its own.", unavoidable=True)
-def ids_of_elicitations_are_unique(story: Story) -> Iterator[Seen]:
+def ids_of_elicitations_are_unique(conversation: Conversation) -> Iterator[Observation]:
     outstanding: dict[str, Frame] = {}
-    answers = {one.answer.number: one for one in asked(story) if one.answer is not None}
-    requests = {one.request.number: one for one in asked(story)}
-    for frame in story.frames:
+    answers = {one.answer.number: one for one in elicitations(conversation) if one.answer is not None}
+    requests = {one.request.number: one for one in elicitations(conversation)}
+    for frame in conversation.frames:
         if frame.number in requests and frame.params.get("mode") == "url":
             name = text(frame.params.get("elicitationId"))
             earlier = outstanding.get(name)
-            yield kept_if(earlier is None, frame, "elicitationId names another one that is open", earlier)
+            yield observe(earlier is None, frame, "elicitationId names another one that is open", earlier)
             outstanding[name] = frame
         elif frame.number in answers and answers[frame.number].result.get("action") != "accept":
             outstanding.pop(text(answers[frame.number].params.get("elicitationId")), None)
@@ -213,26 +218,26 @@ def ids_of_elicitations_are_unique(story: Story) -> Iterator[Seen]:
 
 
 @rule("ELIC-25", side="agent", fix="Complete only elicitations that you asked for.")
-def only_what_was_asked_is_completed(story: Story) -> Iterator[Seen]:
-    for frame in story.notes(COMPLETE, direction="to_client"):
+def only_what_was_asked_is_completed(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.notes(COMPLETE, direction="to_client"):
         name = frame.params.get("elicitationId")
         known = any(
             one.params.get("elicitationId") == name and one.request.number < frame.number
-            for one in asked(story)
+            for one in elicitations(conversation)
         )
-        yield kept_if(known, frame, "it completes an elicitation that nobody asked for")
+        yield observe(known, frame, "it completes an elicitation that nobody asked for")
 
 
-def _urls(story: Story) -> Iterator[tuple[Exchange, str]]:
-    for one in asked(story):
+def _urls(conversation: Conversation) -> Iterator[tuple[Exchange, str]]:
+    for one in elicitations(conversation):
         if one.params.get("mode") == "url" and type(one.params.get("url")) is str:
             yield one, one.params["url"]
 
 
 @rule("ELIC-28", side="agent", fix="Put no passwords, tokens or keys into URLs.")
-def urls_hold_no_credentials(story: Story) -> Iterator[Seen]:
-    for one, url in _urls(story):
-        yield kept_if(not _has_credentials(url), one.request, "the url holds credentials")
+def urls_hold_no_credentials(conversation: Conversation) -> Iterator[Observation]:
+    for one, url in _urls(conversation):
+        yield observe(not _has_credentials(url), one.request, "the url holds credentials")
 
 
 def _has_credentials(url: str) -> bool:
@@ -247,14 +252,14 @@ def _has_credentials(url: str) -> bool:
 
 
 @rule("ELIC-29", side="agent", fix="Use https, and write no links into the fields of a form.")
-def urls_are_safe(story: Story) -> Iterator[Seen]:
-    for one, url in _urls(story):
-        yield kept_if(_is_safe(url), one.request, "the url is not https")
-    for one in _forms(story):
+def urls_are_safe(conversation: Conversation) -> Iterator[Observation]:
+    for one, url in _urls(conversation):
+        yield observe(_is_safe(url), one.request, "the url is not https")
+    for one in _forms(conversation):
         shown = [
             text(field.get(name)) for field in properties(one).values() for name in ("title", "description")
         ]
-        yield kept_if(not any(map(_LINK.search, shown)), one.request, "a field of the form holds a link")
+        yield observe(not any(map(_LINK.search, shown)), one.request, "a field of the form holds a link")
 
 
 def _is_safe(url: str) -> bool:

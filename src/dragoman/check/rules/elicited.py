@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.lives import BAD_PARAMS, items, lived_on, text
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.elicitation import COMPLETE, MODES, asked, can, properties
-from dragoman.check.story import Exchange, Story
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rules.elicitation import COMPLETE, MODES, can, elicitations, properties
+from dragoman.check.timeline import BAD_PARAMS, observe_survival
+from dragoman.check.values import items, text
 
 ACTIONS = ("accept", "decline", "cancel")
 FORMATS = ("email", "uri", "date", "date-time")
@@ -22,13 +23,13 @@ _NUMBERS = {"integer": (int,), "number": (int, float)}
 
 
 @rule("ELIC-02", "ELIC-27", side="client", fix="Refuse a mode that you did not advertise with -32602.")
-def a_mode_that_was_not_advertised_is_refused(story: Story) -> Iterator[Seen]:
-    if story.initialize is None:
+def a_mode_that_was_not_advertised_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None:
         return
-    for one in asked(story):
+    for one in elicitations(conversation):
         mode = one.params.get("mode")
-        if mode in MODES and not can(story, one.request, mode) and one.answer is not None:
-            yield kept_if(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
+        if mode in MODES and not can(conversation, one.request, mode) and one.answer is not None:
+            yield observe(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
 
 
 @rule(
@@ -36,24 +37,24 @@ def a_mode_that_was_not_advertised_is_refused(story: Story) -> Iterator[Seen]:
     side="client",
     fix="Take a form without type for an object, and one without properties for empty.",
 )
-def incomplete_forms_are_taken(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def incomplete_forms_are_taken(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         schema = one.params.get("requestedSchema")
         if one.params.get("mode") != "form" or type(schema) is not dict or one.answer is None:
             continue
         if "properties" in schema and schema["properties"] is None:
-            yield kept_if(one.has_error, one.answer, "properties is null, and it was taken", one.request)
+            yield observe(one.has_error, one.answer, "properties is null, and it was taken", one.request)
         elif schema.get("type") != "object" or "properties" not in schema:
-            yield kept_if(one.code != BAD_PARAMS, one.answer, "an incomplete form was refused", one.request)
+            yield observe(one.code != BAD_PARAMS, one.answer, "an incomplete form was refused", one.request)
 
 
 @rule("ELIC-18", side="client", fix="Answer with an action, and with content only if it is accept.")
-def an_answer_has_an_action(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def an_answer_has_an_action(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         if one.has_result:
             content = one.result.get("content")
             right = one.result.get("action") in ACTIONS and type(content) in (dict, type(None))
-            yield kept_if(right, one.answer, "action is none of the three, or content is no object")
+            yield observe(right, one.answer, "action is none of the three, or content is no object")
 
 
 @rule(
@@ -62,13 +63,13 @@ def an_answer_has_an_action(story: Story) -> Iterator[Seen]:
     side="client",
     fix="Look whether what was filled in fits the form before you send it.",
 )
-def what_is_accepted_fits_the_form(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def what_is_accepted_fits_the_form(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         content = one.result.get("content")
         if one.result.get("action") != "accept" or one.params.get("mode") != "form":
             continue
         fault = _fault(one, content if type(content) is dict else {})
-        yield kept_if(not fault, one.answer, fault, one.request)
+        yield observe(not fault, one.answer, fault, one.request)
 
 
 def _fault(one: Exchange, content: dict[str, Any]) -> str:
@@ -123,31 +124,31 @@ def _is_between(value: float, least: Any, most: Any) -> bool:
 
 
 @rule("ELIC-26", side="client", fix="Ignore the completion of what you do not know, or know to be complete.")
-def odd_completions_are_ignored(story: Story) -> Iterator[Seen]:
-    known = {text(one.params.get("elicitationId")) for one in asked(story)}
+def odd_completions_are_ignored(conversation: Conversation) -> Iterator[Observation]:
+    known = {text(one.params.get("elicitationId")) for one in elicitations(conversation)}
     done: set[str] = set()
     odd: list[Frame] = []
-    for frame in story.notes(COMPLETE, direction="to_client"):
+    for frame in conversation.notes(COMPLETE, direction="to_client"):
         name = text(frame.params.get("elicitationId"))
         if name not in known or name in done:
             odd.append(frame)
         done.add(name)
-    yield from lived_on(story, odd, "a completion that it could not know")
+    yield from observe_survival(conversation, odd, "a completion that it could not know")
 
 
 @rule("ELIC-32", side="client", fix="Never take a mode that you do not know for one that you know.")
-def an_unknown_mode_is_not_accepted(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def an_unknown_mode_is_not_accepted(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         mode = one.params.get("mode")
         if type(mode) is str and mode not in MODES and one.answer is not None:
             accepted = one.result.get("action") == "accept"
-            yield kept_if(not accepted, one.answer, "a question of an unknown mode was accepted", one.request)
+            yield observe(not accepted, one.answer, "a question of an unknown mode was accepted", one.request)
 
 
 @rule("ELIC-33", side="client", fix="Give up on a pattern that takes too long.")
-def slow_patterns_do_not_hang_a_client(story: Story) -> Iterator[Seen]:
-    slow = [one.request for one in asked(story) if any(map(_is_slow, properties(one).values()))]
-    yield from lived_on(story, slow, "a pattern that can take for ever")
+def slow_patterns_do_not_hang_a_client(conversation: Conversation) -> Iterator[Observation]:
+    slow = [one.request for one in elicitations(conversation) if any(map(_is_slow, properties(one).values()))]
+    yield from observe_survival(conversation, slow, "a pattern that can take for ever")
 
 
 def _is_slow(field: dict[str, Any]) -> bool:
@@ -155,11 +156,11 @@ def _is_slow(field: dict[str, Any]) -> bool:
 
 
 @rule("ELIC-34", side="client", fix="Keep a format that you do not know, and show the field as plain text.")
-def unknown_formats_do_not_spoil_a_form(story: Story) -> Iterator[Seen]:
-    for one in asked(story):
+def unknown_formats_do_not_spoil_a_form(conversation: Conversation) -> Iterator[Observation]:
+    for one in elicitations(conversation):
         formats = [field.get("format") for field in properties(one).values()]
         odd = any(type(name) is str and name not in FORMATS for name in formats)
-        if odd and can(story, one.request, "form") and one.answer is not None:
-            yield kept_if(
+        if odd and can(conversation, one.request, "form") and one.answer is not None:
+            yield observe(
                 one.code != BAD_PARAMS, one.answer, "a form with an unknown format was refused", one.request
             )

@@ -5,87 +5,87 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.rule import Seen, rule
-from dragoman.check.story import Story, is_update
+from dragoman.check.conversation import Conversation, is_update
+from dragoman.check.rule import Observation, rule
 
 UNOBSERVED = {
     "WS-05": "what a server frees when a connection ends is not seen from outside",
 }
 
 
-def reply(story: Story, name: str) -> dict[str, Any] | None:
+def reply(conversation: Conversation, name: str) -> dict[str, Any] | None:
     """What came back when something of this name was tried; None if it was not, or nothing came."""
-    replies = story.recording.facts.get("endpoint")
+    replies = conversation.recording.facts.get("endpoint")
     found = replies.get(name) if type(replies) is dict else None
     return found if type(found) is dict else None
 
 
-def answered(story: Story, name: str, *statuses: int) -> Iterator[Seen]:
+def answered(conversation: Conversation, name: str, *statuses: int) -> Iterator[Observation]:
     """Whether it was answered with one of these statuses."""
-    found = reply(story, name)
+    found = reply(conversation, name)
     if found is not None and type(found.get("status")) is int:
         status = found["status"]
-        yield seen(status in statuses, found, f"{name}: answered with status {status}")
+        yield observe_reply(status in statuses, found, f"{name}: answered with status {status}")
 
 
-def seen(kept: bool, found: dict[str, Any], why: str) -> Seen:
+def observe_reply(kept: bool, found: dict[str, Any], why: str) -> Observation:
     number = found.get("frame")
-    return Seen(kept, (number,) if type(number) is int and number > 0 else (), "" if kept else why)
+    return Observation(kept, (number,) if type(number) is int and number > 0 else (), "" if kept else why)
 
 
 @rule("HTTP-03", side="server", fix="Serve POST, GET, DELETE and the upgrade under one address.")
-def one_address_serves_everything(story: Story) -> Iterator[Seen]:
+def one_address_serves_everything(conversation: Conversation) -> Iterator[Observation]:
     for name in ("initialize", "connection stream", "delete", "upgrade"):
-        found = reply(story, name)
+        found = reply(conversation, name)
         if found is not None and type(found.get("status")) is int:
-            yield seen(found["status"] not in (404, 405, 501), found, f"{name}: not served here")
+            yield observe_reply(found["status"] not in (404, 405, 501), found, f"{name}: not served here")
 
 
 @rule("HTTP-05", side="server", fix="Answer initialize with 200, its JSON, and the header Acp-Connection-Id.")
-def initialize_opens_a_connection(story: Story) -> Iterator[Seen]:
-    found = reply(story, "initialize")
+def initialize_opens_a_connection(conversation: Conversation) -> Iterator[Observation]:
+    found = reply(conversation, "initialize")
     if found is not None and "status" in found:
         headers = found.get("headers", {})
         kind = headers.get("content-type", "").startswith("application/json")
         fine = found["status"] == 200 and kind and bool(headers.get("acp-connection-id"))
-        yield seen(fine, found, "initialize is not answered with 200, JSON and Acp-Connection-Id")
+        yield observe_reply(fine, found, "initialize is not answered with 200, JSON and Acp-Connection-Id")
 
 
 @rule("HTTP-06", side="server", fix="Answer every other POST that you take with 202 and no body.")
-def a_post_is_taken_with_202(story: Story) -> Iterator[Seen]:
+def a_post_is_taken_with_202(conversation: Conversation) -> Iterator[Observation]:
     for name in ("new session", "prompt", "load"):
-        found = reply(story, name)
+        found = reply(conversation, name)
         if found is not None and 200 <= found.get("status", 0) < 300:
             fine = found["status"] == 202 and found.get("size") == 0
-            yield seen(fine, found, f"{name}: not 202 with an empty body")
+            yield observe_reply(fine, found, f"{name}: not 202 with an empty body")
 
 
 @rule("HTTP-09", side="server", fix="Refuse a POST of another Content-Type with 415.")
-def another_content_type_is_refused(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "plain text", 415)
+def another_content_type_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "plain text", 415)
 
 
 @rule("HTTP-10", side="server", fix="Refuse a GET that does not accept text/event-stream with 406.")
-def a_get_that_wants_no_events_is_refused(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "accept json", 406)
+def a_get_that_wants_no_events_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "accept json", 406)
 
 
 @rule("HTTP-11", side="server", fix="Answer 400 without a connection id, and 404 with one you do not know.")
-def a_connection_is_named_and_known(story: Story) -> Iterator[Seen]:
+def a_connection_is_named_and_known(conversation: Conversation) -> Iterator[Observation]:
     for name in ("post without connection", "get without connection", "delete without connection"):
-        yield from answered(story, name, 400)
+        yield from answered(conversation, name, 400)
     for name in ("post to unknown connection", "get unknown connection", "after delete"):
-        yield from answered(story, name, 404)
+        yield from answered(conversation, name, 404)
 
 
 @rule("HTTP-12", side="server", fix="Refuse a message about a session without Acp-Session-Id with 400.")
-def a_session_is_named_in_the_header(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "no session header", 400)
+def a_session_is_named_in_the_header(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "no session header", 400)
 
 
 @rule("HTTP-13", side="server", fix="Say 404 to a stream of an unknown session, or let it wait for a load.")
-def a_stream_of_an_unknown_session(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "unknown session stream", 404)
+def a_stream_of_an_unknown_session(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "unknown session stream", 404)
 
 
 @rule(
@@ -94,81 +94,85 @@ def a_stream_of_an_unknown_session(story: Story) -> Iterator[Seen]:
     side="server",
     fix="Send what is about a session on its own stream, the rest on the connection's.",
 )
-def every_stream_carries_its_own(story: Story) -> Iterator[Seen]:
-    whole, own = reply(story, "connection stream"), reply(story, "session stream")
+def every_stream_carries_its_own(conversation: Conversation) -> Iterator[Observation]:
+    whole, own = reply(conversation, "connection stream"), reply(conversation, "session stream")
     if whole is None or own is None or whole.get("status") != 200 or own.get("status") != 200:
         return
-    strays = [number for number in whole.get("frames", []) if _is_about_session(story, number)]
-    yield Seen(
+    strays = [number for number in whole.get("frames", []) if _is_about_session(conversation, number)]
+    yield Observation(
         not strays, tuple(strays[:4]), "an update came on the stream of the connection" if strays else ""
     )
-    prompt = reply(story, "prompt") or {}
+    prompt = reply(conversation, "prompt") or {}
     if prompt.get("status") == 202:
-        yield seen(bool(prompt.get("answered")), prompt, "the answer to a prompt did not come on its stream")
+        yield observe_reply(
+            bool(prompt.get("answered")), prompt, "the answer to a prompt did not come on its stream"
+        )
 
 
-def _is_about_session(story: Story, number: Any) -> bool:
-    known = type(number) is int and 0 < number <= len(story.frames)
-    return known and is_update(story.frames[number - 1])
+def _is_about_session(conversation: Conversation, number: Any) -> bool:
+    known = type(number) is int and 0 < number <= len(conversation.frames)
+    return known and is_update(conversation.frames[number - 1])
 
 
 @rule("HTTP-16", side="server", fix="Refuse a batch with 501, or with 400 and one error -32600.")
-def a_batch_is_not_served(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "batch", 501)
+def a_batch_is_not_served(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "batch", 501)
 
 
 @rule("HTTP-19", side="server", fix="Refuse a second reader of a stream with 409.")
-def a_stream_has_one_reader(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "second reader", 409)
+def a_stream_has_one_reader(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "second reader", 409)
 
 
 @rule("HTTP-20", side="server", fix="Refuse a header and a body that name different sessions with 400.")
-def header_and_body_name_the_same_session(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "another session header", 400)
+def header_and_body_name_the_same_session(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "another session header", 400)
 
 
 @rule("HTTP-21", side="server", fix="Refuse initialize on a connection that is open with 400.")
-def initialize_opens_no_connection_twice(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "initialize again", 400)
+def initialize_opens_no_connection_twice(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "initialize again", 400)
 
 
 @rule("HTTP-22", side="server", fix="Send events as data lines and a blank line.")
-def events_are_plain(story: Story) -> Iterator[Seen]:
+def events_are_plain(conversation: Conversation) -> Iterator[Observation]:
     for name in ("connection stream", "session stream"):
-        found = reply(story, name)
+        found = reply(conversation, name)
         for event in found.get("events", []) if found is not None else []:
             lines = [line for line in str(event).split("\n") if line]
             fine = all(line.startswith(("data:", ":")) for line in lines)
-            yield seen(fine, found or {}, f"{name}: an event has more than data")
+            yield observe_reply(fine, found or {}, f"{name}: an event has more than data")
 
 
 @rule("HTTP-25", side="server", fix="Keep sessions when their connection ends, so that they can be loaded.")
-def sessions_outlive_connections(story: Story) -> Iterator[Seen]:
-    found = reply(story, "load")
+def sessions_outlive_connections(conversation: Conversation) -> Iterator[Observation]:
+    found = reply(conversation, "load")
     if found is not None and found.get("status") == 202:
         number = found.get("answered") or 0
-        answer = story.frames[number - 1].message if 0 < number <= len(story.frames) else {}
-        yield seen("result" in answer, found, "a session could not be loaded on another connection")
+        answer = conversation.frames[number - 1].message if 0 < number <= len(conversation.frames) else {}
+        yield observe_reply("result" in answer, found, "a session could not be loaded on another connection")
 
 
 @rule("HTTP-28", side="server", fix="Keep what is said before its stream is read.")
-def what_comes_early_waits(story: Story) -> Iterator[Seen]:
-    prompt, own = reply(story, "prompt"), reply(story, "session stream")
+def what_comes_early_waits(conversation: Conversation) -> Iterator[Observation]:
+    prompt, own = reply(conversation, "prompt"), reply(conversation, "session stream")
     if prompt is not None and prompt.get("status") == 202 and own is not None and own.get("status") == 200:
-        yield seen(bool(prompt.get("answered")), prompt, "nothing was kept for the reader who came later")
+        yield observe_reply(
+            bool(prompt.get("answered")), prompt, "nothing was kept for the reader who came later"
+        )
 
 
 @rule(
     "HTTP-29", side="server", fix="Refuse ids of more than 1024 characters with 400, other methods with 405."
 )
-def limits_are_told(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "long id", 400)
-    yield from answered(story, "put", 405)
+def limits_are_told(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "long id", 400)
+    yield from answered(conversation, "put", 405)
 
 
 @rule("HTTP-30", side="server", fix="Refuse requests of pages from elsewhere, by their Origin.")
-def pages_from_elsewhere_are_refused(story: Story) -> Iterator[Seen]:
-    yield from answered(story, "foreign origin", 401, 403)
+def pages_from_elsewhere_are_refused(conversation: Conversation) -> Iterator[Observation]:
+    yield from answered(conversation, "foreign origin", 401, 403)
 
 
 @rule(
@@ -176,11 +180,11 @@ def pages_from_elsewhere_are_refused(story: Story) -> Iterator[Seen]:
     side="server",
     fix="Take the upgrade at the same address, and send Acp-Connection-Id with the 101.",
 )
-def the_upgrade_names_the_connection(story: Story) -> Iterator[Seen]:
-    found = reply(story, "upgrade")
+def the_upgrade_names_the_connection(conversation: Conversation) -> Iterator[Observation]:
+    found = reply(conversation, "upgrade")
     if found is not None and found.get("status"):
         fine = found["status"] == 101 and bool(found.get("headers", {}).get("acp-connection-id"))
-        yield seen(fine, found, f"answered with {found['status']}, or without Acp-Connection-Id")
+        yield observe_reply(fine, found, f"answered with {found['status']}, or without Acp-Connection-Id")
 
 
 @rule(
@@ -188,24 +192,33 @@ def the_upgrade_names_the_connection(story: Story) -> Iterator[Seen]:
     side="server",
     fix="Refuse a second initialize with -32600, and close with 1002 after one without an id.",
 )
-def a_socket_is_opened_once(story: Story) -> Iterator[Seen]:
-    again, null = reply(story, "socket initialize again"), reply(story, "socket initialize under null")
+def a_socket_is_opened_once(conversation: Conversation) -> Iterator[Observation]:
+    again, null = (
+        reply(conversation, "socket initialize again"),
+        reply(conversation, "socket initialize under null"),
+    )
     if again is not None:
-        yield seen(again.get("error") == -32600, again, "a second initialize is not refused with -32600")
+        yield observe_reply(
+            again.get("error") == -32600, again, "a second initialize is not refused with -32600"
+        )
     if null is not None:
-        yield seen(null.get("closed") == 1002, null, "an initialize under null does not close with 1002")
+        yield observe_reply(
+            null.get("closed") == 1002, null, "an initialize under null does not close with 1002"
+        )
 
 
 @rule("WS-09", side="server", fix="Close with 1008 when a limit is passed.")
-def a_limit_closes_with_its_code(story: Story) -> Iterator[Seen]:
-    found = reply(story, "socket long id")
+def a_limit_closes_with_its_code(conversation: Conversation) -> Iterator[Observation]:
+    found = reply(conversation, "socket long id")
     if found is not None:
-        yield seen(found.get("closed") == 1008, found, "an id that is too long does not close with 1008")
+        yield observe_reply(
+            found.get("closed") == 1008, found, "an id that is too long does not close with 1008"
+        )
 
 
 @rule("WS-10", side="server", fix="Let all sessions of a connection share its socket.")
-def sessions_share_the_socket(story: Story) -> Iterator[Seen]:
-    first, second = reply(story, "socket session"), reply(story, "socket second session")
+def sessions_share_the_socket(conversation: Conversation) -> Iterator[Observation]:
+    first, second = reply(conversation, "socket session"), reply(conversation, "socket second session")
     if first is not None and second is not None and first.get("closed") is None and not first.get("error"):
         fine = second.get("closed") is None and not second.get("error")
-        yield seen(fine, second, "a second session was not taken")
+        yield observe_reply(fine, second, "a second session was not taken")

@@ -8,12 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import QUIET, asked_of, ids_inside, is_marked, loose, proof, said, strays, told
-from dragoman.check.rule import Seen, kept_if, rule, said_by
-from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import KEPT, KINDS, Member, camel, judged, names, noted
+from dragoman.check.replies import (
+    QUIET,
+    frames_from,
+    frames_to,
+    ids_inside,
+    is_in_any_stretch,
+    proof,
+    refusals_without_line,
+    requests_to,
+    strays,
+)
+from dragoman.check.rule import Observation, direction_from, observe, rule
+from dragoman.check.walks import KEPT, KINDS, Member, camel, names, noted_members, observe_values
 
 LONGEST_MESSAGE = 400
 """Characters of an error's message: far more than one short sentence needs."""
@@ -27,30 +37,30 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def messages(story: Story, side: Side) -> list[Frame]:
+def messages(conversation: Conversation, side: Side) -> list[Frame]:
     """What a side says that is an object."""
-    return [frame for frame in said(story, side) if type(frame.json) is dict]
+    return [frame for frame in frames_from(conversation, side) if type(frame.json) is dict]
 
 
-def begins(story: Story) -> bool:
+def begins(conversation: Conversation) -> bool:
     """Whether the recording holds the conversation from its beginning."""
-    first = next((frame for frame in story.frames if frame.is_request), None)
-    return first is not None and (first.method == "initialize" or bool(story.recording.marks))
+    first = next((frame for frame in conversation.frames if frame.is_request), None)
+    return first is not None and (first.method == "initialize" or bool(conversation.recording.marks))
 
 
 @rule("RPC-01", fix='Write "jsonrpc": "2.0" into every message.')
-def every_message_names_the_version(story: Story, side: Side) -> Iterator[Seen]:
+def every_message_names_the_version(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         return "" if frame.message.get("jsonrpc") == "2.0" else 'jsonrpc is missing or is not "2.0"'
 
-    yield from judged(messages(story, side), why)
+    yield from observe_values(messages(conversation, side), why)
 
 
 @rule(
     "RPC-02",
     fix="Give every request a method that is a string, and an id that is a whole number or a string.",
 )
-def a_request_has_an_id_and_a_method(story: Story, side: Side) -> Iterator[Seen]:
+def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         if type(frame.message["method"]) is not str:
             return "method is no string"
@@ -59,24 +69,28 @@ def a_request_has_an_id_and_a_method(story: Story, side: Side) -> Iterator[Seen]
             return "" if found in INT64 else "id is no 64-bit integer"
         return "" if found is None or type(found) is str else "id is neither a whole number nor a string"
 
-    yield from judged((frame for frame in messages(story, side) if "method" in frame.message), why)
+    yield from observe_values(
+        (frame for frame in messages(conversation, side) if "method" in frame.message), why
+    )
 
 
 @rule(
     "RPC-03", fix="Answer under the id of the request: the same type, the same value, once.", unavoidable=True
 )
-def an_answer_repeats_the_id_of_a_request(story: Story, side: Side) -> Iterator[Seen]:
-    yield from (KEPT for one in asked_of(story, side) if one.answer is not None)
-    allowed = {stray.reply.number for stray in strays(story, side) if stray.reply is not None}
-    allowed |= {frame.number for frame in loose(story, side)}  # judged with RPC-05
-    inside = ids_inside(story, side)
-    for frame in story.unasked:
-        if frame.direction != said_by(side):
+def an_answer_repeats_the_id_of_a_request(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    yield from (KEPT for one in requests_to(conversation, side) if one.answer is not None)
+    allowed = {stray.reply.number for stray in strays(conversation, side) if stray.reply is not None}
+    allowed |= {frame.number for frame in refusals_without_line(conversation, side)}  # judged with RPC-05
+    inside = ids_inside(conversation, side)
+    for frame in conversation.unasked:
+        if frame.direction != direction_from(side):
             continue
         if "id" not in frame.message:
-            yield Seen(False, (frame.number,), "an answer without an id; where none is known it is null")
-        elif begins(story) and frame.number not in allowed and repr(frame.message["id"]) not in inside:
-            yield Seen(False, (frame.number,), _why_unasked(frame, asked_of(story, side)))
+            yield Observation(
+                False, (frame.number,), "an answer without an id; where none is known it is null"
+            )
+        elif begins(conversation) and frame.number not in allowed and repr(frame.message["id"]) not in inside:
+            yield Observation(False, (frame.number,), _why_unasked(frame, requests_to(conversation, side)))
 
 
 def _why_unasked(frame: Frame, asked: list[Exchange]) -> str:
@@ -90,39 +104,39 @@ def _why_unasked(frame: Frame, asked: list[Exchange]) -> str:
 
 
 @rule("RPC-04", fix="Write either result or error into an answer, and leave the other one out.")
-def an_answer_has_one_of_result_and_error(story: Story, side: Side) -> Iterator[Seen]:
+def an_answer_has_one_of_result_and_error(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         halves = ("result" in frame.message) + ("error" in frame.message)
         return "" if halves == 1 else "both result and error" if halves else "neither result nor error"
 
-    answers = (frame for frame in messages(story, side) if "method" not in frame.message)
-    yield from judged((frame for frame in answers if frame.is_answer or "id" in frame.message), why)
+    answers = (frame for frame in messages(conversation, side) if "method" not in frame.message)
+    yield from observe_values((frame for frame in answers if frame.is_answer or "id" in frame.message), why)
 
 
 @rule("RPC-05", fix="Send no answer to a notification, not even an error.", unavoidable=True)
-def a_notification_is_never_answered(story: Story, side: Side) -> Iterator[Seen]:
-    notes = [frame for frame in told(story, side) if frame.is_notification]
-    known = proof(story, side)
+def a_notification_is_never_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    notes = [frame for frame in frames_to(conversation, side) if frame.is_notification]
+    known = proof(conversation, side)
     yield from (KEPT for frame in notes if known.after(frame.number) is not None)
-    for answer in loose(story, side):
-        if is_marked(story, answer, QUIET):
+    for answer in refusals_without_line(conversation, side):
+        if is_in_any_stretch(conversation, answer, QUIET):
             continue
         note = next((frame for frame in reversed(notes) if frame.number < answer.number), None)
         if note is not None:
-            yield kept_if(False, answer, "an answer without an id, when nothing but notifications came", note)
+            yield observe(False, answer, "an answer without an id, when nothing but notifications came", note)
 
 
 @rule("RPC-06", fix="Count requests with whole numbers, or name them with strings.")
-def ids_are_not_null_and_have_no_fraction(story: Story, side: Side) -> Iterator[Seen]:
+def ids_are_not_null_and_have_no_fraction(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         found = frame.message["id"]
         return "id is null" if found is None else "id has a fraction" if type(found) is float else ""
 
-    yield from judged((frame for frame in messages(story, side) if frame.is_request), why)
+    yield from observe_values((frame for frame in messages(conversation, side) if frame.is_request), why)
 
 
 @rule("RPC-07", fix="Give every error an integer code and a message.")
-def an_error_has_a_code_and_a_message(story: Story, side: Side) -> Iterator[Seen]:
+def an_error_has_a_code_and_a_message(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         error = frame.message["error"]
         if type(error) is not dict:
@@ -131,32 +145,36 @@ def an_error_has_a_code_and_a_message(story: Story, side: Side) -> Iterator[Seen
             return "error.code is no integer"
         return "" if type(error.get("message")) is str else "error.message is no string"
 
-    yield from judged(errors(story, side), why)
+    yield from observe_values(errors(conversation, side), why)
 
 
 @rule("RPC-08", fix="Say in one short sentence what is wrong; details belong into data.")
-def the_message_of_an_error_is_short(story: Story, side: Side) -> Iterator[Seen]:
+def the_message_of_an_error_is_short(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         text = frame.message["error"]["message"].strip()
         if "\n" in text:
             return "error.message has several lines"
         return "" if len(text) <= LONGEST_MESSAGE else f"error.message has {len(text)} characters"
 
-    spoken = (frame for frame in errors(story, side) if type(frame.message["error"]) is dict)
-    yield from judged((one for one in spoken if type(one.message["error"].get("message")) is str), why)
+    spoken = (frame for frame in errors(conversation, side) if type(frame.message["error"]) is dict)
+    yield from observe_values(
+        (one for one in spoken if type(one.message["error"].get("message")) is str), why
+    )
 
 
-def errors(story: Story, side: Side) -> list[Frame]:
+def errors(conversation: Conversation, side: Side) -> list[Frame]:
     """Error answers of a side. An error beside a result that is null is no error."""
-    answers = (frame for frame in said(story, side) if frame.is_answer)
+    answers = (frame for frame in frames_from(conversation, side) if frame.is_answer)
     return [frame for frame in answers if frame.message.get("error") is not None]
 
 
 @rule("RPC-17", fix="Name members in camelCase and kinds in snake_case, as the schema does.")
-def names_are_written_as_the_schema_writes_them(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in noted(story, side):
+def names_are_written_as_the_schema_writes_them(
+    conversation: Conversation, side: Side
+) -> Iterator[Observation]:
+    for frame, member in noted_members(conversation, side):
         why = _misspelt(member)
-        yield Seen(False, (frame.number,), why) if why else KEPT
+        yield Observation(False, (frame.number,), why) if why else KEPT
 
 
 def _misspelt(member: Member) -> str:
@@ -169,17 +187,19 @@ def _misspelt(member: Member) -> str:
 
 
 @rule("RPC-19", fix="Keep the ids of your own requests apart from the ids of the peer's.")
-def both_sides_may_use_an_id_at_once(story: Story, side: Side) -> Iterator[Seen]:
+def both_sides_may_use_an_id_at_once(conversation: Conversation, side: Side) -> Iterator[Observation]:
     own: dict[tuple[str, str], list[Exchange]] = {}
-    for other in story.calls(direction=said_by(side)):
+    for other in conversation.calls(direction=direction_from(side)):
         own.setdefault(_key(other), []).append(other)
-    for one in asked_of(story, side):
+    for one in requests_to(conversation, side):
         if not any(_overlap(one, other) for other in own.get(_key(one), ())):
             continue
         if one.answer is not None:
             yield KEPT
-        elif proof(story, side).after(one.request.number) is not None and one.method != "session/prompt":
-            yield kept_if(False, one.request, "a request with an id that was in use was never answered")
+        elif (
+            proof(conversation, side).after(one.request.number) is not None and one.method != "session/prompt"
+        ):
+            yield observe(False, one.request, "a request with an id that was in use was never answered")
 
 
 def _key(exchange: Exchange) -> tuple[str, str]:
@@ -193,11 +213,11 @@ def _overlap(one: Exchange, other: Exchange) -> bool:
 
 
 @rule("RPC-20", fix="Answer each request, also under an id that is in use.")
-def an_id_in_flight_is_used_again(story: Story, side: Side) -> Iterator[Seen]:
+def an_id_in_flight_is_used_again(conversation: Conversation, side: Side) -> Iterator[Observation]:
     last: dict[tuple[str, str], Exchange] = {}
-    for one in asked_of(story, side):
+    for one in requests_to(conversation, side):
         before = last.get(_key(one))
         if before is not None and _overlap(before, one):
             both = before.answer is not None and one.answer is not None
-            yield kept_if(both, before.request, "one of two requests was never answered", one.request)
+            yield observe(both, before.request, "one of two requests was never answered", one.request)
         last[_key(one)] = one

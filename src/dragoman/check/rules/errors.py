@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, code_of, spoke_after
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import code_of, has_spoken, requests_to
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.envelope import errors
-from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import KEPT, judged
+from dragoman.check.walks import KEPT, observe_values
 
 RPC_CODES = frozenset({-32700, -32600, -32601, -32602, -32603})
 ACP_CODES = frozenset({-32000, -32002, -32022, -32042})
@@ -32,12 +32,14 @@ _NO_FILE = re.compile(r"no such file|file not found|enoent|does not exist|doesn'
 
 
 @rule("ERR-01", fix="Use codes of 32 bits; those that the protocol defines, for what it defines them.")
-def codes_are_numbers_of_32_bits(story: Story, side: Side) -> Iterator[Seen]:
+def codes_are_numbers_of_32_bits(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         code = code_of(frame)
         return "" if type(code) is int and -(2**31) <= code < 2**31 else "error.code has more than 32 bits"
 
-    yield from judged((frame for frame in errors(story, side) if type(code_of(frame)) is int), why)
+    yield from observe_values(
+        (frame for frame in errors(conversation, side) if type(code_of(frame)) is int), why
+    )
 
 
 @rule(
@@ -45,27 +47,27 @@ def codes_are_numbers_of_32_bits(story: Story, side: Side) -> Iterator[Seen]:
     side="agent",
     fix="Refuse a session that is not there with -32002, and its id in data.sessionId.",
 )
-def a_missing_session_has_its_own_code(story: Story) -> Iterator[Seen]:
-    for one in asked_of(story, "agent"):
+def a_missing_session_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
+    for one in requests_to(conversation, "agent"):
         session = one.params.get("sessionId")
         if not one.has_error or type(session) is not str:
             continue
         if one.code == NOT_FOUND:
             named = _data(one).get("sessionId", session)
-            yield kept_if(named == session, one.answer, "data.sessionId is another session", one.request)
+            yield observe(named == session, one.answer, "data.sessionId is another session", one.request)
         elif _matches(_NO_SESSION, one):
-            yield kept_if(
+            yield observe(
                 False, one.answer, "a session is not there, and the code is not -32002", one.request
             )
 
 
 @rule("ERR-03", side="client", fix="Refuse to read a file that is not there with -32002.")
-def a_missing_file_has_its_own_code(story: Story) -> Iterator[Seen]:
-    for one in story.calls("fs/read_text_file", direction="to_client"):
+def a_missing_file_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("fs/read_text_file", direction="to_client"):
         if one.code == NOT_FOUND:
             yield KEPT
         elif one.has_error and _matches(_NO_FILE, one):
-            yield kept_if(False, one.answer, "a file is not there, and the code is not -32002", one.request)
+            yield observe(False, one.answer, "a file is not there, and the code is not -32002", one.request)
 
 
 def _error(one: Exchange) -> dict[str, Any]:
@@ -84,36 +86,38 @@ def _matches(pattern: re.Pattern[str], one: Exchange) -> bool:
 
 
 @rule("ERR-04", fix="Take a code of your own from outside of -32768 to -32000.")
-def reserved_codes_are_left_alone(story: Story, side: Side) -> Iterator[Seen]:
+def reserved_codes_are_left_alone(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         code = code_of(frame)
         if not -32768 <= code <= -32000 or code in RPC_CODES | ACP_CODES | {CANCELLED}:
             return ""
         return f"code {code} is reserved, and means nothing"
 
-    yield from judged((frame for frame in errors(story, side) if type(code_of(frame)) is int), why)
+    yield from observe_values(
+        (frame for frame in errors(conversation, side) if type(code_of(frame)) is int), why
+    )
 
 
 @rule("ERR-05", side="client", fix="Show an error with a code that you do not know, and go on.")
-def a_client_lives_with_unknown_codes(story: Story) -> Iterator[Seen]:
-    status = story.recording.facts.get("exit")
-    for one in story.calls(direction="to_agent"):
+def a_client_lives_with_unknown_codes(conversation: Conversation) -> Iterator[Observation]:
+    status = conversation.recording.facts.get("exit")
+    for one in conversation.calls(direction="to_agent"):
         is_known = type(one.code) is not int or one.code in RPC_CODES | ACP_CODES | {CANCELLED}
         if is_known or one.answer is None or one.method == "initialize":
             continue
-        if spoke_after(story, "client", one.answer):
+        if has_spoken(conversation, "client", one.answer):
             yield KEPT
         elif type(status) is int and status < 0:
-            yield kept_if(False, one.answer, "the client died of an error with a code that it does not know")
+            yield observe(False, one.answer, "the client died of an error with a code that it does not know")
 
 
 @rule("ERR-06", fix="Leave the values of params out of errors: some are secrets.")
-def errors_repeat_no_secrets(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def errors_repeat_no_secrets(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         secrets = list(_secrets(one.params)) if one.has_error else []
         if secrets and one.answer is not None:
             leaks = any(secret.encode() in one.answer.raw for secret in secrets)
-            yield kept_if(not leaks, one.answer, "the error repeats a value of env or headers", one.request)
+            yield observe(not leaks, one.answer, "the error repeats a value of env or headers", one.request)
 
 
 def _secrets(params: dict[str, Any]) -> Iterator[str]:

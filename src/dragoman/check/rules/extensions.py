@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, loose, proof, said, told
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import frames_from, frames_to, proof, refusals_without_line, requests_to
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.requests import (
     is_harmless,
     is_made_up,
+    is_never_answered,
     is_probe,
     is_ready,
-    never_answered,
     succeeds_otherwise,
 )
 from dragoman.check.shapes import read_frame
-from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import KEPT, judged, noted, words
+from dragoman.check.walks import KEPT, noted_members, observe_values, protocol_value
 
 EARLIER = frozenset({"models", "sessionId", "subagents", "authStatus"})
 """Names that drafts of the protocol had at other places or times: nobody made them up."""
@@ -34,44 +34,46 @@ UNOBSERVED: dict[str, str] = {
 
 
 @rule("EXT-01", fix="Put what is your own under _meta, and not beside the protocol's own members.")
-def nothing_private_stands_at_the_root(story: Story, side: Side) -> Iterator[Seen]:
+def nothing_private_stands_at_the_root(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
-        for found in read_frame(frame, story).forgiven:
+        for found in read_frame(frame, conversation).forgiven:
             if found.kind == "unknown field" and found.name not in EARLIER:
                 return f"{found.path} has a member that the schema does not know"
         return ""
 
-    spoken = (frame for frame in said(story, side) if words(frame, story) is not None)
-    yield from judged(spoken, why)
+    spoken = (
+        frame for frame in frames_from(conversation, side) if protocol_value(frame, conversation) is not None
+    )
+    yield from observe_values(spoken, why)
 
 
 @rule("EXT-02", fix="Write _meta as an object, or leave it out.")
-def meta_is_an_object(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in noted(story, side):
+def meta_is_an_object(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, member in noted_members(conversation, side):
         if member.name == "_meta":
             fine = type(member.value) in (dict, type(None))
-            yield KEPT if fine else kept_if(False, frame, f"{member.path}._meta is no object")
+            yield KEPT if fine else observe(False, frame, f"{member.path}._meta is no object")
 
 
 @rule("EXT-02", fix="Take _meta in every message.")
-def meta_is_taken(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def meta_is_taken(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         meta = one.params.get("_meta", 0)
         if type(meta) not in (dict, type(None)) or not is_harmless(one):
             continue
         if one.has_result:
             yield KEPT
         elif one.code == -32602 and not (type(meta) is dict and _contradicts(meta, one.params)):
-            yield kept_if(False, one.answer, "refused because of _meta", one.request)
+            yield observe(False, one.answer, "refused because of _meta", one.request)
 
 
 @rule("EXT-03", fix="Write traceparent, tracestate and baggage as W3C trace context defines them.")
-def trace_context_is_w3c(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in noted(story, side):
+def trace_context_is_w3c(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, member in noted_members(conversation, side):
         if member.name == "_meta" and type(member.value) is dict:
             for name in (name for name in TRACE if name in member.value):
                 fine = _is_trace(name, member.value[name])
-                yield kept_if(fine, frame, f"{member.path}._meta.{name} is malformed")
+                yield observe(fine, frame, f"{member.path}._meta.{name} is malformed")
 
 
 def _is_trace(name: str, value: Any) -> bool:
@@ -79,17 +81,17 @@ def _is_trace(name: str, value: Any) -> bool:
 
 
 @rule("EXT-04", "EXT-05", fix="Read nothing out of _meta that belongs to the message around it.")
-def meta_changes_nothing(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def meta_changes_nothing(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         meta = one.params.get("_meta")
         # It names members of the message, and says something else about them.
         if type(meta) is not dict or not _contradicts(meta, one.params) or not is_harmless(one):
             continue
         if one.has_result:
             why = "_meta was taken for the message itself"
-            yield kept_if(not _believed(story, one, meta), one.answer, why, one.request)
-        elif one.code in (-32600, -32602, -32603, -32002) and succeeds_otherwise(story, side, one):
-            yield kept_if(False, one.answer, "refused because of what _meta says", one.request)
+            yield observe(not _believed(conversation, one, meta), one.answer, why, one.request)
+        elif one.code in (-32600, -32602, -32603, -32002) and succeeds_otherwise(conversation, side, one):
+            yield observe(False, one.answer, "refused because of what _meta says", one.request)
 
 
 def _contradicts(meta: dict[str, Any], params: dict[str, Any]) -> bool:
@@ -97,7 +99,7 @@ def _contradicts(meta: dict[str, Any], params: dict[str, Any]) -> bool:
     return any(meta[name] != params.get(name) for name in names)
 
 
-def _believed(story: Story, one: Exchange, meta: dict[str, Any]) -> bool:
+def _believed(conversation: Conversation, one: Exchange, meta: dict[str, Any]) -> bool:
     """Whether the session has the id, or is listed in the folder, that only `_meta` speaks of."""
     made = one.result.get("sessionId")
     if one.method != "session/new" or type(made) is not str:
@@ -106,7 +108,7 @@ def _believed(story: Story, one: Exchange, meta: dict[str, Any]) -> bool:
         return True
     if meta.get("cwd") == one.params.get("cwd"):
         return False
-    for listing in story.calls("session/list", direction="to_agent"):
+    for listing in conversation.calls("session/list", direction="to_agent"):
         sessions = listing.result.get("sessions")
         for entry in sessions if type(sessions) is list else ():
             if type(entry) is dict and entry.get("sessionId") == made and "cwd" in meta:
@@ -115,39 +117,43 @@ def _believed(story: Story, one: Exchange, meta: dict[str, Any]) -> bool:
 
 
 @rule("EXT-06", fix="Begin the names of your own methods with an underscore.")
-def private_methods_begin_with_an_underscore(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in said(story, side):
+def private_methods_begin_with_an_underscore(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame in frames_from(conversation, side):
         if frame.method.startswith("_"):
             yield KEPT
         elif is_made_up(frame.method) and not frame.method.startswith("$/"):
-            yield kept_if(False, frame, "a method that is not the protocol's, without an underscore")
+            yield observe(False, frame, "a method that is not the protocol's, without an underscore")
 
 
 @rule("EXT-07", fix="Answer every private request: with -32601 if you do not know it.")
-def a_private_request_is_answered(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
-        if not one.method.startswith("_") or not is_ready(story, one):
+def a_private_request_is_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
+        if not one.method.startswith("_") or not is_ready(conversation, one):
             continue
         if one.answer is None:
-            if is_probe(one.method) and never_answered(story, side, one):
-                yield kept_if(False, one.request, "a private request was never answered")
+            if is_probe(one.method) and is_never_answered(conversation, side, one):
+                yield observe(False, one.request, "a private request was never answered")
         elif is_probe(one.method) and one.code not in (-32000, -32800):
             why = "a private method that nobody knows is not refused with -32601"
-            yield kept_if(one.code == -32601, one.answer, why, one.request)
+            yield observe(one.code == -32601, one.answer, why, one.request)
         else:
             yield KEPT
 
 
 @rule("EXT-08", fix="Ignore notifications that you do not know.")
-def unknown_notifications_are_ignored(story: Story, side: Side) -> Iterator[Seen]:
-    unknown = [frame for frame in told(story, side) if frame.is_notification and _is_unknown(frame.method)]
-    left = loose(story, side)
+def unknown_notifications_are_ignored(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    unknown = [
+        frame
+        for frame in frames_to(conversation, side)
+        if frame.is_notification and _is_unknown(frame.method)
+    ]
+    left = refusals_without_line(conversation, side)
     for frame in unknown:
-        end = proof(story, side).after(frame.number)
+        end = proof(conversation, side).after(frame.number)
         # A refusal belongs to the last notification before it.
-        answer = next((one for one in left if _last_before(story, side, one) is frame), None)
+        answer = next((one for one in left if _last_before(conversation, side, one) is frame), None)
         if answer is not None:
-            yield kept_if(False, answer, "a notification that nobody knows was answered", frame)
+            yield observe(False, answer, "a notification that nobody knows was answered", frame)
         elif end is not None:
             yield KEPT
 
@@ -156,18 +162,22 @@ def _is_unknown(method: str) -> bool:
     return method.startswith("_") or is_made_up(method)
 
 
-def _last_before(story: Story, side: Side, answer: Frame) -> Frame | None:
-    notes = (one for one in reversed(told(story, side)) if one.is_notification and one.number < answer.number)
+def _last_before(conversation: Conversation, side: Side, answer: Frame) -> Frame | None:
+    notes = (
+        one
+        for one in reversed(frames_to(conversation, side))
+        if one.is_notification and one.number < answer.number
+    )
     return next(notes, None)
 
 
 @rule("EXT-11", fix="Read _meta that is no object as absent.")
-def malformed_meta_counts_as_absent(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def malformed_meta_counts_as_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         meta = one.params.get("_meta", {})
         if type(meta) in (dict, type(None)) or not is_harmless(one) or one.method == "initialize":
             continue
         if one.has_result:
             yield KEPT
         elif one.code in (-32600, -32602, -32603):
-            yield kept_if(False, one.answer, "refused because _meta is no object", one.request)
+            yield observe(False, one.answer, "refused because _meta is no object", one.request)

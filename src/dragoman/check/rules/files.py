@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.check.calls import turn_of
-from dragoman.check.lives import BAD_PARAMS, NOT_FOUND, marked, session_of, spoke_after, text
-from dragoman.check.offers import offered
-from dragoman.check.paths import is_absolute, normal
+from dragoman.check.conversation import Conversation, Exchange, is_update
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import client_capability_at
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.shapes import shape_errors
-from dragoman.check.story import Exchange, Story, is_update
+from dragoman.check.timeline import BAD_PARAMS, NOT_FOUND, has_spoken_after, is_in_stretch, session_of
+from dragoman.check.values import is_absolute, normalize, text
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 FLAGS = {READ: "readTextFile", WRITE: "writeTextFile"}
@@ -29,66 +29,69 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def _calls(story: Story, *methods: str) -> list[Exchange]:
-    return story.calls(*(methods or FLAGS), direction="to_client")
+def _calls(conversation: Conversation, *methods: str) -> list[Exchange]:
+    return conversation.calls(*(methods or FLAGS), direction="to_client")
 
 
-def _marked(story: Story, *names: str) -> list[Exchange]:
-    return [one for one in _calls(story) if marked(story, one.request, *names)]
+def _marked(conversation: Conversation, *names: str) -> list[Exchange]:
+    return [one for one in _calls(conversation) if is_in_stretch(conversation, one.request, *names)]
 
 
 @rule(
     "FS-01", side="agent", fix="Call fs methods only if the client set the flag of that very method to true."
 )
-def files_are_asked_for_only_where_they_are_lent(story: Story) -> Iterator[Seen]:
-    if story.initialize is None:
+def files_are_asked_for_only_where_they_are_lent(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None:
         return
-    for one in _calls(story):
-        right = offered(story, one.request, "fs", FLAGS[one.method]) is True
-        yield kept_if(right, one.request, f"the client did not advertise fs.{FLAGS[one.method]}")
-    for turn in story.turns:
-        lent = [offered(story, turn.exchange.request, "fs", flag) is True for flag in FLAGS.values()]
+    for one in _calls(conversation):
+        right = client_capability_at(conversation, one.request, "fs", FLAGS[one.method]) is True
+        yield observe(right, one.request, f"the client did not advertise fs.{FLAGS[one.method]}")
+    for turn in conversation.turns:
+        lent = [
+            client_capability_at(conversation, turn.exchange.request, "fs", flag) is True
+            for flag in FLAGS.values()
+        ]
         if not all(lent) and turn.end is not None and turn.updates("tool_call", "tool_call_update"):
-            yield kept_if(True, turn.end, "")  # it worked without
+            yield observe(True, turn.end, "")  # it worked without
 
 
 @rule("FS-02", side="agent", fix="Send sessionId and path; line and limit as numbers; content with a write.")
-def requests_for_files_are_whole(story: Story) -> Iterator[Seen]:
-    for one in _calls(story):
-        faults = shape_errors(one.request, story)
-        yield kept_if(not faults, one.request, str(faults[0]) if faults else "")
+def requests_for_files_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    for one in _calls(conversation):
+        faults = shape_errors(one.request, conversation)
+        yield observe(not faults, one.request, str(faults[0]) if faults else "")
 
 
 @rule("FS-03", side="agent", fix="Ask for files by absolute paths.")
-def paths_of_files_are_absolute(story: Story) -> Iterator[Seen]:
-    for one in _calls(story):
+def paths_of_files_are_absolute(conversation: Conversation) -> Iterator[Observation]:
+    for one in _calls(conversation):
         if type(one.params.get("path")) is str:
-            yield kept_if(is_absolute(one.params["path"]), one.request, "path is not absolute")
+            yield observe(is_absolute(one.params["path"]), one.request, "path is not absolute")
 
 
 @rule("FS-05", side="client", fix="Count lines from 1, and give no more of them than limit says.")
-def parts_of_a_file_are_those_asked_for(story: Story) -> Iterator[Seen]:
-    for one, whole in _reads_of_known_texts(story):
+def parts_of_a_file_are_those_asked_for(conversation: Conversation) -> Iterator[Observation]:
+    for one, whole in _reads_of_known_texts(conversation):
         line, limit = one.params.get("line"), one.params.get("limit")
         start = line if type(line) is int else 1
         count = limit if type(limit) is int else len(whole)
         wanted = whole[start - 1 : start - 1 + count] if start > 0 and count > 0 else []
         if wanted and one.has_result and (line is not None or limit is not None):
             right = _plain(_lines(text(one.result.get("content")))) == _plain(wanted)
-            yield kept_if(right, one.answer, "these are other lines than those asked for", one.request)
+            yield observe(right, one.answer, "these are other lines than those asked for", one.request)
 
 
-def _reads_of_known_texts(story: Story) -> Iterator[tuple[Exchange, list[str]]]:
+def _reads_of_known_texts(conversation: Conversation) -> Iterator[tuple[Exchange, list[str]]]:
     """Reads of files whose text is known, because it was just read or written and nothing else happened."""
     known: dict[str, list[str]] = {}
-    files = {one.request.number: one for one in _calls(story)}
-    for frame in story.frames:
+    files = {one.request.number: one for one in _calls(conversation)}
+    for frame in conversation.frames:
         if _may_change_files(frame):
             known.clear()
         one = files.get(frame.number)
         if one is None:
             continue
-        path = normal(text(one.params.get("path")))
+        path = normalize(text(one.params.get("path")))
         if one.method == WRITE:
             known.pop(path, None)
             if one.has_result or (one.answer is not None and "result" in one.answer.message):
@@ -118,41 +121,41 @@ def _plain(lines: list[str]) -> list[str]:
 
 
 @rule("FS-06", side="client", fix="Answer reads of line 0, past the end, and of no lines.")
-def odd_reads_are_answered(story: Story) -> Iterator[Seen]:
-    known = {one.request.number: whole for one, whole in _reads_of_known_texts(story)}
-    for one in _calls(story, READ):
+def odd_reads_are_answered(conversation: Conversation) -> Iterator[Observation]:
+    known = {one.request.number: whole for one, whole in _reads_of_known_texts(conversation)}
+    for one in _calls(conversation, READ):
         line, limit = one.params.get("line"), one.params.get("limit")
         whole = known.get(one.request.number)
         past = whole is not None and type(line) is int and line > len(whole)
         if (type(line) is int and line == 0) or (type(limit) is int and limit == 0) or past:
-            yield from answered(story, one)
+            yield from answered(conversation, one)
 
 
-def answered(story: Story, one: Exchange) -> Iterator[Seen]:
+def answered(conversation: Conversation, one: Exchange) -> Iterator[Observation]:
     """Whatever the answer is: that there is one."""
     if one.answer is not None:
-        yield kept_if(True, one.answer, "")
-    elif spoke_after(story, one.request, "client"):
-        yield kept_if(False, one.request, "it was never answered")
+        yield observe(True, one.answer, "")
+    elif has_spoken_after(conversation, one.request, "client"):
+        yield observe(False, one.request, "it was never answered")
 
 
 @rule("FS-07", side="client", fix="Make a file that is written to if there is none.")
-def a_write_makes_a_file(story: Story) -> Iterator[Seen]:
-    written = story.recording.facts.get("written")
-    for one in _marked(story, "write a file"):
+def a_write_makes_a_file(conversation: Conversation) -> Iterator[Observation]:
+    written = conversation.recording.facts.get("written")
+    for one in _marked(conversation, "write a file"):
         if one.answer is not None:
             right = not one.has_error and written is not False
-            yield kept_if(right, one.answer, "a new file could not be written", one.request)
-    for missed, write in _missing(story):
-        yield kept_if(True, write.answer, "", missed.request)
+            yield observe(right, one.answer, "a new file could not be written", one.request)
+    for missed, write in _missing(conversation):
+        yield observe(True, write.answer, "", missed.request)
 
 
-def _missing(story: Story) -> Iterator[tuple[Exchange, Exchange]]:
+def _missing(conversation: Conversation) -> Iterator[tuple[Exchange, Exchange]]:
     """Reads that failed, each with the write that made the file in the same turn."""
     failed: dict[str, Exchange] = {}
     seen: set[str] = set()
-    for one in _calls(story):
-        path = normal(text(one.params.get("path")))
+    for one in _calls(conversation):
+        path = normalize(text(one.params.get("path")))
         if one.method == WRITE and one.answer is not None and not one.has_error and path in failed:
             if session_of(failed[path]) == session_of(one):
                 yield failed[path], one
@@ -164,58 +167,58 @@ def _missing(story: Story) -> Iterator[tuple[Exchange, Exchange]]:
 
 
 @rule("FS-08", side="client", fix="Answer a write into a folder that is not there.")
-def a_write_into_a_missing_folder_is_answered(story: Story) -> Iterator[Seen]:
-    for one in _marked(story, "write into a missing folder"):
-        yield from answered(story, one)
+def a_write_into_a_missing_folder_is_answered(conversation: Conversation) -> Iterator[Observation]:
+    for one in _marked(conversation, "write into a missing folder"):
+        yield from answered(conversation, one)
 
 
 @rule("FS-09", side="client", fix="Answer a write with an empty object.", versions=(1,))
-def a_write_is_answered_with_an_object(story: Story) -> Iterator[Seen]:
-    for one in _calls(story, WRITE):
+def a_write_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
+    for one in _calls(conversation, WRITE):
         if one.answer is not None and not one.has_error:
             right = type(one.answer.message.get("result")) in (dict, type(None))
-            yield kept_if(right, one.answer, "the result of a write is neither an object nor null")
+            yield observe(right, one.answer, "the result of a write is neither an object nor null")
 
 
 @rule("FS-09", side="agent", fix="Take null for the result of a write.", versions=(1,))
-def null_is_a_result_of_a_write(story: Story) -> Iterator[Seen]:
-    for one in _calls(story, WRITE):
+def null_is_a_result_of_a_write(conversation: Conversation) -> Iterator[Observation]:
+    for one in _calls(conversation, WRITE):
         if one.answer is None or one.answer.message.get("result", 0) is not None:
             continue
-        turn = turn_of(story, one.request, session_of(one))
+        turn = turn_of(conversation, one.request, session_of(one))
         if turn is not None and turn.exchange.answer is not None:
             why = "the turn failed after null was the result of a write"
-            yield kept_if(turn.exchange.has_result, turn.exchange.answer, why, one.answer)
+            yield observe(turn.exchange.has_result, turn.exchange.answer, why, one.answer)
 
 
 @rule("FS-10", side="client", fix="Answer a read of a file that is not there with -32002.")
-def a_missing_file_is_not_found(story: Story) -> Iterator[Seen]:
-    missing = _marked(story, "read a missing file")
-    for one in [*missing, *(read for read, _ in _missing(story) if read not in missing)]:
+def a_missing_file_is_not_found(conversation: Conversation) -> Iterator[Observation]:
+    missing = _marked(conversation, "read a missing file")
+    for one in [*missing, *(read for read, _ in _missing(conversation) if read not in missing)]:
         if one.answer is not None:
-            yield kept_if(one.code == NOT_FOUND, one.answer, "a missing file is not answered with -32002")
+            yield observe(one.code == NOT_FOUND, one.answer, "a missing file is not answered with -32002")
 
 
 @rule("FS-11", side="client", fix="Resolve dots and links before you look whether a file was lent.")
-def what_was_not_lent_stays_closed(story: Story) -> Iterator[Seen]:
-    tried = [one for one in _marked(story, *OUTSIDE) if one.answer is not None]
+def what_was_not_lent_stays_closed(conversation: Conversation) -> Iterator[Observation]:
+    tried = [one for one in _marked(conversation, *OUTSIDE) if one.answer is not None]
     if any(one.has_error for one in tried):  # who lets everything through has never said that it would not
         for one in tried:
-            yield kept_if(one.has_error, one.answer, "a file outside was read by a detour", one.request)
+            yield observe(one.has_error, one.answer, "a file outside was read by a detour", one.request)
 
 
 @rule("FS-12", side="client", fix="Answer a read of what is no text with an error.")
-def what_is_no_text_is_not_read(story: Story) -> Iterator[Seen]:
-    for one in _marked(story, "read what is no text"):
+def what_is_no_text_is_not_read(conversation: Conversation) -> Iterator[Observation]:
+    for one in _marked(conversation, "read what is no text"):
         if one.answer is not None:
-            yield kept_if(one.has_error, one.answer, "bytes that are no text were given out as text")
+            yield observe(one.has_error, one.answer, "bytes that are no text were given out as text")
 
 
 @rule("FS-13", side="client", fix="Answer a line or a limit that is no number with -32602.")
-def a_bad_line_is_refused(story: Story) -> Iterator[Seen]:
-    for one in _calls(story, READ):
+def a_bad_line_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in _calls(conversation, READ):
         if one.answer is not None and any(_is_bad(one.params.get(name)) for name in ("line", "limit")):
-            yield kept_if(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
+            yield observe(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
 
 
 def _is_bad(number: Any) -> bool:

@@ -7,21 +7,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dragoman.check.lives import (
-    items,
-    marked,
-    ran_at,
-    running,
-    session_of,
-    setup_at,
-    setups,
-    text,
-)
-from dragoman.check.paths import ends_with, is_absolute, is_same, is_under, normal
+from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
+from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.timeline import is_in_stretch, is_running_at, running_turns, session_of, setup_at, setups
+from dragoman.check.values import ends_with, is_absolute, is_same, is_under, items, normalize, text
 
 _FILE = re.compile(r"(?<![\w/\\.:~@-])(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,5}(?![\w/\\])")
 
@@ -31,54 +21,64 @@ USES = ("read", *CHANGES)
 
 
 @rule_v1("SES-05", "SES-06", "SES-07", side="agent", fix="Resolve relative paths against the session's cwd.")
-def files_that_a_prompt_names_are_looked_for_in_the_folder(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        setup = setup_at(story, turn.session, turn.exchange.request.number)
+def files_that_a_prompt_names_are_looked_for_in_the_folder(
+    conversation: Conversation,
+) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not is_absolute(setup.cwd):
             continue
         touched = touched_paths(turn)
         for name in named_files(turn):
             places = [(frame, path) for frame, path in touched if ends_with(path, name)]
             # A folder may be a link to another: its own name tells that it is meant.
-            there = f"{normal(setup.cwd)}/{normal(name)}"
-            meant = f"{normal(setup.cwd).rsplit('/', 1)[-1]}/{name}"
+            there = f"{normalize(setup.cwd)}/{normalize(name)}"
+            meant = f"{normalize(setup.cwd).rsplit('/', 1)[-1]}/{name}"
             found = [frame for frame, path in places if is_same(path, there) or ends_with(path, meant)]
             if found:
-                yield kept_if(True, found[0], "")
+                yield observe(True, found[0], "")
             elif places and not any(is_under(path, setup.folders) for _, path in places):
-                yield kept_if(False, places[0][0], "a file that the prompt names was looked for elsewhere")
+                yield observe(False, places[0][0], "a file that the prompt names was looked for elsewhere")
 
 
 @rule_v1("SES-05", side="agent", fix="Start the session's commands in its cwd.")
-def commands_run_in_the_folder(story: Story) -> Iterator[Seen]:
+def commands_run_in_the_folder(conversation: Conversation) -> Iterator[Observation]:
     """In a stretch `run` the agent was asked to run `pwd`."""
-    for turn in story.turns:
-        setup = setup_at(story, turn.session, turn.exchange.request.number)
-        if setup is None or not is_absolute(setup.cwd) or not marked(story, turn.exchange.request, "run"):
+    for turn in conversation.turns:
+        setup = setup_at(conversation, turn.session, turn.exchange.request.number)
+        if (
+            setup is None
+            or not is_absolute(setup.cwd)
+            or not is_in_stretch(conversation, turn.exchange.request, "run")
+        ):
             continue
-        for one in story.calls("terminal/output", direction="to_client"):
+        for one in conversation.calls("terminal/output", direction="to_client"):
             printed = text(one.result.get("output")).strip()
-            if session_of(one) == turn.session and ran_at(turn, one.request.number) and is_absolute(printed):
+            if (
+                session_of(one) == turn.session
+                and is_running_at(turn, one.request.number)
+                and is_absolute(printed)
+            ):
                 right = is_same(printed, setup.cwd) or is_under(printed, setup.folders)
-                yield kept_if(right, one.request, "a command was run in another folder", one.answer)
+                yield observe(right, one.request, "a command was run in another folder", one.answer)
 
 
 @rule_v1("SES-07", side="agent", fix="Let tools work on files in the session's cwd.")
-def files_in_the_folder_can_be_used(story: Story) -> Iterator[Seen]:
+def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Observation]:
     """In the stretches `read` and `work` the agent was asked to look at a file that is there."""
-    lends = story.client_can("fs", "readTextFile") is True  # some have no other way to files
-    for turn in story.turns:
-        setup = setup_at(story, turn.session, turn.exchange.request.number)
+    lends = conversation.client_can("fs", "readTextFile") is True  # some have no other way to files
+    for turn in conversation.turns:
+        setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not is_absolute(setup.cwd):
             continue
         done = [one for one in ended_calls(turn) if any(is_under(path, [setup.cwd]) for path in one.paths)]
         worked = [one for one in done if one.succeeded]
-        asked = marked(story, turn.exchange.request, "read", "work") and lends
+        asked = is_in_stretch(conversation, turn.exchange.request, "read", "work") and lends
         if worked or (done and asked):
-            yield kept_if(bool(worked), (worked or done)[0].end, "a file in the folder could not be used")
+            yield observe(bool(worked), (worked or done)[0].end, "a file in the folder could not be used")
 
 
-class Ended(Struct):
+class FinishedToolCall(Struct):
     """A tool call that has ended, with the places that it was told to work on."""
 
     end: Frame
@@ -87,7 +87,7 @@ class Ended(Struct):
     paths: list[str]
 
 
-def ended_calls(turn: Turn) -> list[Ended]:
+def ended_calls(turn: ObservedTurn) -> list[FinishedToolCall]:
     """The tool calls of a turn that have ended, with absolute paths."""
     kinds: dict[str, str] = {}
     paths: dict[str, list[str]] = {}
@@ -101,13 +101,13 @@ def ended_calls(turn: Turn) -> list[Ended]:
         if told.get("status") in ("completed", "failed"):
             ends[call] = frame
     return [
-        Ended(end, update_of(end)["status"] == "completed", kinds[call], paths[call])
+        FinishedToolCall(end, update_of(end)["status"] == "completed", kinds[call], paths[call])
         for call, end in ends.items()
         if paths[call]
     ]
 
 
-def named_files(turn: Turn) -> list[str]:
+def named_files(turn: ObservedTurn) -> list[str]:
     """Relative names of files in the texts of a prompt."""
     found = [
         name
@@ -118,7 +118,7 @@ def named_files(turn: Turn) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def touched_paths(turn: Turn) -> list[tuple[Frame, str]]:
+def touched_paths(turn: ObservedTurn) -> list[tuple[Frame, str]]:
     """What the agent read, wrote, or said it works on."""
     found: list[tuple[Frame, str]] = []
     for frame in turn.during:
@@ -129,21 +129,21 @@ def touched_paths(turn: Turn) -> list[tuple[Frame, str]]:
     return [(frame, path) for frame, path in found if is_absolute(path)]
 
 
-def file_requests(story: Story) -> list[Exchange]:
+def file_requests(conversation: Conversation) -> list[Exchange]:
     """The agent's requests for files, with a path that can be judged."""
-    asked = story.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
+    asked = conversation.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
     return [one for one in asked if is_absolute(one.params.get("path"))]
 
 
-def was_allowed(story: Story, exchange: Exchange) -> bool:
+def was_allowed(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether somebody had a say in a request: a permission in this turn, or a link in the prompt."""
     path = text(exchange.params.get("path", exchange.params.get("cwd")))
-    return may_use(story, session_of(exchange), path, exchange.request)
+    return may_use(conversation, session_of(exchange), path, exchange.request)
 
 
-def may_use(story: Story, session: str, path: str, frame: Frame) -> bool:
+def may_use(conversation: Conversation, session: str, path: str, frame: Frame) -> bool:
     """Whether somebody had a say in the use of a path before a frame."""
-    turns = running(story, frame.number, session)
+    turns = running_turns(conversation, frame.number, session)
     if any(path in uri for turn in turns for uri in _links(turn)):
         return True
     begun = turns[-1].exchange.request.number if turns else 0
@@ -152,59 +152,59 @@ def may_use(story: Story, session: str, path: str, frame: Frame) -> bool:
         and session_of(question) == session
         and type(question.result.get("outcome")) is dict
         and question.result["outcome"].get("outcome") == "selected"
-        for question in story.calls("session/request_permission", direction="to_client")
+        for question in conversation.calls("session/request_permission", direction="to_client")
     )
 
 
-def _links(turn: Turn) -> Iterator[str]:
+def _links(turn: ObservedTurn) -> Iterator[str]:
     for block in items(turn.exchange.params.get("prompt")):
         held = block.get("resource")
         yield text(held.get("uri") if type(held) is dict else block.get("uri"))
 
 
 @rule_v1("SES-08", side="agent", fix="Ask before a file outside of the session's folders is touched.")
-def files_outside_of_the_folders_are_not_touched_unasked(story: Story) -> Iterator[Seen]:
-    for one in file_requests(story):
-        setup = setup_at(story, session_of(one), one.request.number)
+def files_outside_of_the_folders_are_not_touched_unasked(conversation: Conversation) -> Iterator[Observation]:
+    for one in file_requests(conversation):
+        setup = setup_at(conversation, session_of(one), one.request.number)
         if setup is None or not all(map(is_absolute, setup.folders)):
             continue
         inside = is_under(one.params["path"], setup.folders)
-        if inside or (one.has_result and not was_allowed(story, one)):
-            yield kept_if(inside, one.request, "a file outside of the folders, and nobody was asked")
+        if inside or (one.has_result and not was_allowed(conversation, one)):
+            yield observe(inside, one.request, "a file outside of the folders, and nobody was asked")
 
 
 @rule_v1("SES-08", side="agent", fix="Ask before a tool works outside of the session's folders.")
-def tools_do_not_work_outside_of_the_folders_unasked(story: Story) -> Iterator[Seen]:
+def tools_do_not_work_outside_of_the_folders_unasked(conversation: Conversation) -> Iterator[Observation]:
     """In the stretches `stray` and `outside` the agent was asked for a file that is in none of the folders.
     Elsewhere only changes count: agents read what belongs to themselves.
     """
-    for turn in story.turns:
-        setup = setup_at(story, turn.session, turn.exchange.request.number)
+    for turn in conversation.turns:
+        setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not all(map(is_absolute, setup.folders)):
             continue
-        asked = marked(story, turn.exchange.request, "stray", "outside")
+        asked = is_in_stretch(conversation, turn.exchange.request, "stray", "outside")
         for one in ended_calls(turn):
             away = [path for path in one.paths if not is_under(path, setup.folders)]
             if away and one.kind in (USES if asked else CHANGES):
-                touched = one.succeeded and not may_use(story, turn.session, away[0], one.end)
-                yield kept_if(not touched, one.end, "a tool worked outside of the folders, unasked")
+                touched = one.succeeded and not may_use(conversation, turn.session, away[0], one.end)
+                yield observe(not touched, one.end, "a tool worked outside of the folders, unasked")
 
 
 @rule_v1("SES-18", side="agent", fix="Keep the folders of sessions apart.")
-def sessions_do_not_work_in_the_folders_of_others(story: Story) -> Iterator[Seen]:
-    for one in [*file_requests(story), *story.calls("terminal/create", direction="to_client")]:
+def sessions_do_not_work_in_the_folders_of_others(conversation: Conversation) -> Iterator[Observation]:
+    for one in [*file_requests(conversation), *conversation.calls("terminal/create", direction="to_client")]:
         path = text(one.params.get("path", one.params.get("cwd")))
-        apart = _folders_of_others(story, one)
-        if apart and is_absolute(path) and not was_allowed(story, one):
-            yield kept_if(not is_under(path, apart), one.request, "the folder of another session was used")
+        apart = _folders_of_others(conversation, one)
+        if apart and is_absolute(path) and not was_allowed(conversation, one):
+            yield observe(not is_under(path, apart), one.request, "the folder of another session was used")
 
 
-def _folders_of_others(story: Story, one: Exchange) -> list[str]:
+def _folders_of_others(conversation: Conversation, one: Exchange) -> list[str]:
     """Where other sessions work, as far as this one does not."""
-    mine = setup_at(story, session_of(one), one.request.number)
+    mine = setup_at(conversation, session_of(one), one.request.number)
     if mine is None:
         return []
-    others = {other.cwd for other in setups(story) if other.session != mine.session}
+    others = {other.cwd for other in setups(conversation) if other.session != mine.session}
     return [
         other
         for other in others

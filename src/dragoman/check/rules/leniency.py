@@ -4,81 +4,87 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dragoman.check.conversation import Conversation
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, fell_silent, said, spoke_after, told
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import frames_from, frames_to, has_fallen_silent, has_spoken, requests_to
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.requests import OTHER_MATTERS, is_ready
 from dragoman.check.shapes import method_of, read_frame, shape_errors
-from dragoman.check.story import Story
-from dragoman.check.walks import KEPT, judged, words
+from dragoman.check.walks import KEPT, observe_values, protocol_value
 from dragoman.schema.lenient import Deviation
 
 REQUIRED_LISTS = ("entries", "sessions", "content", "options", "availableCommands", "configOptions", "prompt")
 """Lists that must be there, and may hold anything."""
 
 
-def _taken(story: Story, side: Side, odd: Callable[[Deviation], bool], what: str) -> Iterator[Seen]:
+def _taken(
+    conversation: Conversation, side: Side, odd: Callable[[Deviation], bool], what: str
+) -> Iterator[Observation]:
     """Whether requests with something to forgive were not refused for it, and the rest did no harm."""
-    for one in asked_of(story, side):
-        reading = read_frame(one.request, story)
+    for one in requests_to(conversation, side):
+        reading = read_frame(one.request, conversation)
         if (
             one.answer is None
             or not any(map(odd, reading.forgiven))
-            or not _is_ready(story, one.method, one.request)
+            or not _is_ready(conversation, one.method, one.request)
         ):
             continue
         if one.has_result:
             yield KEPT
         elif one.code == -32602:
-            yield kept_if(False, one.answer, f"refused because of {what}", one.request)
-    yield from _survived(story, side, odd, what)
+            yield observe(False, one.answer, f"refused because of {what}", one.request)
+    yield from _survived(conversation, side, odd, what)
 
 
-def _is_ready(story: Story, method: str, request: Frame) -> bool:
+def _is_ready(conversation: Conversation, method: str, request: Frame) -> bool:
     if method == "initialize":
         return True
-    answer = story.initialize.answer if story.initialize is not None else None
+    answer = conversation.initialize.answer if conversation.initialize is not None else None
     return answer is not None and answer.number < request.number
 
 
-def _survived(story: Story, side: Side, odd: Callable[[Deviation], bool], what: str) -> Iterator[Seen]:
+def _survived(
+    conversation: Conversation, side: Side, odd: Callable[[Deviation], bool], what: str
+) -> Iterator[Observation]:
     """Nobody answers notifications and answers: whoever speaks on has lived with them."""
-    for frame in told(story, side):
-        if not frame.is_request and any(map(odd, read_frame(frame, story).forgiven)):
-            if spoke_after(story, side, frame):
+    for frame in frames_to(conversation, side):
+        if not frame.is_request and any(map(odd, read_frame(frame, conversation).forgiven)):
+            if has_spoken(conversation, side, frame):
                 yield KEPT
-            elif fell_silent(story, side, frame) or _is_broken_off(story, side):
-                yield kept_if(False, frame, f"nothing was said any more after {what}")
+            elif has_fallen_silent(conversation, side, frame) or _is_broken_off(conversation, side):
+                yield observe(False, frame, f"nothing was said any more after {what}")
 
 
-def _is_broken_off(story: Story, side: Side) -> bool:
+def _is_broken_off(conversation: Conversation, side: Side) -> bool:
     """Whether a client ended with a failure; how an agent ends is its client's choice."""
-    return side == "client" and story.recording.facts.get("exit") not in (None, 0)
+    return side == "client" and conversation.recording.facts.get("exit") not in (None, 0)
 
 
 @rule("LEN-01", fix="Read a bad value of a member that may be left out as if it were left out.")
-def bad_values_count_as_absent(story: Story, side: Side) -> Iterator[Seen]:
+def bad_values_count_as_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def odd(found: Deviation) -> bool:
         return found.kind == "bad value" and not found.path.endswith("_meta") and not _is_list(found)
 
-    yield from _taken(story, side, odd, "a value of the wrong type that counts as absent")
+    yield from _taken(conversation, side, odd, "a value of the wrong type that counts as absent")
 
 
 @rule("LEN-02", fix="Leave bad items out of a list, and keep the others.")
-def bad_items_are_left_out(story: Story, side: Side) -> Iterator[Seen]:
-    yield from _taken(story, side, lambda found: found.kind == "bad item", "a bad item in a list")
+def bad_items_are_left_out(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    yield from _taken(conversation, side, lambda found: found.kind == "bad item", "a bad item in a list")
 
 
 @rule("LEN-03", fix="Read null for a list as an empty list.")
-def null_counts_as_empty(story: Story, side: Side) -> Iterator[Seen]:
-    yield from _taken(story, side, lambda found: found.kind == "null", "null where a list may be empty")
+def null_counts_as_empty(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    yield from _taken(
+        conversation, side, lambda found: found.kind == "null", "null where a list may be empty"
+    )
 
 
 @rule("LEN-04", fix="Read a list of the wrong type as an empty one.")
-def a_bad_list_counts_as_empty(story: Story, side: Side) -> Iterator[Seen]:
+def a_bad_list_counts_as_empty(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from _taken(
-        story, side, lambda found: found.kind == "bad value" and _is_list(found), "a list that is none"
+        conversation, side, lambda found: found.kind == "bad value" and _is_list(found), "a list that is none"
     )
 
 
@@ -87,10 +93,10 @@ def _is_list(found: Deviation) -> bool:
 
 
 @rule("LEN-05", fix="Refuse a message that lacks something, or has it of the wrong type, with -32602.")
-def everything_else_is_strict(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
-        reading = read_frame(one.request, story)
-        ready = one.method == "initialize" or is_ready(story, one)
+def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
+        reading = read_frame(one.request, conversation)
+        ready = one.method == "initialize" or is_ready(conversation, one)
         if reading.refused is None or one.answer is None or not ready or _was_lenient(reading.refused.path):
             continue
         if one.has_error:
@@ -98,7 +104,7 @@ def everything_else_is_strict(story: Story, side: Side) -> Iterator[Seen]:
                 yield KEPT
         else:
             why = f"a request was taken in which {reading.refused}"
-            yield kept_if(False, one.answer, why, one.request)
+            yield observe(False, one.answer, why, one.request)
 
 
 def _was_lenient(path: str) -> bool:
@@ -116,17 +122,21 @@ def _was_lenient(path: str) -> bool:
 
 
 @rule("LEN-06", fix="Write messages that the schema accepts without forgiving anything.")
-def what_is_written_is_strictly_right(story: Story, side: Side) -> Iterator[Seen]:
+def what_is_written_is_strictly_right(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         # An entry of an unknown type is a login of the agent's own, says the schema.
-        found = (str(one) for one in shape_errors(frame, story) if not one.path.startswith("$.authMethods"))
+        found = (
+            str(one) for one in shape_errors(frame, conversation) if not one.path.startswith("$.authMethods")
+        )
         return next(found, "")
 
-    yield from judged((frame for frame in said(story, side) if _is_defined(frame, story)), why)
+    yield from observe_values(
+        (frame for frame in frames_from(conversation, side) if _is_defined(frame, conversation)), why
+    )
 
 
-def _is_defined(frame: Frame, story: Story) -> bool:
+def _is_defined(frame: Frame, conversation: Conversation) -> bool:
     """Whether the protocol says what is in it; params that are missing may be an empty object."""
     if frame.is_answer or frame.message.get("params") is not None:
-        return words(frame, story) is not None
-    return method_of(frame, story) is not None
+        return protocol_value(frame, conversation) is not None
+    return method_of(frame, conversation) is not None

@@ -7,25 +7,21 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from dragoman.check.lives import (
+from dragoman.check.conversation import Conversation, Exchange, update_of
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Observation, observe, observe_each, rule_v1
+from dragoman.check.timeline import (
     NO_METHOD,
     NOT_FOUND,
-    asked_setups,
+    has_spoken_after,
     is_fair,
-    items,
-    lacks,
-    lived_on,
-    marked,
+    is_in_stretch,
+    observe_survival,
     session_of,
     setup_at,
-    spoke_after,
-    text,
+    setup_requests,
 )
-from dragoman.check.paths import is_absolute, is_same
-from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, all_kept, kept_if
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.story import Exchange, Story, update_of
+from dragoman.check.values import is_absolute, is_same, items, missing_member, text
 
 UNOBSERVED: dict[str, str] = {
     "LST-15": "what a client keeps of a session's title is seen on its screen only",
@@ -37,11 +33,11 @@ PAGE = 1000
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?")
 
 
-def lists(story: Story) -> list[Exchange]:
-    return story.calls("session/list", direction="to_agent")
+def lists(conversation: Conversation) -> list[Exchange]:
+    return conversation.calls("session/list", direction="to_agent")
 
 
-def listed(one: Exchange) -> list[dict[str, Any]]:
+def listed_sessions(one: Exchange) -> list[dict[str, Any]]:
     return items(one.result.get("sessions"))
 
 
@@ -52,59 +48,63 @@ def _is_plain(one: Exchange) -> bool:
 
 
 @rule_v1("LST-01", side="client", fix="Call session/list only if sessionCapabilities.list is an object.")
-def only_agents_that_can_list_are_asked_to(story: Story) -> Iterator[Seen]:
-    can = type(story.agent_can("sessionCapabilities", "list")) is dict
-    for one in lists(story):
-        yield kept_if(can, one.request, "session/list was not advertised")
+def only_agents_that_can_list_are_asked_to(conversation: Conversation) -> Iterator[Observation]:
+    can = type(conversation.agent_can("sessionCapabilities", "list")) is dict
+    for one in lists(conversation):
+        yield observe(can, one.request, "session/list was not advertised")
 
 
 @rule_v1("LST-02", side="agent", fix="Answer session/list without params with the first page.")
-def a_listing_needs_no_params(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
-        if not one.request.message.get("params") and is_fair(story, one):
-            yield kept_if(one.has_result, one.request, "without params it failed", one.answer)
+def a_listing_needs_no_params(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
+        if not one.request.message.get("params") and is_fair(conversation, one):
+            yield observe(one.has_result, one.request, "without params it failed", one.answer)
 
 
 @rule_v1("LST-03", side="agent", fix="Answer session/list with a list under sessions.")
-def a_listing_has_sessions(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
+def a_listing_has_sessions(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
         if one.has_result:
-            yield kept_if(type(one.result.get("sessions")) is list, one.answer, "sessions is no list")
+            yield observe(type(one.result.get("sessions")) is list, one.answer, "sessions is no list")
 
 
 @rule_v1("LST-04", side="agent", fix="Answer with an empty list if no session matches.")
-def no_match_is_an_empty_list(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
-        if one.params.get("cwd") is None or not _is_plain(one) or not is_fair(story, one):
+def no_match_is_an_empty_list(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
+        if one.params.get("cwd") is None or not _is_plain(one) or not is_fair(conversation, one):
             continue
         # Other errors have other reasons.
-        is_about_it = one.has_result or one.code == NOT_FOUND or marked(story, one.request, "list nowhere")
-        if is_about_it and not listed(one):
+        is_about_it = (
+            one.has_result
+            or one.code == NOT_FOUND
+            or is_in_stretch(conversation, one.request, "list nowhere")
+        )
+        if is_about_it and not listed_sessions(one):
             right = one.has_result and one.result.get("sessions") == []
-            yield kept_if(right, one.request, "nothing matched, and that is no empty list", one.answer)
+            yield observe(right, one.request, "nothing matched, and that is no empty list", one.answer)
 
 
 @rule_v1("LST-05", side="agent", fix="List only the sessions of the folder that was asked for.")
-def a_folder_filters(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
+def a_folder_filters(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
         folder = text(one.params.get("cwd"))
-        if is_absolute(folder) and listed(one):
-            wrong = [item for item in listed(one) if not is_same(text(item.get("cwd")), folder)]
-            yield kept_if(not wrong, one.answer, "a session of another folder is listed", one.request)
+        if is_absolute(folder) and listed_sessions(one):
+            wrong = [item for item in listed_sessions(one) if not is_same(text(item.get("cwd")), folder)]
+            yield observe(not wrong, one.answer, "a session of another folder is listed", one.request)
 
 
 @rule_v1("LST-06", side="agent", fix="Give every listed session an id, an absolute cwd and ISO 8601 times.")
-def listed_sessions_are_whole(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
+def listed_sessions_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
         sessions = one.result.get("sessions")
         if type(sessions) is list and sessions:
             fault = next((fault for fault in map(item_fault, sessions) if fault), "")
-            yield kept_if(not fault, one.answer, fault)
+            yield observe(not fault, one.answer, fault)
 
 
 def item_fault(item: Any) -> str:
     """What is wrong with a listed session; empty if nothing is."""
-    missing = lacks(item, sessionId=str, cwd=str)
+    missing = missing_member(item, sessionId=str, cwd=str)
     if missing:
         return f"{missing} of a listed session is missing or wrong"
     if not is_absolute(item["cwd"]):
@@ -118,31 +118,31 @@ def item_fault(item: Any) -> str:
 
 
 @rule_v1("LST-07", side="client", fix="Stop listing when there is no nextCursor.")
-def a_listing_ends_without_a_cursor(story: Story) -> Iterator[Seen]:
-    calls = lists(story)
+def a_listing_ends_without_a_cursor(conversation: Conversation) -> Iterator[Observation]:
+    calls = lists(conversation)
     for one, following in zip(calls, [*calls[1:], None][: len(calls)], strict=True):
         if one.answer is None or not one.has_result or one.result.get("nextCursor") is not None:
             continue
         if following is not None and following.request.number > one.answer.number:
             right = following.params.get("cursor") is None
-            yield kept_if(right, following.request, "went on after the last page", one.answer)
-        elif following is None and spoke_after(story, one.answer, "client"):
-            yield kept_if(True, one.answer, "")
+            yield observe(right, following.request, "went on after the last page", one.answer)
+        elif following is None and has_spoken_after(conversation, one.answer, "client"):
+            yield observe(True, one.answer, "")
 
 
 @rule_v1("LST-08", side="client", fix="Send a cursor back exactly as it came.")
-def a_cursor_comes_back_as_it_was(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
+def a_cursor_comes_back_as_it_was(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
         cursor = one.params.get("cursor")
         if cursor is not None:
-            given = _cursors(story, one.request)
-            yield kept_if(cursor in given, one.request, "a cursor that was not given on this connection")
+            given = _cursors(conversation, one.request)
+            yield observe(cursor in given, one.request, "a cursor that was not given on this connection")
 
 
-def _cursors(story: Story, frame: Frame) -> list[Any]:
+def _cursors(conversation: Conversation, frame: Frame) -> list[Any]:
     return [
         one.result["nextCursor"]
-        for one in lists(story)
+        for one in lists(conversation)
         if one.result.get("nextCursor") is not None
         and one.answer is not None
         and one.answer.number < frame.number
@@ -150,74 +150,76 @@ def _cursors(story: Story, frame: Frame) -> list[Any]:
 
 
 @rule_v1("LST-09", side="agent", fix="Refuse a cursor that was never given with -32602.")
-def garbage_is_no_cursor(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
+def garbage_is_no_cursor(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
         cursor = text(one.params.get("cursor"))
-        is_made_up = cursor and cursor not in _cursors(story, one.request)
-        if is_made_up and is_fair(story, one) and one.code != NO_METHOD:
-            yield kept_if(one.has_error, one.request, "a made-up cursor was taken", one.answer)
+        is_made_up = cursor and cursor not in _cursors(conversation, one.request)
+        if is_made_up and is_fair(conversation, one) and one.code != NO_METHOD:
+            yield observe(one.has_error, one.request, "a made-up cursor was taken", one.answer)
 
 
 @rule_v1("LST-10", side="agent", fix="Bound the length of a page and give a nextCursor.")
-def pages_are_bounded(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
-        if one.result.get("nextCursor") is not None or len(listed(one)) > PAGE:
-            yield kept_if(len(listed(one)) <= PAGE, one.answer, f"more than {PAGE} sessions on one page")
+def pages_are_bounded(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
+        if one.result.get("nextCursor") is not None or len(listed_sessions(one)) > PAGE:
+            yield observe(
+                len(listed_sessions(one)) <= PAGE, one.answer, f"more than {PAGE} sessions on one page"
+            )
 
 
 @rule_v1("LST-11", side="agent", fix="List all additional directories of a session in their order, or none.")
-def listed_roots_are_whole(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
-        for item in listed(one):
+def listed_roots_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
+        for item in listed_sessions(one):
             roots = item.get("additionalDirectories")
             if roots is None:
                 continue
             right = type(roots) is list and all(map(is_absolute, roots))
-            setup = setup_at(story, text(item.get("sessionId")), one.request.number)
+            setup = setup_at(conversation, text(item.get("sessionId")), one.request.number)
             if right and setup is not None and setup.roots:
                 right = [text(root) for root in roots] == list(setup.roots)
-            yield kept_if(right, one.answer, "the additional directories are not the session's")
+            yield observe(right, one.answer, "the additional directories are not the session's")
 
 
 @rule_v1("LST-12", side="client", fix="Take the reported directories as they are; forget earlier ones.")
-def reported_roots_are_not_merged(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/load", "session/resume"):
+def reported_roots_are_not_merged(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/load", "session/resume"):
         reports = [
             [text(root) for root in item["additionalDirectories"]]
-            for listing in lists(story)
+            for listing in lists(conversation)
             if listing.answer is not None and listing.answer.number < one.request.number
-            for item in listed(listing)
+            for item in listed_sessions(listing)
             if item.get("sessionId") == session_of(one) and type(item.get("additionalDirectories")) is list
         ]
         old = {root for report in reports[:-1] for root in report} - set(reports[-1] if reports else ())
         if old:
             sent = one.params.get("additionalDirectories")
             merged = [root for root in sent if root in old] if type(sent) is list else []
-            yield kept_if(not merged, one.request, "a directory that is no longer reported")
+            yield observe(not merged, one.request, "a directory that is no longer reported")
 
 
 @rule_v1("LST-13", side="agent", fix="Change nothing when sessions are listed.")
-def listing_changes_nothing(story: Story) -> Iterator[Seen]:
-    calls = lists(story)
+def listing_changes_nothing(conversation: Conversation) -> Iterator[Observation]:
+    calls = lists(conversation)
     for one, again in pairwise(calls):
-        if one.has_result and again.has_result and _is_repeated(story, one, again):
-            same = [item.get("sessionId") for item in listed(one)] == [
-                item.get("sessionId") for item in listed(again)
+        if one.has_result and again.has_result and _is_repeated(conversation, one, again):
+            same = [item.get("sessionId") for item in listed_sessions(one)] == [
+                item.get("sessionId") for item in listed_sessions(again)
             ]
-            yield kept_if(same, again.answer, "the same listing gives something else", one.answer)
+            yield observe(same, again.answer, "the same listing gives something else", one.answer)
 
 
-def _is_repeated(story: Story, one: Exchange, again: Exchange) -> bool:
+def _is_repeated(conversation: Conversation, one: Exchange, again: Exchange) -> bool:
     """Whether the same was asked twice with nothing between; other processes work in other folders."""
     if one.answer is None or one.params != again.params or not is_absolute(one.params.get("cwd")):
         return False
-    between = story.between(one.request, again.answer)
+    between = conversation.between(one.request, again.answer)
     return all(frame is one.answer or frame is again.request for frame in between)
 
 
 @rule_v1("LST-14", side="agent", fix="Send only title, updatedAt and _meta with session_info_update.")
-def what_is_told_about_a_session_is_what_changed(story: Story) -> Iterator[Seen]:
-    yield from all_kept(story.updates("session_info_update"), _info_fault)
+def what_is_told_about_a_session_is_what_changed(conversation: Conversation) -> Iterator[Observation]:
+    yield from observe_each(conversation.updates("session_info_update"), _info_fault)
 
 
 def _info_fault(frame: Frame) -> str:
@@ -232,12 +234,12 @@ def _info_fault(frame: Frame) -> str:
 
 
 @rule_v1("LST-16", side="agent", fix="List sessions with the title that was told last.")
-def a_title_that_was_told_is_listed(story: Story) -> Iterator[Seen]:
-    for one in lists(story):
-        for item in listed(one):
+def a_title_that_was_told_is_listed(conversation: Conversation) -> Iterator[Observation]:
+    for one in lists(conversation):
+        for item in listed_sessions(one):
             told = [
                 frame
-                for frame in story.updates("session_info_update")
+                for frame in conversation.updates("session_info_update")
                 if session_of(frame) == item.get("sessionId") and "title" in update_of(frame)
             ]
             before = [frame for frame in told if frame.number < one.request.number]
@@ -245,16 +247,16 @@ def a_title_that_was_told_is_listed(story: Story) -> Iterator[Seen]:
                 late = [frame for frame in told if one.request.number < frame.number < one.answer.number]
                 titles = [update_of(frame)["title"] for frame in [before[-1], *late]]
                 right = item.get("title") in titles or (None in titles and not item.get("title"))
-                yield kept_if(right, one.answer, "another title than was told", before[-1])
+                yield observe(right, one.answer, "another title than was told", before[-1])
 
 
 @rule_v1("LST-17", side="client", fix="Leave out listed sessions that make no sense, and keep the others.")
-def a_client_lives_with_malformed_items(story: Story) -> Iterator[Seen]:
+def a_client_lives_with_malformed_items(conversation: Conversation) -> Iterator[Observation]:
     odd = [
         one.answer
-        for one in lists(story)
+        for one in lists(conversation)
         if one.answer is not None
         and type(one.result.get("sessions")) is list
-        and any(lacks(item, sessionId=str, cwd=str) for item in one.result["sessions"])
+        and any(missing_member(item, sessionId=str, cwd=str) for item in one.result["sessions"])
     ]
-    yield from lived_on(story, odd, "a listing with a malformed session")
+    yield from observe_survival(conversation, odd, "a listing with a malformed session")

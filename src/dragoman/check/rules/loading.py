@@ -9,26 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dragoman.check.lives import (
+from dragoman.check.conversation import Conversation, Exchange, is_update, update_of
+from dragoman.check.memory import chunk_texts, facts_before, has_recalled
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.rules.sessions import is_missing, whole_settings
+from dragoman.check.timeline import (
     HISTORY_KINDS,
     NO_METHOD,
     NOT_FOUND,
-    announced,
-    asked_setups,
+    announced_sessions,
+    has_spoken_after,
     is_fair,
     known_sessions,
-    lived_on,
-    running,
+    observe_survival,
+    running_turns,
     session_of,
-    spoke_after,
-    text,
+    setup_requests,
 )
-from dragoman.check.memory import chunks, recalls, told_before
-from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.rules.sessions import is_missing, whole_settings
-from dragoman.check.story import Exchange, Story, is_update, update_of
+from dragoman.check.values import text
 
 UNOBSERVED: dict[str, str] = {
     "LOAD-15": "whether a client keeps message ids from one load to the next is not seen on the wire",
@@ -39,58 +38,58 @@ PART = 8
 """As many letters are found by accident only rarely."""
 
 
-def replay(story: Story, one: Exchange) -> list[Frame]:
+def replay(conversation: Conversation, one: Exchange) -> list[Frame]:
     """The updates of a session between a request and its answer."""
     return [
         frame
-        for frame in story.between(one.request, one.answer)
+        for frame in conversation.between(one.request, one.answer)
         if is_update(frame) and session_of(frame) == session_of(one)
     ]
 
 
-def quiet_loads(story: Story, method: str) -> list[Exchange]:
+def quiet_loads(conversation: Conversation, method: str) -> list[Exchange]:
     """Those that succeeded while no turn of their session was running: what came is theirs."""
     return [
         one
-        for one in asked_setups(story, method)
-        if one.has_result and not running(story, one.request.number, session_of(one))
+        for one in setup_requests(conversation, method)
+        if one.has_result and not running_turns(conversation, one.request.number, session_of(one))
     ]
 
 
-def squeezed(words: str) -> str:
+def squeeze(words: str) -> str:
     """Without white space, which agents may lay out anew."""
     return re.sub(r"\s+", "", words)
 
 
 @rule_v1("LOAD-01", side="client", fix="Call session/load only if the agent advertised loadSession.")
-def only_agents_that_can_load_are_asked_to(story: Story) -> Iterator[Seen]:
-    can = story.agent_can("loadSession") is True
-    for one in asked_setups(story, "session/load"):
-        yield kept_if(can, one.request, "session/load, and the agent did not advertise loadSession")
+def only_agents_that_can_load_are_asked_to(conversation: Conversation) -> Iterator[Observation]:
+    can = conversation.agent_can("loadSession") is True
+    for one in setup_requests(conversation, "session/load"):
+        yield observe(can, one.request, "session/load, and the agent did not advertise loadSession")
 
 
 @rule_v1("LOAD-02", side="client", fix="Send session/load with sessionId, cwd and mcpServers.")
-def a_load_has_all_it_needs(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/load"):
+def a_load_has_all_it_needs(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/load"):
         right = type(one.params.get("mcpServers")) is list and bool(session_of(one))
         right = right and bool(text(one.params.get("cwd")))
-        yield kept_if(right, one.request, "sessionId, cwd or mcpServers is missing")
+        yield observe(right, one.request, "sessionId, cwd or mcpServers is missing")
 
 
 @rule_v1("LOAD-03", side="agent", fix="Replay every message of the session before session/load is answered.")
-def the_whole_conversation_comes_again(story: Story) -> Iterator[Seen]:
-    for one in quiet_loads(story, "session/load"):
+def the_whole_conversation_comes_again(conversation: Conversation) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, "session/load"):
         # What comes after the answer comes too late, which is another mistake.
-        replayed = [*replay(story, one), *_until_next(story, one)]
-        told = told_before(story, session_of(one), one.request)
-        users = squeezed("".join(chunks(replayed, "user_message_chunk")))
-        for words in filter(squeezed, told.user):
-            yield kept_if(squeezed(words) in users, one.request, "a prompt was not replayed", one.answer)
-        agents = squeezed("".join(chunks(replayed, "agent_message_chunk")))
+        replayed = [*replay(conversation, one), *_until_next(conversation, one)]
+        told = facts_before(conversation, session_of(one), one.request)
+        users = squeeze("".join(chunk_texts(replayed, "user_message_chunk")))
+        for words in filter(squeeze, told.user):
+            yield observe(squeeze(words) in users, one.request, "a prompt was not replayed", one.answer)
+        agents = squeeze("".join(chunk_texts(replayed, "agent_message_chunk")))
         for parts in told.agent:
-            if squeezed("".join(parts)):
+            if squeeze("".join(parts)):
                 found = _comes_again(parts, agents)
-                yield kept_if(found, one.request, "the answer of a turn was not replayed", one.answer)
+                yield observe(found, one.request, "the answer of a turn was not replayed", one.answer)
 
 
 def _comes_again(parts: list[str], replayed: str) -> bool:
@@ -98,48 +97,48 @@ def _comes_again(parts: list[str], replayed: str) -> bool:
     and after their answers.
     """
     begins, ends = _first_words(parts), _first_words(parts, backwards=True)
-    return any(words in replayed for words in (squeezed("".join(parts)), begins, ends))
+    return any(words in replayed for words in (squeeze("".join(parts)), begins, ends))
 
 
 def _first_words(parts: list[str], *, backwards: bool = False) -> str:
     words = ""
     for part in reversed(parts) if backwards else parts:
-        words = squeezed(part) + words if backwards else words + squeezed(part)
+        words = squeeze(part) + words if backwards else words + squeeze(part)
         if len(words) >= PART:
             break
     return words
 
 
 @rule_v1("LOAD-04", side="agent", fix="Answer session/load after the last update of the replay.")
-def nothing_is_replayed_after_the_answer(story: Story) -> Iterator[Seen]:
-    for one in quiet_loads(story, "session/load"):
-        late = [frame for frame in _until_next(story, one) if _is_history(story, one, frame)]
-        if late or spoke_after(story, one.answer, "agent"):
-            yield kept_if(not late, one.answer, "the replay goes on after the answer", *late[:1])
+def nothing_is_replayed_after_the_answer(conversation: Conversation) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, "session/load"):
+        late = [frame for frame in _until_next(conversation, one) if _is_history(conversation, one, frame)]
+        if late or has_spoken_after(conversation, one.answer, "agent"):
+            yield observe(not late, one.answer, "the replay goes on after the answer", *late[:1])
 
 
-def _is_history(story: Story, one: Exchange, frame: Frame) -> bool:
+def _is_history(conversation: Conversation, one: Exchange, frame: Frame) -> bool:
     """Agents greet and warn after a load: a message is history if it was told before, or answers a user."""
     if not is_update(frame, "agent_message_chunk"):
         return is_update(frame, *HISTORY_KINDS)
-    messages = [other for other in replay(story, one) if is_update(other, *CHUNKS)]
+    messages = [other for other in replay(conversation, one) if is_update(other, *CHUNKS)]
     if messages and is_update(messages[-1], "user_message_chunk"):
         return True
-    return was_told(story, one, frame)
+    return was_replayed(conversation, one, frame)
 
 
-def was_told(story: Story, one: Exchange, frame: Frame) -> bool:
+def was_replayed(conversation: Conversation, one: Exchange, frame: Frame) -> bool:
     """Whether a chunk repeats what the agent said before the session was left."""
-    said = squeezed("".join(chunks([frame], "agent_message_chunk")))
-    before = told_before(story, session_of(one), one.request).agent
-    return bool(said) and any(said in squeezed("".join(parts)) for parts in before)
+    said = squeeze("".join(chunk_texts([frame], "agent_message_chunk")))
+    before = facts_before(conversation, session_of(one), one.request).agent
+    return bool(said) and any(said in squeeze("".join(parts)) for parts in before)
 
 
-def _until_next(story: Story, one: Exchange) -> Iterator[Frame]:
+def _until_next(conversation: Conversation, one: Exchange) -> Iterator[Frame]:
     """What is said about the session after the answer, before the client does anything with it again."""
     if one.answer is None:
         return
-    for frame in story.between(one.answer, None):
+    for frame in conversation.between(one.answer, None):
         if session_of(frame) == session_of(one):
             if frame.direction == "to_agent":
                 return
@@ -147,21 +146,21 @@ def _until_next(story: Story, one: Exchange) -> Iterator[Frame]:
 
 
 @rule_v1("LOAD-05", side="agent", fix="Replay what the user said as user_message_chunk.")
-def what_the_user_said_is_replayed_as_such(story: Story) -> Iterator[Seen]:
-    for one in quiet_loads(story, "session/load"):
-        kinds = {text(update_of(frame).get("sessionUpdate")) for frame in replay(story, one)}
+def what_the_user_said_is_replayed_as_such(conversation: Conversation) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, "session/load"):
+        kinds = {text(update_of(frame).get("sessionUpdate")) for frame in replay(conversation, one)}
         if kinds & {"agent_message_chunk", "user_message_chunk"}:
             right = "user_message_chunk" in kinds
-            yield kept_if(right, one.request, "answers were replayed without what the user said", one.answer)
+            yield observe(right, one.request, "answers were replayed without what the user said", one.answer)
 
 
 @rule_v1("LOAD-06", side="agent", fix="Give each replayed message a messageId of its own.")
-def ids_of_replayed_messages_are_their_own(story: Story) -> Iterator[Seen]:
-    for one in quiet_loads(story, "session/load"):
-        yield from ids_stay_with_their_message(replay(story, one))
+def ids_of_replayed_messages_are_their_own(conversation: Conversation) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, "session/load"):
+        yield from ids_stay_with_their_message(replay(conversation, one))
 
 
-def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Seen]:
+def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Observation]:
     """An id that comes back after the other role has spoken stands for two messages."""
     ended: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     current: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
@@ -175,110 +174,112 @@ def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Seen]:
         chosen = text(update_of(frame).get("messageId"))
         if chosen:
             used = chosen in ended[role] | ended[other]
-            yield kept_if(not used, frame, "the messageId of another message")
+            yield observe(not used, frame, "the messageId of another message")
             current[role].add(chosen)
 
 
 @rule_v1("LOAD-07", side="agent", fix="Answer session/load with an object.")
-def a_load_is_answered_with_an_object(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/load"):
+def a_load_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/load"):
         if one.has_result and one.answer is not None:
             right = type(one.answer.message["result"]) is dict
-            yield kept_if(right, one.answer, "the result is no object")
+            yield observe(right, one.answer, "the result is no object")
 
 
 @rule_v1("LOAD-07", side="client", fix="Take null as well as an object as the answer to session/load.")
-def a_client_takes_both_answers_to_a_load(story: Story) -> Iterator[Seen]:
-    answers = [one.answer for one in asked_setups(story, "session/load") if one.has_result and one.answer]
-    yield from lived_on(story, answers, "the answer to session/load")
+def a_client_takes_both_answers_to_a_load(conversation: Conversation) -> Iterator[Observation]:
+    answers = [
+        one.answer for one in setup_requests(conversation, "session/load") if one.has_result and one.answer
+    ]
+    yield from observe_survival(conversation, answers, "the answer to session/load")
 
 
 @rule_v1("LOAD-08", side="agent", fix="Let a loaded session go on where it was.")
-def a_loaded_session_goes_on(story: Story) -> Iterator[Seen]:
-    yield from goes_on(story, "session/load")
+def a_loaded_session_goes_on(conversation: Conversation) -> Iterator[Observation]:
+    yield from observe_continuation(conversation, "session/load")
 
 
-def goes_on(story: Story, method: str) -> Iterator[Seen]:
-    for one in quiet_loads(story, method):
+def observe_continuation(conversation: Conversation, method: str) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, method):
         following = (
             turn
-            for turn in story.turns
+            for turn in conversation.turns
             if turn.session == session_of(one)
             and one.answer is not None
             and turn.exchange.request.number > one.answer.number
         )
         turn = next(following, None)
-        if turn is not None and is_fair(story, turn.exchange):
-            found = turn.exchange.has_result and recalls(story, turn) is not False
+        if turn is not None and is_fair(conversation, turn.exchange):
+            found = turn.exchange.has_result and has_recalled(conversation, turn) is not False
             if found or turn.exchange.code == NOT_FOUND or turn.exchange.has_result:
-                yield kept_if(found, turn.exchange.request, "the session did not go on", turn.exchange.answer)
+                yield observe(found, turn.exchange.request, "the session did not go on", turn.exchange.answer)
 
 
 @rule_v1("LOAD-09", side="agent", fix="Answer with -32002 if the session is not known, and say nothing else.")
-def a_session_that_is_missing_is_not_loaded(story: Story) -> Iterator[Seen]:
-    yield from missing(story, "session/load")
+def a_session_that_is_missing_is_not_loaded(conversation: Conversation) -> Iterator[Observation]:
+    yield from observe_missing(conversation, "session/load")
 
 
-def missing(story: Story, method: str) -> Iterator[Seen]:
-    for one in asked_setups(story, method):
-        if is_fair(story, one) and one.code != NO_METHOD and is_missing(story, one):
-            updates = replay(story, one)
+def observe_missing(conversation: Conversation, method: str) -> Iterator[Observation]:
+    for one in setup_requests(conversation, method):
+        if is_fair(conversation, one) and one.code != NO_METHOD and is_missing(conversation, one):
+            updates = replay(conversation, one)
             right = one.code == NOT_FOUND and not updates
-            yield kept_if(right, one.request, "an unknown session is not answered with -32002", one.answer)
+            yield observe(right, one.request, "an unknown session is not answered with -32002", one.answer)
 
 
 @rule_v1("LOAD-10", side="agent", fix="Answer session/load with -32601 if loadSession is not advertised.")
-def who_cannot_load_says_so(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/load"):
-        if is_fair(story, one) and story.agent_can("loadSession") is not True:
-            yield kept_if(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)
+def who_cannot_load_says_so(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/load"):
+        if is_fair(conversation, one) and conversation.agent_can("loadSession") is not True:
+            yield observe(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)
 
 
 @rule_v1("LOAD-11", side="agent", fix="Name the loaded session in every update of its replay.")
-def every_update_of_a_replay_names_the_session(story: Story) -> Iterator[Seen]:
-    known = known_sessions(story) | announced(story)
-    for one in quiet_loads(story, "session/load"):
-        for frame in story.between(one.request, one.answer):
+def every_update_of_a_replay_names_the_session(conversation: Conversation) -> Iterator[Observation]:
+    known = known_sessions(conversation) | announced_sessions(conversation)
+    for one in quiet_loads(conversation, "session/load"):
+        for frame in conversation.between(one.request, one.answer):
             if is_update(frame, *HISTORY_KINDS):
                 mine = session_of(frame) == session_of(one)
                 if mine or session_of(frame) not in known:
-                    yield kept_if(mine, frame, "an update of the replay names another session")
+                    yield observe(mine, frame, "an update of the replay names another session")
 
 
 @rule_v1("LOAD-12", side="agent", fix="Send usage_update on load and resume when the usage is known.")
-def usage_is_told_again(story: Story) -> Iterator[Seen]:
-    for one in [*quiet_loads(story, "session/load"), *quiet_loads(story, "session/resume")]:
-        if told_before(story, session_of(one), one.request).usage:
-            told = [*replay(story, one), *_until_next(story, one)]
+def usage_is_told_again(conversation: Conversation) -> Iterator[Observation]:
+    for one in [*quiet_loads(conversation, "session/load"), *quiet_loads(conversation, "session/resume")]:
+        if facts_before(conversation, session_of(one), one.request).usage:
+            told = [*replay(conversation, one), *_until_next(conversation, one)]
             right = any(is_update(frame, "usage_update") for frame in told)
-            yield kept_if(right, one.request, "usage was known, and was not told", one.answer)
+            yield observe(right, one.request, "usage was known, and was not told", one.answer)
 
 
 @rule_v1("LOAD-13", side="agent", fix="Leave notices out of the replay.")
-def notices_are_not_replayed(story: Story) -> Iterator[Seen]:
-    for one in quiet_loads(story, "session/load"):
-        before = told_before(story, session_of(one), one.request).notices
+def notices_are_not_replayed(conversation: Conversation) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, "session/load"):
+        before = facts_before(conversation, session_of(one), one.request).notices
         if before:
             again = [
                 frame
-                for frame in replay(story, one)
+                for frame in replay(conversation, one)
                 if is_update(frame, "notice") and update_of(frame).get("title") in before
             ]
-            yield kept_if(not again, one.request, "a notice was replayed", *again[:1])
+            yield observe(not again, one.request, "a notice was replayed", *again[:1])
 
 
 @rule_v1("LOAD-14", side="agent", fix="Give modes and configOptions their shapes, or leave them out.")
-def settings_of_a_loaded_session_are_whole(story: Story) -> Iterator[Seen]:
-    yield from whole_settings(story, "session/load")
+def settings_of_a_loaded_session_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from whole_settings(conversation, "session/load")
 
 
 @rule_v1("LOAD-16", side="agent", fix="Replay a finished compaction as one update with its summary.")
-def a_finished_compaction_is_replayed_as_one_update(story: Story) -> Iterator[Seen]:
-    for one in quiet_loads(story, "session/load"):
+def a_finished_compaction_is_replayed_as_one_update(conversation: Conversation) -> Iterator[Observation]:
+    for one in quiet_loads(conversation, "session/load"):
         seen: dict[str, list[Frame]] = {}
-        for frame in replay(story, one):
+        for frame in replay(conversation, one):
             if is_update(frame, "compaction_update", "compaction_summary_chunk"):
                 seen.setdefault(text(update_of(frame).get("compactionId")), []).append(frame)
         for frames in seen.values():
             if update_of(frames[-1]).get("status") != "in_progress":
-                yield kept_if(len(frames) == 1, frames[0], "a finished compaction is replayed in pieces")
+                yield observe(len(frames) == 1, frames[0], "a finished compaction is replayed in pieces")

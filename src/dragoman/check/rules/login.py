@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.replies import said, spoke_after
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.replies import frames_from, has_spoken
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.shapes import read_frame
-from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT
 
 LOGIN_NEEDED = -32000
@@ -34,37 +34,39 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def offered(story: Story) -> list[Any]:
+def offered_methods(conversation: Conversation) -> list[Any]:
     """The entries of authMethods, whatever they are."""
-    found = story.initialize.result.get("authMethods") if story.initialize is not None else None
+    found = conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
     return found if type(found) is list else []
 
 
-def _objects(story: Story) -> list[dict[str, Any]]:
-    return [entry for entry in offered(story) if type(entry) is dict]
+def _objects(conversation: Conversation) -> list[dict[str, Any]]:
+    return [entry for entry in offered_methods(conversation) if type(entry) is dict]
 
 
-def _answer(story: Story) -> Frame | None:
-    return story.initialize.answer if story.initialize is not None else None
+def _answer(conversation: Conversation) -> Frame | None:
+    return conversation.initialize.answer if conversation.initialize is not None else None
 
 
 @rule("AUTH-01", side="agent", fix="Give every entry of authMethods an id and a name.", versions=(1,))
-def every_method_has_an_id_and_a_name(story: Story) -> Iterator[Seen]:
-    found = story.initialize.result.get("authMethods") if story.initialize is not None else None
+def every_method_has_an_id_and_a_name(conversation: Conversation) -> Iterator[Observation]:
+    found = conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
     if type(found) not in (list, type(None)):
-        yield kept_if(False, _answer(story), "authMethods is no list")
-    for at, entry in enumerate(offered(story)):
+        yield observe(False, _answer(conversation), "authMethods is no list")
+    for at, entry in enumerate(offered_methods(conversation)):
         fine = type(entry) is dict and type(entry.get("id")) is str and type(entry.get("name")) is str
-        yield kept_if(fine, _answer(story), f"authMethods[{at}] has no id or no name")
+        yield observe(fine, _answer(conversation), f"authMethods[{at}] has no id or no name")
 
 
 @rule("AUTH-03", side="agent", fix="Offer a login in a terminal only to clients with auth.terminal.")
-def a_terminal_login_is_offered_to_who_can_do_it(story: Story) -> Iterator[Seen]:
-    for entry in _objects(story):
+def a_terminal_login_is_offered_to_who_can_do_it(conversation: Conversation) -> Iterator[Observation]:
+    for entry in _objects(conversation):
         if entry.get("type") == "terminal":
-            can = story.client_can("auth", "terminal")
-            fine = can is True or (story.version == 2 and type(can) is dict)
-            yield kept_if(fine, _answer(story), "a login in a terminal, for a client without auth.terminal")
+            can = conversation.client_can("auth", "terminal")
+            fine = can is True or (conversation.version == 2 and type(can) is dict)
+            yield observe(
+                fine, _answer(conversation), "a login in a terminal, for a client without auth.terminal"
+            )
 
 
 @rule(
@@ -72,19 +74,21 @@ def a_terminal_login_is_offered_to_who_can_do_it(story: Story) -> Iterator[Seen]
     side="client",
     fix="Authenticate with an id that the agent has offered, and not for a terminal.",
 )
-def only_offered_methods_are_used(story: Story) -> Iterator[Seen]:
-    known = [entry.get("id") for entry in _objects(story) if entry.get("type") in (None, "agent")]
-    strange = [entry.get("id") for entry in _objects(story) if entry.get("type") not in (None, "agent")]
-    for one in _logins(story):
+def only_offered_methods_are_used(conversation: Conversation) -> Iterator[Observation]:
+    known = [entry.get("id") for entry in _objects(conversation) if entry.get("type") in (None, "agent")]
+    strange = [
+        entry.get("id") for entry in _objects(conversation) if entry.get("type") not in (None, "agent")
+    ]
+    for one in _logins(conversation):
         method = one.params.get("methodId")
         if method in known or method not in strange:  # judged by AUTH-06, AUTH-24 and AUTH-25
-            yield kept_if(method in known, one.request, "methodId was never offered", _answer(story))
+            yield observe(method in known, one.request, "methodId was never offered", _answer(conversation))
 
 
-def _logins(story: Story) -> list[Exchange]:
+def _logins(conversation: Conversation) -> list[Exchange]:
     """Those after the handshake, with an id that can be compared."""
-    end = _answer(story)
-    found = story.calls(*LOGINS, direction="to_agent") if end is not None else []
+    end = _answer(conversation)
+    found = conversation.calls(*LOGINS, direction="to_agent") if end is not None else []
     return [
         one
         for one in found
@@ -92,8 +96,8 @@ def _logins(story: Story) -> list[Exchange]:
     ]
 
 
-def _used(story: Story, entry: dict[str, Any]) -> Exchange | None:
-    mine = (one for one in _logins(story) if one.params.get("methodId") == entry.get("id"))
+def _used(conversation: Conversation, entry: dict[str, Any]) -> Exchange | None:
+    mine = (one for one in _logins(conversation) if one.params.get("methodId") == entry.get("id"))
     return next(mine, None)
 
 
@@ -103,9 +107,10 @@ def _is_whole(entry: dict[str, Any]) -> bool:
 
 
 @rule("AUTH-06", side="client", fix="Run a terminal login in a terminal; do not pass its id to authenticate.")
-def a_terminal_method_is_never_authenticated(story: Story) -> Iterator[Seen]:
+def a_terminal_method_is_never_authenticated(conversation: Conversation) -> Iterator[Observation]:
     yield from _avoided(
-        story, [one for one in _objects(story) if one.get("type") == "terminal" and _is_whole(one)]
+        conversation,
+        [one for one in _objects(conversation) if one.get("type") == "terminal" and _is_whole(one)],
     )
 
 
@@ -114,65 +119,69 @@ def a_terminal_method_is_never_authenticated(story: Story) -> Iterator[Seen]:
     side="client",
     fix="Leave out a terminal method that you cannot read; do not authenticate with it.",
 )
-def a_broken_terminal_method_is_never_authenticated(story: Story) -> Iterator[Seen]:
-    broken = [one for one in _objects(story) if one.get("type") == "terminal" and not _is_whole(one)]
-    yield from _avoided(story, broken)
+def a_broken_terminal_method_is_never_authenticated(conversation: Conversation) -> Iterator[Observation]:
+    broken = [one for one in _objects(conversation) if one.get("type") == "terminal" and not _is_whole(one)]
+    yield from _avoided(conversation, broken)
 
 
 @rule("AUTH-24", side="client", fix="Do not authenticate with a method of a type that you do not know.")
-def a_method_of_an_unknown_type_is_left_alone(story: Story) -> Iterator[Seen]:
+def a_method_of_an_unknown_type_is_left_alone(conversation: Conversation) -> Iterator[Observation]:
     known = (None, "agent", "terminal", "env_var")
-    yield from _avoided(story, [one for one in _objects(story) if one.get("type") not in known])
+    yield from _avoided(conversation, [one for one in _objects(conversation) if one.get("type") not in known])
 
 
-def _avoided(story: Story, entries: list[dict[str, Any]]) -> Iterator[Seen]:
+def _avoided(conversation: Conversation, entries: list[dict[str, Any]]) -> Iterator[Observation]:
     """Whether a client that went on left these methods alone."""
-    end = _answer(story)
-    if end is None or not spoke_after(story, "client", end):
+    end = _answer(conversation)
+    if end is None or not has_spoken(conversation, "client", end):
         return
     for entry in entries:
-        used = _used(story, entry)
-        yield kept_if(used is None, end, "its id was passed to authenticate", used.request if used else None)
+        used = _used(conversation, entry)
+        yield observe(used is None, end, "its id was passed to authenticate", used.request if used else None)
 
 
 @rule("AUTH-07", side="agent", fix="Answer authenticate with an empty object.")
-def a_login_is_answered_with_an_empty_object(story: Story) -> Iterator[Seen]:
-    yield from _empty(story.calls(*LOGINS, direction="to_agent"))
+def a_login_is_answered_with_an_empty_object(conversation: Conversation) -> Iterator[Observation]:
+    yield from _empty(conversation.calls(*LOGINS, direction="to_agent"))
 
 
 @rule("AUTH-18", side="agent", fix="Answer logout with an empty object.")
-def a_logout_is_answered_with_an_empty_object(story: Story) -> Iterator[Seen]:
-    yield from _empty(story.calls(*LOGOUTS, direction="to_agent"))
+def a_logout_is_answered_with_an_empty_object(conversation: Conversation) -> Iterator[Observation]:
+    yield from _empty(conversation.calls(*LOGOUTS, direction="to_agent"))
 
 
-def _empty(calls: list[Exchange]) -> Iterator[Seen]:
+def _empty(calls: list[Exchange]) -> Iterator[Observation]:
     for one in calls:
         if one.answer is not None and not one.has_error:
             result = one.answer.message.get("result")
             fine = type(result) is dict and not (result.keys() - {"_meta"})
-            yield kept_if(fine, one.answer, "the result is no empty object", one.request)
+            yield observe(fine, one.answer, "the result is no empty object", one.request)
 
 
 @rule("AUTH-08", side="agent", fix="Serve requests after a login that succeeded.")
-def a_login_opens_the_gate(story: Story) -> Iterator[Seen]:
+def a_login_opens_the_gate(conversation: Conversation) -> Iterator[Observation]:
     is_in = False
-    for one in story.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
+    for one in conversation.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
         if one.method in LOGINS:
             is_in = is_in or one.has_result
         elif one.method in LOGOUTS:
             is_in = False
         elif is_in and one.answer is not None:
-            yield kept_if(one.code != LOGIN_NEEDED, one.answer, "a login is still asked for", one.request)
+            yield observe(one.code != LOGIN_NEEDED, one.answer, "a login is still asked for", one.request)
 
 
 @rule("AUTH-09", "ERR-02", side="agent", fix="Refuse what needs a login with -32000, and with no other code.")
-def a_closed_gate_has_its_own_code(story: Story) -> Iterator[Seen]:
-    login = next((one for one in story.calls(*LOGINS, direction="to_agent") if one.has_result), None)
-    for one in story.calls(*GATED, direction="to_agent"):
+def a_closed_gate_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
+    login = next((one for one in conversation.calls(*LOGINS, direction="to_agent") if one.has_result), None)
+    for one in conversation.calls(*GATED, direction="to_agent"):
         if one.code == LOGIN_NEEDED:
             yield KEPT
-        elif one.has_error and offered(story) and (_says_so(one) or _is_cured(story, one, login)):
-            yield kept_if(False, one.answer, "a login is needed, and the code is not -32000", one.request)
+        elif (
+            one.has_error
+            and offered_methods(conversation)
+            and (_says_so(one) or _is_cured(conversation, one, login))
+        ):
+            yield observe(False, one.answer, "a login is needed, and the code is not -32000", one.request)
 
 
 def _says_so(one: Exchange) -> bool:
@@ -181,22 +190,24 @@ def _says_so(one: Exchange) -> bool:
     return type(message) is str and bool(_ABOUT_LOGIN.search(message))
 
 
-def _is_cured(story: Story, one: Exchange, login: Exchange | None) -> bool:
+def _is_cured(conversation: Conversation, one: Exchange, login: Exchange | None) -> bool:
     """Whether the very same request succeeded as soon as somebody had logged in."""
     if login is None or one.answer is None or one.answer.number > login.request.number:
         return False
-    fine = [other.request for other in story.calls(one.method, direction="to_agent") if other.has_result]
+    fine = [
+        other.request for other in conversation.calls(one.method, direction="to_agent") if other.has_result
+    ]
     before = any(request.number < login.request.number for request in fine)
     same = (request for request in fine if request.params == one.params)
     return not before and any(request.number > login.request.number for request in same)
 
 
 @rule("AUTH-10", side="agent", fix="Refuse a methodId that you never offered with -32602.")
-def an_unknown_method_is_no_login(story: Story) -> Iterator[Seen]:
-    known = [entry.get("id") for entry in _objects(story)]
-    for one in _logins(story):
+def an_unknown_method_is_no_login(conversation: Conversation) -> Iterator[Observation]:
+    known = [entry.get("id") for entry in _objects(conversation)]
+    for one in _logins(conversation):
         if one.params["methodId"] not in known and one.answer is not None:
-            yield kept_if(
+            yield observe(
                 one.has_error, one.answer, "a methodId that was never offered succeeded", one.request
             )
 
@@ -206,10 +217,10 @@ def an_unknown_method_is_no_login(story: Story) -> Iterator[Seen]:
     side="agent",
     fix="Leave command out of a terminal method: the client knows how it started you.",
 )
-def a_terminal_method_names_no_command(story: Story) -> Iterator[Seen]:
-    for entry in _objects(story):
+def a_terminal_method_names_no_command(conversation: Conversation) -> Iterator[Observation]:
+    for entry in _objects(conversation):
         if entry.get("type") == "terminal":
-            yield kept_if("command" not in entry, _answer(story), "a terminal method has a command")
+            yield observe("command" not in entry, _answer(conversation), "a terminal method has a command")
 
 
 @rule(
@@ -218,44 +229,44 @@ def a_terminal_method_names_no_command(story: Story) -> Iterator[Seen]:
     fix="Write env of a terminal method as a map from names to strings.",
     versions=(1,),
 )
-def the_environment_is_a_map_of_strings(story: Story) -> Iterator[Seen]:
-    for entry in _objects(story):
+def the_environment_is_a_map_of_strings(conversation: Conversation) -> Iterator[Observation]:
+    for entry in _objects(conversation):
         env = entry.get("env")
         if entry.get("type") == "terminal" and env is not None:
             fine = type(env) is dict and all(type(value) is str for value in env.values())
-            yield kept_if(fine, _answer(story), "env of a terminal method is no map of strings")
+            yield observe(fine, _answer(conversation), "env of a terminal method is no map of strings")
 
 
 @rule("AUTH-17", side="client", fix="Send logout only to agents with auth.logout.", versions=(1,))
-def logout_is_only_for_who_has_it(story: Story) -> Iterator[Seen]:
-    for one in story.calls("logout", direction="to_agent"):
-        if story.initialize is not None and story.initialize.has_result:
-            fine = type(story.agent_can("auth", "logout")) is dict
-            yield kept_if(fine, one.request, "logout, and the agent did not offer it")
+def logout_is_only_for_who_has_it(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("logout", direction="to_agent"):
+        if conversation.initialize is not None and conversation.initialize.has_result:
+            fine = type(conversation.agent_can("auth", "logout")) is dict
+            yield observe(fine, one.request, "logout, and the agent did not offer it")
 
 
 @rule("AUTH-19", side="agent", fix="Ask for a login again after logout.")
-def a_logout_closes_the_gate(story: Story) -> Iterator[Seen]:
+def a_logout_closes_the_gate(conversation: Conversation) -> Iterator[Observation]:
     is_gated = is_out = False
-    for one in story.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
+    for one in conversation.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
         if one.method in LOGINS:
             is_out = False
         elif one.method in LOGOUTS:
             is_out = one.has_result
         elif is_out and is_gated and one.answer is not None and one.code not in SILENT:
-            yield kept_if(one.code == LOGIN_NEEDED, one.answer, "a session without a login", one.request)
+            yield observe(one.code == LOGIN_NEEDED, one.answer, "a session without a login", one.request)
         else:
             is_gated = is_gated or one.code == LOGIN_NEEDED
 
 
 @rule("AUTH-21", side="client", fix="Live with -32000 in the middle of a session: offer to log in again.")
-def a_client_lives_with_a_gate_that_closes(story: Story) -> Iterator[Seen]:
-    for one in story.calls("session/prompt", direction="to_agent"):
+def a_client_lives_with_a_gate_that_closes(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("session/prompt", direction="to_agent"):
         if one.code == LOGIN_NEEDED and one.answer is not None:
-            if spoke_after(story, "client", one.answer):
+            if has_spoken(conversation, "client", one.answer):
                 yield KEPT
-            elif story.recording.facts.get("exit") not in (None, 0):
-                yield kept_if(False, one.answer, "the client said nothing more when a login was asked for")
+            elif conversation.recording.facts.get("exit") not in (None, 0):
+                yield observe(False, one.answer, "the client said nothing more when a login was asked for")
 
 
 @rule(
@@ -263,24 +274,26 @@ def a_client_lives_with_a_gate_that_closes(story: Story) -> Iterator[Seen]:
     side="client",
     fix="Leave out an entry of authMethods that you cannot read, and keep the others.",
 )
-def a_broken_method_is_left_out(story: Story) -> Iterator[Seen]:
-    end = _answer(story)
+def a_broken_method_is_left_out(conversation: Conversation) -> Iterator[Observation]:
+    end = _answer(conversation)
     if end is None:
         return
-    found = read_frame(end, story).forgiven
+    found = read_frame(end, conversation).forgiven
     if any(one.kind == "bad item" and one.path.startswith("$.authMethods") for one in found):
-        if any(frame.number > end.number for frame in said(story, "client") if frame.is_request):
+        if any(
+            frame.number > end.number for frame in frames_from(conversation, "client") if frame.is_request
+        ):
             yield KEPT
-        elif story.recording.facts.get("exit") not in (None, 0):
-            yield kept_if(False, end, "the client did not go on after an entry that it cannot read")
+        elif conversation.recording.facts.get("exit") not in (None, 0):
+            yield observe(False, end, "the client did not go on after an entry that it cannot read")
 
 
 @rule("AUTH-23", side="agent", fix="Answer logout with -32601 if you do not offer it.", versions=(1,))
-def logout_is_unknown_where_it_is_not_offered(story: Story) -> Iterator[Seen]:
-    if story.initialize is None or type(story.agent_can("auth", "logout")) is dict:
+def logout_is_unknown_where_it_is_not_offered(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None or type(conversation.agent_can("auth", "logout")) is dict:
         return
-    for one in story.calls("logout", direction="to_agent"):
+    for one in conversation.calls("logout", direction="to_agent"):
         if one.answer is not None:
-            yield kept_if(
+            yield observe(
                 one.code == -32601, one.answer, "logout is not offered, and was not refused", one.request
             )

@@ -7,21 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.check.lives import (
-    BAD_PARAMS,
-    is_fair,
-    is_open,
-    items,
-    lacks,
-    remembered,
-    session_of,
-    setups,
-    text,
-)
+from dragoman.check.conversation import Conversation, Exchange, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.story import Exchange, Story, is_update, update_of
+from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.timeline import BAD_PARAMS, is_fair, is_open, session_of, setups
+from dragoman.check.values import items, missing_member, text
 
 CATEGORIES = ("mode", "model", "model_config", "thought_level")
 
@@ -31,7 +21,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-class Listing(Struct, frozen=True):
+class OptionListing(Struct, frozen=True):
     """The options of a session as an answer or an update listed them."""
 
     frame: Frame
@@ -45,34 +35,36 @@ class Listing(Struct, frozen=True):
         return {text(option.get("id")): option for option in items(self.options)}
 
 
-def listings(story: Story) -> list[Listing]:
+def listings(conversation: Conversation) -> list[OptionListing]:
     """All of them, in order."""
-    return remembered(story, "option listings", lambda: list(_listings(story)))
+    return conversation.compute_once("option listings", lambda: list(_listings(conversation)))
 
 
-def _listings(story: Story) -> Iterator[Listing]:
-    answered = {one.exchange.answer.number: one for one in setups(story) if one.exchange.answer}
-    done = {one.answer.number: one for one in sets(story) if one.has_result and one.answer}
-    for frame in story.frames:
+def _listings(conversation: Conversation) -> Iterator[OptionListing]:
+    answered = {one.exchange.answer.number: one for one in setups(conversation) if one.exchange.answer}
+    done = {one.answer.number: one for one in sets(conversation) if one.has_result and one.answer}
+    for frame in conversation.frames:
         if frame.number in answered:
             setup = answered[frame.number]
             if setup.exchange.result.get("configOptions") is not None:
                 options = setup.exchange.result["configOptions"]
-                yield Listing(frame, setup.session, options, setup.exchange.method)
+                yield OptionListing(frame, setup.session, options, setup.exchange.method)
         elif frame.number in done:
             one = done[frame.number]
-            yield Listing(frame, session_of(one), one.result.get("configOptions"), one.method)
+            yield OptionListing(frame, session_of(one), one.result.get("configOptions"), one.method)
         elif is_update(frame, "config_option_update"):
-            yield Listing(frame, session_of(frame), update_of(frame).get("configOptions"), "session/update")
+            yield OptionListing(
+                frame, session_of(frame), update_of(frame).get("configOptions"), "session/update"
+            )
 
 
-def sets(story: Story) -> list[Exchange]:
-    return story.calls("session/set_config_option", direction="to_agent")
+def sets(conversation: Conversation) -> list[Exchange]:
+    return conversation.calls("session/set_config_option", direction="to_agent")
 
 
-def listed_at(story: Story, session: str, number: int) -> Listing | None:
+def listed_at(conversation: Conversation, session: str, number: int) -> OptionListing | None:
     """The last listing of a session before a moment."""
-    mine = [one for one in listings(story) if one.session == session and one.frame.number < number]
+    mine = [one for one in listings(conversation) if one.session == session and one.frame.number < number]
     return mine[-1] if mine else None
 
 
@@ -95,78 +87,78 @@ def option_fault(options: Any) -> str:
 
 
 def _fault(option: Any) -> str:
-    missing = lacks(option, id=str, name=str, type=str)
+    missing = missing_member(option, id=str, name=str, type=str)
     if not missing and option["type"] == "select":
-        missing = lacks(option, currentValue=str, options=list) or _choices_fault(option["options"])
+        missing = missing_member(option, currentValue=str, options=list) or _choices_fault(option["options"])
     elif not missing and option["type"] == "boolean":
-        missing = lacks(option, currentValue=bool)
+        missing = missing_member(option, currentValue=bool)
     return missing and f"configOptions: {missing} of an option is missing or wrong"
 
 
 def _choices_fault(choices: list[Any]) -> str:
     for choice in choices:
         if type(choice) is dict and "options" in choice:
-            if lacks(choice, group=str, name=str, options=list) or _choices_fault(choice["options"]):
+            if missing_member(choice, group=str, name=str, options=list) or _choices_fault(choice["options"]):
                 return "a group"
-        elif lacks(choice, value=str, name=str):
+        elif missing_member(choice, value=str, name=str):
             return "a choice"
     return ""
 
 
 @rule_v1("CFG-01", "CFG-05", side="agent", fix="Give every option id, name, type and currentValue.")
-def options_are_whole(story: Story) -> Iterator[Seen]:
-    for one in listings(story):
+def options_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    for one in listings(conversation):
         if one.options is None:
             continue  # an answer without them lacks more than their shape
         fault = option_fault(one.options)
-        yield kept_if(not fault, one.frame, fault)
+        yield observe(not fault, one.frame, fault)
 
 
 @rule_v1("CFG-06", side="agent", fix="Give every option a value that holds if nobody sets one.")
-def every_option_has_a_value(story: Story) -> Iterator[Seen]:
-    for one in listings(story):
+def every_option_has_a_value(conversation: Conversation) -> Iterator[Observation]:
+    for one in listings(conversation):
         empty = [option for option in items(one.options) if option.get("currentValue") is None]
-        yield kept_if(not empty, one.frame, "an option has no current value")
+        yield observe(not empty, one.frame, "an option has no current value")
 
 
 @rule_v1("CFG-07", side="agent", fix="Name one of the option's own values as its currentValue.")
-def the_value_of_a_select_is_one_of_its_choices(story: Story) -> Iterator[Seen]:
-    for one in listings(story):
+def the_value_of_a_select_is_one_of_its_choices(conversation: Conversation) -> Iterator[Observation]:
+    for one in listings(conversation):
         selects = [option for option in items(one.options) if option.get("type") == "select"]
         wrong = [option for option in selects if option.get("currentValue") not in values_of(option)]
         if selects:
-            yield kept_if(not wrong, one.frame, "a currentValue is none of its option's choices")
+            yield observe(not wrong, one.frame, "a currentValue is none of its option's choices")
 
 
 @rule_v1("CFG-08", side="agent", fix="Send boolean options only to clients that advertise them.")
-def booleans_are_for_clients_that_know_them(story: Story) -> Iterator[Seen]:
-    knows = story.client_can("session", "configOptions", "boolean") not in (None, False)
-    for one in listings(story):
+def booleans_are_for_clients_that_know_them(conversation: Conversation) -> Iterator[Observation]:
+    knows = conversation.client_can("session", "configOptions", "boolean") not in (None, False)
+    for one in listings(conversation):
         has = any(option.get("type") == "boolean" for option in items(one.options))
         if has or not knows:
-            yield kept_if(knows or not has, one.frame, "a boolean option, and the client knows none")
+            yield observe(knows or not has, one.frame, "a boolean option, and the client knows none")
 
 
 @rule_v1("CFG-11", side="agent", fix="Begin categories of your own with an underscore.")
-def categories_are_known_or_private(story: Story) -> Iterator[Seen]:
-    for one in listings(story):
+def categories_are_known_or_private(conversation: Conversation) -> Iterator[Observation]:
+    for one in listings(conversation):
         found = [option["category"] for option in items(one.options) if option.get("category") is not None]
         wrong = [name for name in found if name not in CATEGORIES and not text(name).startswith("_")]
         if found:
-            yield kept_if(not wrong, one.frame, "a category is neither known nor private")
+            yield observe(not wrong, one.frame, "a category is neither known nor private")
 
 
 @rule_v1("CFG-14", side="client", fix="Set an option with a text, or with type boolean and true or false.")
-def an_option_is_set_with_a_value_of_its_kind(story: Story) -> Iterator[Seen]:
-    for one in sets(story):
+def an_option_is_set_with_a_value_of_its_kind(conversation: Conversation) -> Iterator[Observation]:
+    for one in sets(conversation):
         kind = bool if one.params.get("type") == "boolean" else str
-        missing = lacks(one.params, sessionId=str, configId=str, value=kind)
-        yield kept_if(not missing, one.request, f"{missing} is missing or wrong")
+        missing = missing_member(one.params, sessionId=str, configId=str, value=kind)
+        yield observe(not missing, one.request, f"{missing} is missing or wrong")
 
 
-def is_legal(story: Story, one: Exchange) -> bool | None:
+def is_legal(conversation: Conversation, one: Exchange) -> bool | None:
     """Whether what is set was offered; None if that cannot be told."""
-    listing = listed_at(story, session_of(one), one.request.number)
+    listing = listed_at(conversation, session_of(one), one.request.number)
     if listing is None or option_fault(listing.options):
         return None
     option = listing.by_id.get(text(one.params.get("configId")))
@@ -179,59 +171,61 @@ def is_legal(story: Story, one: Exchange) -> bool | None:
 
 
 @rule_v1("CFG-15", side="agent", fix="Read a text as the id of a value when type is absent or unknown.")
-def the_type_of_a_text_does_not_matter(story: Story) -> Iterator[Seen]:
-    for one in sets(story):
+def the_type_of_a_text_does_not_matter(conversation: Conversation) -> Iterator[Observation]:
+    for one in sets(conversation):
         is_text = type(one.params.get("value")) is str and one.params.get("type") != "boolean"
-        if is_text and is_legal(story, one) and _can_judge(story, one):
+        if is_text and is_legal(conversation, one) and _can_judge(conversation, one):
             chosen = [
                 option
                 for option in items(one.result.get("configOptions"))
                 if option.get("id") == one.params["configId"]
             ]
             right = bool(chosen) and chosen[0].get("currentValue") == one.params["value"]
-            yield kept_if(right, one.request, "a value that was offered has not become current", one.answer)
+            yield observe(right, one.request, "a value that was offered has not become current", one.answer)
 
 
-def _can_judge(story: Story, one: Exchange) -> bool:
-    return is_fair(story, one) and is_open(story, session_of(one), one.request.number) is True
+def _can_judge(conversation: Conversation, one: Exchange) -> bool:
+    return is_fair(conversation, one) and is_open(conversation, session_of(one), one.request.number) is True
 
 
 @rule_v1("CFG-18", side="agent", fix="Refuse unknown options and values with -32602, and change nothing.")
-def what_was_not_offered_is_refused(story: Story) -> Iterator[Seen]:
-    for one in sets(story):
-        if is_legal(story, one) is False and _can_judge(story, one):
-            yield kept_if(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
+def what_was_not_offered_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in sets(conversation):
+        if is_legal(conversation, one) is False and _can_judge(conversation, one):
+            yield observe(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
 
 
 @rule_v1("CFG-19", side="agent", fix="Take session/set_config_option at any time.")
-def an_option_can_be_set_at_any_time(story: Story) -> Iterator[Seen]:
-    for one in sets(story):
-        if is_legal(story, one) and _can_judge(story, one):
-            yield kept_if(one.has_result, one.request, "an offered value could not be set", one.answer)
+def an_option_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observation]:
+    for one in sets(conversation):
+        if is_legal(conversation, one) and _can_judge(conversation, one):
+            yield observe(one.has_result, one.request, "an offered value could not be set", one.answer)
 
 
 @rule_v1("CFG-16", side="agent", fix="Answer session/set_config_option with the whole list of options.")
-def the_answer_lists_all_options(story: Story) -> Iterator[Seen]:
-    for one in listings(story):
-        if one.source == "session/set_config_option" and listed_at(story, one.session, one.frame.number):
-            whole = type(one.options) is list and not is_part(story, one)
-            yield kept_if(whole, one.frame, "not all options are listed")
+def the_answer_lists_all_options(conversation: Conversation) -> Iterator[Observation]:
+    for one in listings(conversation):
+        if one.source == "session/set_config_option" and listed_at(
+            conversation, one.session, one.frame.number
+        ):
+            whole = type(one.options) is list and not is_part(conversation, one)
+            yield observe(whole, one.frame, "not all options are listed")
 
 
 @rule_v1("CFG-17", side="agent", fix="Send the whole list of options with config_option_update.")
-def an_update_lists_all_options(story: Story) -> Iterator[Seen]:
-    for one in listings(story):
+def an_update_lists_all_options(conversation: Conversation) -> Iterator[Observation]:
+    for one in listings(conversation):
         if one.source == "session/update":
-            whole = type(one.options) is list and not is_part(story, one)
-            yield kept_if(whole, one.frame, "not all options are listed")
+            whole = type(one.options) is list and not is_part(conversation, one)
+            yield observe(whole, one.frame, "not all options are listed")
 
 
-def is_part(story: Story, one: Listing) -> bool:
+def is_part(conversation: Conversation, one: OptionListing) -> bool:
     """Whether another listing shows more while all that is shown here is the same: options may come and go
     with the values of others, but not by themselves.
     """
     mine = {name: option.get("currentValue") for name, option in one.by_id.items()}
-    for other in listings(story):
+    for other in listings(conversation):
         if other.session != one.session:
             continue
         theirs = {name: option.get("currentValue") for name, option in other.by_id.items()}

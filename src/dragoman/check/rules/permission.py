@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from dragoman.check.calls import ASK, Question, questions, turn_of
-from dragoman.check.lives import announced, known_sessions, lacks, session_of, spoke_after
+from dragoman.check.calls import ASK, PermissionExchange, permission_exchanges, turn_of
+from dragoman.check.conversation import Conversation, ObservedTurn
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Story, Turn
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.timeline import announced_sessions, has_spoken_after, known_sessions, session_of
+from dragoman.check.values import missing_member
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 CANCELLED = -32800
@@ -22,9 +23,9 @@ UNOBSERVED: dict[str, str] = {
 
 
 @rule("PERM-01", side="agent", fix="Nothing: permission may be asked for or not.")
-def permission_is_asked_for(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
-        yield kept_if(True, question.exchange.request, "")
+def permission_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
+        yield observe(True, question.exchange.request, "")
 
 
 @rule(
@@ -32,82 +33,86 @@ def permission_is_asked_for(story: Story) -> Iterator[Seen]:
     side="agent",
     fix="Send sessionId, toolCall with a toolCallId, and options with id, name and kind.",
 )
-def a_question_is_whole(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
-        fault = _fault(question.exchange.params, story.version)
-        yield kept_if(not fault, question.exchange.request, f"{fault} is missing or wrong")
+def a_question_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
+        fault = _fault(question.exchange.params, conversation.version)
+        yield observe(not fault, question.exchange.request, f"{fault} is missing or wrong")
 
 
 def _fault(params: dict[str, Any], version: int) -> str:
     if version < 2:
-        fault = lacks(params, sessionId=str, toolCall=dict, options=list)
+        fault = missing_member(params, sessionId=str, toolCall=dict, options=list)
         fault = fault or ("toolCallId" if type(params["toolCall"].get("toolCallId")) is not str else "")
     else:
-        fault = lacks(params, sessionId=str, title=str, options=list)
-    wrong = (lacks(one, optionId=str, name=str, kind=str) for one in ([] if fault else params["options"]))
+        fault = missing_member(params, sessionId=str, title=str, options=list)
+    wrong = (
+        missing_member(one, optionId=str, name=str, kind=str) for one in ([] if fault else params["options"])
+    )
     return fault or next((f"{name} of an option" for name in wrong if name), "")
 
 
 @rule(
     "PERM-03", side="agent", fix="Use allow_once, allow_always, reject_once or reject_always.", versions=(1,)
 )
-def an_option_is_of_a_known_kind(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
+def an_option_is_of_a_known_kind(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
         if question.options:
             right = all(option.get("kind") in KINDS for option in question.options)
-            yield kept_if(right, question.exchange.request, "kind of an option is none of the four")
+            yield observe(right, question.exchange.request, "kind of an option is none of the four")
 
 
 @rule("PERM-04", side="agent", fix="Offer at least one option, each with an id of its own.")
-def options_have_ids_of_their_own(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
+def options_have_ids_of_their_own(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
         ids = [repr(option.get("optionId")) for option in question.options]
         right = bool(ids) and len(set(ids)) == len(ids)
-        yield kept_if(right, question.exchange.request, "there is no option, or two have the same id")
+        yield observe(right, question.exchange.request, "there is no option, or two have the same id")
 
 
 @rule(
     "PERM-05", side="client", fix='Answer {"outcome": {"outcome": "selected", "optionId": …}} or cancelled.'
 )
-def an_answer_is_an_outcome(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
+def an_answer_is_an_outcome(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
         if not question.exchange.has_result:
             continue
         kind = question.outcome.get("outcome")
         right = kind == "cancelled" or (kind == "selected" and type(question.outcome.get("optionId")) is str)
-        right = right or (story.version >= 2 and type(kind) is str and kind != "selected")
-        yield kept_if(
+        right = right or (conversation.version >= 2 and type(kind) is str and kind != "selected")
+        yield observe(
             right, question.exchange.answer, "outcome is neither selected with an optionId nor cancelled"
         )
 
 
 @rule("PERM-06", side="client", fix="Choose one of the options that were offered.", unavoidable=True)
-def the_chosen_option_was_offered(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
+def the_chosen_option_was_offered(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
         if question.outcome.get("outcome") == "selected" and question.options:
             chosen = question.outcome.get("optionId")
             right = any(option.get("optionId") == chosen for option in question.options)
             request = question.exchange.request
-            yield kept_if(right, question.exchange.answer, "the chosen option was not offered", request)
+            yield observe(right, question.exchange.answer, "the chosen option was not offered", request)
 
 
 @rule("PERM-07", side="client", fix="Answer open questions with cancelled when you cancel the turn.")
-def questions_of_a_cancelled_turn_are_cancelled(story: Story) -> Iterator[Seen]:
-    cancels = story.notes("session/cancel", direction="to_agent")
-    for question in questions(story):
+def questions_of_a_cancelled_turn_are_cancelled(conversation: Conversation) -> Iterator[Observation]:
+    cancels = conversation.notes("session/cancel", direction="to_agent")
+    for question in permission_exchanges(conversation):
         cancel = _cancel_while_open(cancels, question)
-        if cancel is None or _was_withdrawn(story, question):
+        if cancel is None or _was_withdrawn(conversation, question):
             continue
         answer = question.exchange.answer
         if answer is None:
-            if story.version < 2 and _went_on(story, question, cancel):  # later ones wait to be told
-                yield kept_if(False, question.exchange.request, "never answered after the cancel", cancel)
+            if conversation.version < 2 and _went_on(
+                conversation, question, cancel
+            ):  # later ones wait to be told
+                yield observe(False, question.exchange.request, "never answered after the cancel", cancel)
         else:
             right = question.choice == "cancelled"
-            yield kept_if(right, answer, "the turn was cancelled, and the answer is another one", cancel)
+            yield observe(right, answer, "the turn was cancelled, and the answer is another one", cancel)
 
 
-def _cancel_while_open(cancels: list[Frame], question: Question) -> Frame | None:
+def _cancel_while_open(cancels: list[Frame], question: PermissionExchange) -> Frame | None:
     begun, answer = question.exchange.request, question.exchange.answer
     return next(
         (
@@ -121,46 +126,48 @@ def _cancel_while_open(cancels: list[Frame], question: Question) -> Frame | None
     )
 
 
-def _was_withdrawn(story: Story, question: Question) -> bool:
+def _was_withdrawn(conversation: Conversation, question: PermissionExchange) -> bool:
     """Whether the agent took it back itself: then the official material has two answers to it."""
     asked = question.exchange.request.message.get("id")
     return any(
         frame.params.get("requestId") == asked and question.exchange.request.number < frame.number
-        for frame in story.notes("$/cancel_request", direction="to_client")
+        for frame in conversation.notes("$/cancel_request", direction="to_client")
     )
 
 
-def _went_on(story: Story, question: Question, cancel: Frame) -> bool:
+def _went_on(conversation: Conversation, question: PermissionExchange, cancel: Frame) -> bool:
     return any(
         turn.session == question.session and turn.exchange.request.number > cancel.number
-        for turn in story.turns
+        for turn in conversation.turns
     )
 
 
 @rule("PERM-11", side="agent", fix="Ask with a request that has an id, in a turn of the session it names.")
-def a_question_belongs_to_a_turn(story: Story) -> Iterator[Seen]:
-    for frame in story.notes(ASK, direction="to_client"):
-        yield kept_if(False, frame, "it has no id")
-    if story.initialize is None:
+def a_question_belongs_to_a_turn(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.notes(ASK, direction="to_client"):
+        yield observe(False, frame, "it has no id")
+    if conversation.initialize is None:
         return
-    for question in questions(story):
+    for question in permission_exchanges(conversation):
         request = question.exchange.request
-        if question.session in announced(story):
+        if question.session in announced_sessions(conversation):
             continue
-        if question.session not in known_sessions(story):
-            yield kept_if(False, request, "it names a session that this connection does not have")
-        elif story.version < 2:  # in version 2 an agent may work without being asked
-            yield kept_if(_turn(story, question) is not None, request, "no turn of its session was running")
+        if question.session not in known_sessions(conversation):
+            yield observe(False, request, "it names a session that this connection does not have")
+        elif conversation.version < 2:  # in version 2 an agent may work without being asked
+            yield observe(
+                _turn(conversation, question) is not None, request, "no turn of its session was running"
+            )
 
 
 @rule("PERM-12", side="agent", fix="Match answers to questions by id, in whatever order they come.")
-def answers_are_taken_in_any_order(story: Story) -> Iterator[Seen]:
-    for first, second in _overlaps(story):
-        turns = [_turn(story, question) for question in (first, second)]
+def answers_are_taken_in_any_order(conversation: Conversation) -> Iterator[Observation]:
+    for first, second in _overlaps(conversation):
+        turns = [_turn(conversation, question) for question in (first, second)]
         overtaken = _number(second) < _number(first)
         if overtaken and all(turn is not None and turn.end is not None for turn in turns):
             fine = all(turn is not None and not turn.exchange.has_error for turn in turns)
-            yield kept_if(
+            yield observe(
                 fine,
                 first.exchange.request,
                 "answered out of order, and the turn failed",
@@ -169,13 +176,13 @@ def answers_are_taken_in_any_order(story: Story) -> Iterator[Seen]:
 
 
 @rule("PERM-12", side="client", fix="Answer every question, also if several are open.")
-def every_open_question_is_answered(story: Story) -> Iterator[Seen]:
-    for first, second in _overlaps(story):
+def every_open_question_is_answered(conversation: Conversation) -> Iterator[Observation]:
+    for first, second in _overlaps(conversation):
         both = first.is_answered and second.is_answered
         if both:
-            yield kept_if(True, first.exchange.answer, "", second.exchange.answer)
-        elif first.is_answered != second.is_answered and _is_overdue(story, first, second):
-            yield kept_if(
+            yield observe(True, first.exchange.answer, "", second.exchange.answer)
+        elif first.is_answered != second.is_answered and _is_overdue(conversation, first, second):
+            yield observe(
                 False,
                 first.exchange.request,
                 "one of two open questions is never answered",
@@ -183,24 +190,24 @@ def every_open_question_is_answered(story: Story) -> Iterator[Seen]:
             )
 
 
-def _overlaps(story: Story) -> Iterator[tuple[Question, Question]]:
+def _overlaps(conversation: Conversation) -> Iterator[tuple[PermissionExchange, PermissionExchange]]:
     """Neighbouring questions that were open at the same time."""
-    asked = questions(story)
+    asked = permission_exchanges(conversation)
     for first, second in pairwise(asked):
         if first.exchange.answer is None or first.exchange.answer.number > second.exchange.request.number:
             yield first, second
 
 
-def _is_overdue(story: Story, *pair: Question) -> bool:
+def _is_overdue(conversation: Conversation, *pair: PermissionExchange) -> bool:
     """Whether the turn of the one that is open ended, and the client has spoken since."""
     for question in pair:
-        turn = None if question.is_answered else _turn(story, question)
-        if turn is not None and turn.end is not None and spoke_after(story, turn.end, "client"):
-            return not _was_withdrawn(story, question)
+        turn = None if question.is_answered else _turn(conversation, question)
+        if turn is not None and turn.end is not None and has_spoken_after(conversation, turn.end, "client"):
+            return not _was_withdrawn(conversation, question)
     return False
 
 
-def _number(question: Question) -> int:
+def _number(question: PermissionExchange) -> int:
     return question.exchange.answer.number if question.exchange.answer is not None else 0
 
 
@@ -209,15 +216,15 @@ def _number(question: Question) -> int:
     side="client",
     fix="Answer a question for a session you do not know with an error or cancelled.",
 )
-def nothing_is_allowed_in_an_unknown_session(story: Story) -> Iterator[Seen]:
-    if story.initialize is None:
+def nothing_is_allowed_in_an_unknown_session(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None:
         return
-    for question in questions(story):
-        known = question.session in known_sessions(story)
+    for question in permission_exchanges(conversation):
+        known = question.session in known_sessions(conversation)
         if question.is_answered and not known:
             why = "permission was given in a session that was never set up"
-            yield kept_if(not question.is_allowed, question.exchange.answer, why)
+            yield observe(not question.is_allowed, question.exchange.answer, why)
 
 
-def _turn(story: Story, question: Question) -> Turn | None:
-    return turn_of(story, question.exchange.request, question.session)
+def _turn(conversation: Conversation, question: PermissionExchange) -> ObservedTurn | None:
+    return turn_of(conversation, question.exchange.request, question.session)

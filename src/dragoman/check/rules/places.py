@@ -5,68 +5,72 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
-from dragoman.check.paths import is_absolute
-from dragoman.check.replies import said
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import BOUNDS, KEPT, PATHS, noted
+from dragoman.check.replies import frames_from
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.values import is_absolute
+from dragoman.check.walks import BOUNDS, KEPT, PATHS, noted_members
 
 
 @rule("RPC-23", fix="Keep numbers within the bounds that the schema gives them.")
-def numbers_keep_their_bounds(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in noted(story, side):
+def numbers_keep_their_bounds(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, member in noted_members(conversation, side):
         # Only numbers: what else is wrong with a member is judged by its shape.
         if member.name in BOUNDS and type(member.value) in (int, float):
             least, largest = BOUNDS[member.name]
             whole = type(member.value) is int and least <= member.value <= largest
-            yield KEPT if whole else kept_if(False, frame, f"{member.path}.{member.name} is out of bounds")
-    for frame in said(story, side):
+            yield KEPT if whole else observe(False, frame, f"{member.path}.{member.name} is out of bounds")
+    for frame in frames_from(conversation, side):
         found = frame.message.get("id")
         if type(found) is int and not -(2**63) <= found < 2**63:
-            yield kept_if(False, frame, "id is no 64-bit integer")
+            yield observe(False, frame, "id is no 64-bit integer")
 
 
 @rule("RPC-24", fix="Write every path as an absolute one.")
-def paths_are_absolute(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in noted(story, side):
+def paths_are_absolute(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame, member in noted_members(conversation, side):
         if member.name not in PATHS:
             continue
         for path in member.value if type(member.value) is list else [member.value]:
             if type(path) is str:
                 why = f"{member.path}.{member.name} is no absolute path"
-                yield KEPT if is_absolute(path) else kept_if(False, frame, why)
+                yield KEPT if is_absolute(path) else observe(False, frame, why)
 
 
 @rule("RPC-25", side="agent", fix="Count lines from 1.")
-def lines_count_from_one(story: Story) -> Iterator[Seen]:
-    for frame, member in noted(story, "agent"):
+def lines_count_from_one(conversation: Conversation) -> Iterator[Observation]:
+    for frame, member in noted_members(conversation, "agent"):
         if member.name == "line" and type(member.value) is int:
             why = f"{member.path}.line is below 1"
-            yield KEPT if member.value >= 1 else kept_if(False, frame, why)
+            yield KEPT if member.value >= 1 else observe(False, frame, why)
 
 
 @rule("RPC-25", side="client", fix="Count lines from 1: line 1 is the first line of a file.")
-def the_first_line_is_line_one(story: Story) -> Iterator[Seen]:
+def the_first_line_is_line_one(conversation: Conversation) -> Iterator[Observation]:
     """A part of a file is compared with the whole of it, if nothing but reading happened in between."""
     whole: dict[str, Exchange] = {}
-    for one in story.calls("fs/read_text_file", direction="to_client"):
+    for one in conversation.calls("fs/read_text_file", direction="to_client"):
         path, text = one.params.get("path"), one.result.get("content")
         if type(path) is not str or type(text) is not str:
             continue
         before = whole.get(path)
         if one.params.get("line") is None and one.params.get("limit") is None:
             whole[path] = one
-        elif before is not None and type(one.params.get("line")) is int and _is_quiet(story, before, one):
+        elif (
+            before is not None
+            and type(one.params.get("line")) is int
+            and _is_quiet(conversation, before, one)
+        ):
             fine = _is_part(text, before.result["content"], one.params["line"], one.params.get("limit"))
-            yield kept_if(
+            yield observe(
                 fine, one.answer, "the lines are others than those that were asked for", before.answer
             )
 
 
-def _is_quiet(story: Story, before: Exchange, after: Exchange) -> bool:
+def _is_quiet(conversation: Conversation, before: Exchange, after: Exchange) -> bool:
     """Whether nothing was done in between that may have changed a file."""
-    between = story.frames[before.request.number : after.request.number - 1]
+    between = conversation.frames[before.request.number : after.request.number - 1]
     return all(not one.method or one.method.startswith(("fs/read", "_")) for one in between)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from dragoman.check.lives import items, lived_on, session_of, text
+from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Story, update_of
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.timeline import observe_survival, session_of
+from dragoman.check.values import items, text
 
 PRIORITIES = ("high", "medium", "low")
 STATUSES = ("pending", "in_progress", "completed")
@@ -32,8 +33,8 @@ def plan_of(frame: Frame) -> Any:
     return plan.get("entries") if type(plan) is dict and plan.get("type") == "items" else None
 
 
-def _plans(story: Story) -> list[Frame]:
-    found = story.updates("plan", "plan_update")
+def _plans(conversation: Conversation) -> list[Frame]:
+    found = conversation.updates("plan", "plan_update")
     return [frame for frame in found if update_of(frame).get("sessionUpdate") == "plan" or plan_of(frame)]
 
 
@@ -43,14 +44,14 @@ def _key(frame: Frame) -> tuple[str, str]:
 
 
 @rule("PLAN-01", side="agent", fix="Tell the client of a plan that the model makes.")
-def a_plan_is_told(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
+def a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
         told = turn.updates("plan", "plan_update")
         made = [frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)]
         if told:
-            yield kept_if(True, told[0], "")
+            yield observe(True, told[0], "")
         elif made and turn.end is not None:
-            yield kept_if(False, made[0], "a tool made a plan, and the turn told of none")
+            yield observe(False, made[0], "a tool made a plan, and the turn told of none")
 
 
 def _makes_a_plan(frame: Frame) -> bool:
@@ -60,11 +61,13 @@ def _makes_a_plan(frame: Frame) -> bool:
 
 
 @rule("PLAN-02", side="agent", fix="Give every entry content, a priority and a status that the schema knows.")
-def entries_are_whole(story: Story) -> Iterator[Seen]:
-    for frame in _plans(story):
+def entries_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    for frame in _plans(conversation):
         entries = plan_of(frame)
-        wrong = type(entries) is not list or any(not _is_entry(entry, story.version) for entry in entries)
-        yield kept_if(not wrong, frame, "content, priority or status of an entry is missing or wrong")
+        wrong = type(entries) is not list or any(
+            not _is_entry(entry, conversation.version) for entry in entries
+        )
+        yield observe(not wrong, frame, "content, priority or status of an entry is missing or wrong")
 
 
 def _is_entry(entry: Any, version: int) -> bool:
@@ -81,21 +84,21 @@ def _is_entry(entry: Any, version: int) -> bool:
     side="agent",
     fix="Send all entries of the plan with every update, not only those that changed.",
 )
-def every_update_is_the_whole_plan(story: Story) -> Iterator[Seen]:
-    for plans in _series(story):
+def every_update_is_the_whole_plan(conversation: Conversation) -> Iterator[Observation]:
+    for plans in _series(conversation):
         for at, (before, after) in enumerate(pairwise(plans)):
             gone = _open_texts(before) - _texts(after)
             later: set[str] = set().union(*(_texts(frame) for frame in plans[at + 2 :]))
             # Entries may be dropped. One that was unfinished and comes back was only left out.
-            yield kept_if(
+            yield observe(
                 not gone & later, after, "an unfinished entry is left out, and comes back later", before
             )
 
 
-def _series(story: Story) -> list[list[Frame]]:
+def _series(conversation: Conversation) -> list[list[Frame]]:
     """Plans that follow each other in one turn."""
     found = []
-    for turn in story.turns:
+    for turn in conversation.turns:
         series: dict[tuple[str, str], list[Frame]] = {}
         for frame in turn.updates("plan", "plan_update"):
             if plan_of(frame):
@@ -114,14 +117,14 @@ def _open_texts(frame: Frame) -> set[str]:
 
 
 @rule("PLAN-05", side="agent", fix="Send the plan again whenever the status of an entry changes.")
-def progress_of_a_plan_is_told(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
+def progress_of_a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
         plans = [frame for frame in turn.updates("plan", "plan_update") if plan_of(frame)]
         made = [frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)]
         if len({repr(_statuses(frame)) for frame in plans}) > 1:
-            yield kept_if(True, plans[-1], "")
+            yield observe(True, plans[-1], "")
         elif len(plans) == 1 and len(made) > 1 and turn.end is not None:
-            yield kept_if(False, made[-1], "a tool changed the plan, and it was not told again", plans[0])
+            yield observe(False, made[-1], "a tool changed the plan, and it was not told again", plans[0])
 
 
 def _statuses(frame: Frame) -> list[Any]:
@@ -129,21 +132,21 @@ def _statuses(frame: Frame) -> list[Any]:
 
 
 @rule("PLAN-06", side="agent", fix="Nothing: entries may come, go and change.")
-def entries_may_change(story: Story) -> Iterator[Seen]:
-    for plans in _series(story):
+def entries_may_change(conversation: Conversation) -> Iterator[Observation]:
+    for plans in _series(conversation):
         for before, after in pairwise(plans):
             if _texts(before) != _texts(after):
-                yield kept_if(True, after, "", before)
+                yield observe(True, after, "", before)
 
 
 @rule("PLAN-07", side="client", fix="Leave out a bad entry of a plan and keep the rest.")
-def a_client_survives_a_bad_entry(story: Story) -> Iterator[Seen]:
+def a_client_survives_a_bad_entry(conversation: Conversation) -> Iterator[Observation]:
     bad = [
         frame
-        for frame in _plans(story)
-        if any(not _is_entry(entry, story.version) for entry in _listed(plan_of(frame)))
+        for frame in _plans(conversation)
+        if any(not _is_entry(entry, conversation.version) for entry in _listed(plan_of(frame)))
     ]
-    yield from lived_on(story, bad, "a plan with a bad entry")
+    yield from observe_survival(conversation, bad, "a plan with a bad entry")
 
 
 def _listed(value: Any) -> list[Any]:

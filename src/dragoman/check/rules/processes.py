@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.check.consoles import (
+from dragoman.check.conversation import Conversation, Exchange
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rules.files import answered
+from dragoman.check.terminals import (
     KILL,
     METHODS,
     OUTPUT,
     WAIT,
-    Console,
-    consoles,
-    succeeded,
+    ObservedTerminal,
+    has_succeeded,
+    observed_terminals,
 )
-from dragoman.check.lives import CANCELLED, has_clock, items, marked, setup_at, spoke_after, text
-from dragoman.check.paths import is_same, normal
-from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.files import answered
-from dragoman.check.story import Exchange, Story
+from dragoman.check.timeline import CANCELLED, has_clock, has_spoken_after, is_in_stretch, setup_at
+from dragoman.check.values import is_same, items, normalize, text
 
 QUICK = 2.0
 SLOW = 5.0
@@ -33,36 +33,36 @@ TELLING = 16
 
 
 @rule("TERM-02", side="client", fix="Answer terminal/create as soon as the command has begun.")
-def a_terminal_is_there_at_once(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
+def a_terminal_is_there_at_once(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
         request, answer = console.made.request, console.made.answer
         outputs = [one for one in console.of(OUTPUT) if one.has_result]
         ran_on = bool(outputs) and outputs[0].result.get("exitStatus") is None
-        took = answer.at - request.at if answer is not None and has_clock(story) else None
+        took = answer.at - request.at if answer is not None and has_clock(conversation) else None
         if ran_on or (took is not None and took < QUICK):
-            yield kept_if(True, answer, "", request)
+            yield observe(True, answer, "", request)
         elif took is not None and took > SLOW and outputs:
-            yield kept_if(False, answer, "the terminal was named only when its command had ended", request)
+            yield observe(False, answer, "the terminal was named only when its command had ended", request)
 
 
 @rule("TERM-02", side="client", fix="Answer terminal/create with a terminalId.")
-def a_terminal_has_a_name(story: Story) -> Iterator[Seen]:
-    for one in story.calls("terminal/create", direction="to_client"):
+def a_terminal_has_a_name(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("terminal/create", direction="to_client"):
         if one.has_result:
-            yield kept_if(
+            yield observe(
                 bool(text(one.result.get("terminalId"))), one.answer, "there is no terminalId", one.request
             )
 
 
 @rule("TERM-04", side="client", fix="Cut the beginning of the output, not its end, and set truncated.")
-def the_beginning_is_cut(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
+def the_beginning_is_cut(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
         begins = ""
         for one in console.of(OUTPUT):
             said = text(one.result.get("output"))
             if one.has_result and one.result.get("truncated") is True:
                 is_front = len(begins) >= TELLING and said.startswith(begins)
-                yield kept_if(not is_front, one.answer, "truncated, and the beginning is still there")
+                yield observe(not is_front, one.answer, "truncated, and the beginning is still there")
             elif one.has_result:
                 begins = begins or said[: TELLING * 4]
 
@@ -70,34 +70,34 @@ def the_beginning_is_cut(story: Story) -> Iterator[Seen]:
 @rule(
     "TERM-05", side="client", fix="Cut the output between characters, and keep no more bytes than the limit."
 )
-def the_cut_is_between_characters(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
+def the_cut_is_between_characters(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
         for one in console.of(OUTPUT):
             if console.limit is None or not one.has_result:
                 continue
             said = text(one.result.get("output"))
             size = len(said.encode(errors="surrogatepass"))
             if size > console.limit:
-                yield kept_if(False, one.answer, "more bytes than outputByteLimit", console.made.request)
+                yield observe(False, one.answer, "more bytes than outputByteLimit", console.made.request)
             elif one.result.get("truncated") is True and not said.isascii():
                 broken = said.startswith("\ufffd")
-                yield kept_if(not broken, one.answer, "the cut is in the middle of a character")
+                yield observe(not broken, one.answer, "the cut is in the middle of a character")
 
 
 @rule(
     "TERM-09", side="client", fix="Keep a terminal after terminal/kill: its output and exit can be asked for."
 )
-def a_killed_terminal_can_be_asked(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
-        killed = next((one for one in console.of(KILL) if succeeded(one)), None)
+def a_killed_terminal_can_be_asked(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
+        killed = next((one for one in console.of(KILL) if has_succeeded(one)), None)
         for one in console.of(OUTPUT, WAIT):
             if (
                 killed is not None
                 and _comes_between(one, killed, console.released)
                 and one.answer is not None
             ):
-                is_kept = succeeded(one) or one.code == CANCELLED
-                yield kept_if(is_kept, one.answer, "refused after terminal/kill", killed.answer)
+                is_kept = has_succeeded(one) or one.code == CANCELLED
+                yield observe(is_kept, one.answer, "refused after terminal/kill", killed.answer)
 
 
 def _comes_between(one: Exchange, killed: Exchange, released: Exchange | None) -> bool:
@@ -109,16 +109,19 @@ def _is_after(one: Exchange, other: Exchange) -> bool:
 
 
 @rule("TERM-11", side="client", fix="End the command when its terminal is released.")
-def a_released_command_ends(story: Story) -> Iterator[Seen]:
-    gone = story.recording.facts.get("released process gone")
-    for console in consoles(story):
+def a_released_command_ends(conversation: Conversation) -> Iterator[Observation]:
+    gone = conversation.recording.facts.get("released process gone")
+    for console in observed_terminals(conversation):
         if console.released is None:
             continue
-        if marked(story, console.made.request, "terminal to release early") and type(gone) is bool:
-            yield kept_if(gone, console.released.answer, "the command ran on after its terminal was released")
+        if (
+            is_in_stretch(conversation, console.made.request, "terminal to release early")
+            and type(gone) is bool
+        ):
+            yield observe(gone, console.released.answer, "the command ran on after its terminal was released")
         for one in console.of(WAIT):
             if _was_open_at(one, console.released.request) and one.answer is not None:
-                yield kept_if(True, one.answer, "", console.released.request)
+                yield observe(True, one.answer, "", console.released.request)
 
 
 def _was_open_at(one: Exchange, frame: Frame) -> bool:
@@ -126,63 +129,65 @@ def _was_open_at(one: Exchange, frame: Frame) -> bool:
 
 
 @rule("TERM-12", side="client", fix="Refuse everything about a terminal that was released.")
-def a_released_terminal_is_gone(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
+def a_released_terminal_is_gone(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
         for one in console.calls:
             later = console.released is not None and _is_after(one, console.released)
             if later and one.answer is not None and console.released is not None:
-                yield kept_if(
+                yield observe(
                     one.has_error, one.answer, "answered after its release", console.released.request
                 )
 
 
 @rule("TERM-14", side="client", fix="Answer all who wait for a terminal, and tell its output meanwhile.")
-def waiting_holds_nobody_up(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
+def waiting_holds_nobody_up(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
         waits = console.of(WAIT)
         for one in waits:
             for other in console.calls:
                 if other is not one and other.method in (OUTPUT, WAIT) and _was_open_at(one, other.request):
-                    yield from _both(story, one, other)
+                    yield from _both(conversation, one, other)
 
 
-def _both(story: Story, waiting: Exchange, other: Exchange) -> Iterator[Seen]:
+def _both(conversation: Conversation, waiting: Exchange, other: Exchange) -> Iterator[Observation]:
     if other.answer is None:
-        if waiting.answer is not None and spoke_after(story, waiting.answer, "client"):
-            yield kept_if(False, other.request, "never answered while another one waited", waiting.request)
+        if waiting.answer is not None and has_spoken_after(conversation, waiting.answer, "client"):
+            yield observe(False, other.request, "never answered while another one waited", waiting.request)
         return
     late = waiting.answer is not None and other.answer.number > waiting.answer.number
-    slow = has_clock(story) and other.answer.at - other.request.at > SLOW
+    slow = has_clock(conversation) and other.answer.at - other.request.at > SLOW
     held_up = other.method == OUTPUT and late and slow
-    yield kept_if(
+    yield observe(
         not held_up, other.answer, "output was held up until the command had ended", waiting.request
     )
 
 
 @rule("TERM-15", side="client", fix="Answer every request about a terminal, also about one that is over.")
-def odd_requests_are_answered(story: Story) -> Iterator[Seen]:
-    known = {id(one) for console in consoles(story) for one in (console.made, *console.calls)}
-    for one in story.calls(*METHODS, direction="to_client"):
+def odd_requests_are_answered(conversation: Conversation) -> Iterator[Observation]:
+    known = {
+        id(one) for console in observed_terminals(conversation) for one in (console.made, *console.calls)
+    }
+    for one in conversation.calls(*METHODS, direction="to_client"):
         if id(one) not in known:  # a command that could not be started, or a terminal that nobody made
-            yield from answered(story, one)
-    for console in consoles(story):
+            yield from answered(conversation, one)
+    for console in observed_terminals(conversation):
         ended = console.exit()
         for one in console.calls:
             over = console.released is not None and _is_after(one, console.released)
             killed_late = one.method == KILL and ended is not None and one.request.number > ended.number
             if over or killed_late:
-                yield from answered(story, one)
+                yield from answered(conversation, one)
 
 
 @rule("TERM-17", side="client", fix="End a wait that was cancelled with -32800, or with its result.")
-def a_cancelled_wait_ends(story: Story) -> Iterator[Seen]:
-    cancels = story.notes("$/cancel_request", direction="to_client")
-    for one in story.calls(WAIT, direction="to_client"):
+def a_cancelled_wait_ends(conversation: Conversation) -> Iterator[Observation]:
+    cancels = conversation.notes("$/cancel_request", direction="to_client")
+    for one in conversation.calls(WAIT, direction="to_client"):
         asked = one.request.message.get("id")
         mine = [frame for frame in cancels if _names(frame, asked) and _was_open_at(one, frame)]
         if mine and one.answer is not None:
-            right = succeeded(one) or one.code == CANCELLED
-            yield kept_if(right, one.answer, "ended with another error than -32800", mine[0])
+            right = has_succeeded(one) or one.code == CANCELLED
+            yield observe(right, one.answer, "ended with another error than -32800", mine[0])
 
 
 def _names(frame: Frame, asked: object) -> bool:
@@ -191,30 +196,30 @@ def _names(frame: Frame, asked: object) -> bool:
 
 
 @rule("TERM-19", side="client", fix="Run a command in the session's folder unless it names one; add its env.")
-def a_command_runs_in_its_folder(story: Story) -> Iterator[Seen]:
-    for console in consoles(story):
-        setup = setup_at(story, console.session, console.made.request.number)
-        probed = marked(story, console.made.request, "terminal") or _prints_its_folder(console)
+def a_command_runs_in_its_folder(conversation: Conversation) -> Iterator[Observation]:
+    for console in observed_terminals(conversation):
+        setup = setup_at(conversation, console.session, console.made.request.number)
+        probed = is_in_stretch(conversation, console.made.request, "terminal") or _prints_its_folder(console)
         lines = _said(console)
         if setup is None or not probed or not lines:
             continue
         wanted = text(console.made.params.get("cwd")) or setup.cwd
         right = is_same(lines[0], wanted) or _last(lines[0]) == _last(wanted)  # links are resolved or not
-        if marked(story, console.made.request, "terminal"):
+        if is_in_stretch(conversation, console.made.request, "terminal"):
             given = [text(one.get("value")) for one in items(console.made.params.get("env"))]
             right = right and all(value in lines for value in given)
-        yield kept_if(right, console.made.request, "another folder, or without the variables it was given")
+        yield observe(right, console.made.request, "another folder, or without the variables it was given")
 
 
-def _prints_its_folder(console: Console) -> bool:
+def _prints_its_folder(console: ObservedTerminal) -> bool:
     return console.made.params.get("command") == "pwd" and not console.made.params.get("args")
 
 
-def _said(console: Console) -> list[str]:
+def _said(console: ObservedTerminal) -> list[str]:
     """What a command has printed, once it has ended."""
     done = [one for one in console.of(OUTPUT) if one.result.get("exitStatus") is not None]
     return text(done[-1].result.get("output")).split() if done else []
 
 
 def _last(path: str) -> str:
-    return normal(path).rsplit("/", 1)[-1]
+    return normalize(path).rsplit("/", 1)[-1]

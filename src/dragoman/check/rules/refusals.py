@@ -8,42 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.check.calls import ASK, Question, contents, questions, tool_calls, turn_of
-from dragoman.check.lives import items, text
-from dragoman.check.paths import is_same
+from dragoman.check.calls import ASK, PermissionExchange, contents, permission_exchanges, tool_calls, turn_of
+from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Story, update_of
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.values import is_same, items, text
 
 
 @rule("PERM-09", side="agent", fix="Do not run a tool whose permission was refused; end its call as failed.")
-def a_refused_tool_does_not_run(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
+def a_refused_tool_does_not_run(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
         if question.is_answered and question.is_refused:
-            yield _not_run(story, question)
-    yield from _unchanged(story, "reject_once", "cancelled")
+            yield _not_run(conversation, question)
+    yield from _unchanged(conversation, "reject_once", "cancelled")
 
 
 @rule("PERM-10", side="agent", fix="Take every answer that is no clear yes for a no.")
-def an_odd_answer_is_no_permission(story: Story) -> Iterator[Seen]:
-    for question in questions(story):
+def an_odd_answer_is_no_permission(conversation: Conversation) -> Iterator[Observation]:
+    for question in permission_exchanges(conversation):
         if question.is_answered and not question.is_refused and not question.is_allowed:
-            yield _not_run(story, question)
-    yield from _unchanged(story, "unknown option", "unknown outcome", "error")
+            yield _not_run(conversation, question)
+    yield from _unchanged(conversation, "unknown option", "unknown outcome", "error")
 
 
-def _not_run(story: Story, question: Question) -> Seen:
+def _not_run(conversation: Conversation, question: PermissionExchange) -> Observation:
     answer = question.exchange.answer
-    done = _completed(story, question) or _written(story, question)
-    return kept_if(done is None, answer, "permission was not given, and the tool ran", done)
+    done = _completed(conversation, question) or _written(conversation, question)
+    return observe(done is None, answer, "permission was not given, and the tool ran", done)
 
 
-def _completed(story: Story, question: Question) -> Frame | None:
+def _completed(conversation: Conversation, question: PermissionExchange) -> Frame | None:
     """The update that says that its call was completed, unless somebody allowed it later."""
     answer = question.exchange.answer
-    if answer is None or not question.call or _asked_again(story, question):
+    if answer is None or not question.call or _asked_again(conversation, question):
         return None
-    for call in tool_calls(story):
+    for call in tool_calls(conversation):
         if call.session == question.session and call.id == question.call:
             for frame, status in call.statuses():
                 if status == "completed" and frame.number > answer.number and not call.is_replayed:
@@ -51,20 +50,23 @@ def _completed(story: Story, question: Question) -> Frame | None:
     return None
 
 
-def _asked_again(story: Story, question: Question) -> bool:
+def _asked_again(conversation: Conversation, question: PermissionExchange) -> bool:
     return any(
         other.call == question.call
         and other.session == question.session
         and other.is_allowed
         and other.exchange.request.number > question.exchange.request.number
-        for other in questions(story)
+        for other in permission_exchanges(conversation)
     )
 
 
-def _written(story: Story, question: Question) -> Frame | None:
+def _written(conversation: Conversation, question: PermissionExchange) -> Frame | None:
     """A write to a file that it named, in the same turn, without another question in between."""
-    answer, turn = question.exchange.answer, turn_of(story, question.exchange.request, question.session)
-    paths = _paths(story, question)
+    answer, turn = (
+        question.exchange.answer,
+        turn_of(conversation, question.exchange.request, question.session),
+    )
+    paths = _paths(conversation, question)
     if answer is None or turn is None or not paths:
         return None
     for frame in turn.during:
@@ -77,23 +79,23 @@ def _written(story: Story, question: Question) -> Frame | None:
     return None
 
 
-def _paths(story: Story, question: Question) -> list[str]:
+def _paths(conversation: Conversation, question: PermissionExchange) -> list[str]:
     """The files that a question is about to change."""
     request = question.exchange.request
     shown = [
         item
-        for frame, item in contents(story)
+        for frame, item in contents(conversation)
         if frame is request or (question.call and update_of(frame).get("toolCallId") == question.call)
     ]
     diffs = [item.get("path") for item in items(shown) if item.get("type") == "diff"]
     return [path for path in diffs if type(path) is str]
 
 
-def _unchanged(story: Story, *ways: str) -> Iterator[Seen]:
+def _unchanged(conversation: Conversation, *ways: str) -> Iterator[Observation]:
     """In turns of an examination in which every question was refused: whether files were left alone."""
     for way in ways:
-        changed = story.recording.facts.get(f"changed after {way}")
-        for frames in story.recording.marked(f"edit, {way}"):
+        changed = conversation.recording.facts.get(f"changed after {way}")
+        for frames in conversation.recording.marked(f"edit, {way}"):
             asked = next((frame for frame in frames if frame.method == ASK), None)
             if asked is not None and type(changed) is list:
-                yield kept_if(not changed, asked, "permission was not given, and a file was changed")
+                yield observe(not changed, asked, "permission was not given, and a file was changed")

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import (
     Stray,
-    asked_of,
     code_of,
-    fell_silent,
+    frames_from,
+    has_fallen_silent,
     proof,
-    said,
+    requests_to,
     strays,
 )
-from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.shapes import read_frame, table, table_of
-from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT
 from dragoman.schema.method import Method, Receiver
 
@@ -31,9 +31,9 @@ OLD_METHODS = frozenset({"session/set_model", "mcp/connect", "mcp/disconnect", "
 """Of drafts and of other protocols' habits: no sign that a method was made up."""
 
 
-def is_ready(story: Story, exchange: Exchange) -> bool:
+def is_ready(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether the handshake was over when it was asked."""
-    first = story.initialize
+    first = conversation.initialize
     return (
         first is not None
         and first.has_result
@@ -54,116 +54,123 @@ def is_probe(method: str) -> bool:
     return method.startswith(("nope", "$/", "_tck/", "_dragoman/"))
 
 
-def never_answered(story: Story, side: Side, exchange: Exchange) -> bool:
+def is_never_answered(conversation: Conversation, side: Side, exchange: Exchange) -> bool:
     """Whether a side left a request alone, although it answered a later one, or said nothing more at all."""
     if exchange.answer is not None:
         return False
-    return proof(story, side).after(exchange.request.number) is not None or fell_silent(
-        story, side, exchange.request
+    return proof(conversation, side).after(exchange.request.number) is not None or has_fallen_silent(
+        conversation, side, exchange.request
     )
 
 
 @rule("RPC-09", fix="Answer a request for a method you do not have with -32601.")
-def an_unknown_method_is_refused(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def an_unknown_method_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         is_request = one.request.message.get("jsonrpc") == "2.0"
-        if not is_request or not is_made_up(one.method) or not is_ready(story, one):
+        if not is_request or not is_made_up(one.method) or not is_ready(conversation, one):
             continue
-        if is_probe(one.method) and never_answered(story, side, one):
-            yield kept_if(False, one.request, "a request for an unknown method was never answered")
+        if is_probe(one.method) and is_never_answered(conversation, side, one):
+            yield observe(False, one.request, "a request for an unknown method was never answered")
         elif one.has_error and one.code not in (-32000, -32800):
-            yield kept_if(
+            yield observe(
                 one.code == -32601, one.answer, "an unknown method is not refused with -32601", one.request
             )
         elif one.has_result and is_probe(one.method):
-            yield kept_if(
+            yield observe(
                 False, one.answer, "a method that nobody has was answered with a result", one.request
             )
 
 
 @rule("RPC-10", fix="Answer a line that is no JSON with error -32700 and id null, and go on.")
-def what_is_no_json_is_refused(story: Story, side: Side) -> Iterator[Seen]:
-    for stray in strays(story, side):
+def what_is_no_json_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for stray in strays(conversation, side):
         if stray.kind == "text":
-            yield from _refused(story, side, stray, -32700)
+            yield from _refused(conversation, side, stray, -32700)
 
 
 @rule("RPC-11", fix="Answer JSON that is no request with error -32600 and id null, and run nothing.")
-def what_is_no_request_is_refused(story: Story, side: Side) -> Iterator[Seen]:
-    speaks = story.initialize is not None and story.initialize.request.message.get("jsonrpc") == "2.0"
-    for stray in strays(story, side):
+def what_is_no_request_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    speaks = (
+        conversation.initialize is not None
+        and conversation.initialize.request.message.get("jsonrpc") == "2.0"
+    )
+    for stray in strays(conversation, side):
         is_old = stray.kind == "version" and speaks and "id" in stray.frame.message
         if stray.kind in ("value", "object") or is_old:
-            yield from _refused(story, side, stray, -32600)
+            yield from _refused(conversation, side, stray, -32600)
 
 
-def _refused(story: Story, side: Side, stray: Stray, code: int) -> Iterator[Seen]:
+def _refused(conversation: Conversation, side: Side, stray: Stray, code: int) -> Iterator[Observation]:
     if stray.reply is not None:
         right = code_of(stray.reply) == code
-        yield kept_if(right, stray.reply, f"the answer is not error {code}", stray.frame)
+        yield observe(right, stray.reply, f"the answer is not error {code}", stray.frame)
     elif stray.is_read:
-        yield kept_if(False, stray.frame, f"not answered; error {code} with id null was due")
-    elif fell_silent(story, side, stray.frame):
-        yield kept_if(False, stray.frame, "nothing was said any more after this line")
+        yield observe(False, stray.frame, f"not answered; error {code} with id null was due")
+    elif has_fallen_silent(conversation, side, stray.frame):
+        yield observe(False, stray.frame, "nothing was said any more after this line")
 
 
 @rule("RPC-12", fix="Check params against the schema, and answer with -32602 if they are wrong.")
-def wrong_params_are_refused_as_such(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
-        if not one.has_error or one.code in OTHER_MATTERS or read_frame(one.request, story).refused is None:
+def wrong_params_are_refused_as_such(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
+        if (
+            not one.has_error
+            or one.code in OTHER_MATTERS
+            or read_frame(one.request, conversation).refused is None
+        ):
             continue
-        if one.method == "initialize" or is_ready(story, one):
+        if one.method == "initialize" or is_ready(conversation, one):
             why = "params of the wrong shape are not refused with -32602"
-            yield kept_if(one.code == -32602, one.answer, why, one.request)
+            yield observe(one.code == -32602, one.answer, why, one.request)
 
 
 @rule("RPC-13", fix="Catch what your handlers raise, answer with -32603, and keep the connection.")
-def a_failure_does_not_end_the_connection(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def a_failure_does_not_end_the_connection(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         if one.code == -32603 and one.answer is not None:
-            yield from _went_on(story, side, one.answer, "after an internal error")
+            yield from _went_on(conversation, side, one.answer, "after an internal error")
 
 
 @rule("RPC-14", fix="Keep reading after whatever you refused.")
-def the_connection_stays_usable(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
+def the_connection_stays_usable(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
         if one.answer is not None and one.code in (-32600, -32601, -32602, -32603):
-            yield from _went_on(story, side, one.answer, "after an error")
-    for stray in strays(story, side):
-        yield from _went_on(story, side, stray.reply or stray.frame, "after a line that is no message")
+            yield from _went_on(conversation, side, one.answer, "after an error")
+    for stray in strays(conversation, side):
+        yield from _went_on(conversation, side, stray.reply or stray.frame, "after a line that is no message")
 
 
-def _went_on(story: Story, side: Side, frame: Frame, when: str) -> Iterator[Seen]:
-    if proof(story, side).after(frame.number) is not None:
+def _went_on(conversation: Conversation, side: Side, frame: Frame, when: str) -> Iterator[Observation]:
+    if proof(conversation, side).after(frame.number) is not None:
         yield KEPT
-    elif fell_silent(story, side, frame):
-        yield kept_if(False, frame, f"nothing was said any more {when}")
+    elif has_fallen_silent(conversation, side, frame):
+        yield observe(False, frame, f"nothing was said any more {when}")
 
 
 @rule("RPC-15", fix="Drop an answer that belongs to no request of yours.")
-def an_answer_to_nothing_is_dropped(story: Story, side: Side) -> Iterator[Seen]:
-    for stray in strays(story, side):
+def an_answer_to_nothing_is_dropped(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for stray in strays(conversation, side):
         if stray.kind == "answer" and stray.is_read:
-            yield kept_if(stray.reply is None, stray.frame, "an answer to nothing was answered", stray.reply)
+            yield observe(stray.reply is None, stray.frame, "an answer to nothing was answered", stray.reply)
 
 
 @rule("RPC-16", fix="Refuse an array as a whole with error -32600 and id null; run none of its entries.")
-def a_batch_is_refused(story: Story, side: Side) -> Iterator[Seen]:
-    for stray in strays(story, side):
+def a_batch_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for stray in strays(conversation, side):
         if stray.kind == "batch":
-            ran = _ran(story, side, stray)
+            ran = _ran(conversation, side, stray)
             if ran is not None:
-                yield kept_if(False, stray.frame, "an entry of an array was run", ran)
+                yield observe(False, stray.frame, "an entry of an array was run", ran)
             else:
-                yield from _refused(story, side, stray, -32600)
+                yield from _refused(conversation, side, stray, -32600)
 
 
-def _ran(story: Story, side: Side, stray: Stray) -> Frame | None:
+def _ran(conversation: Conversation, side: Side, stray: Stray) -> Frame | None:
     """An answer to an entry, alone or in an array."""
     entries = [one for one in stray.frame.json if type(one) is dict and one.get("id") is not None]
     ids = {repr(one["id"]) for one in entries}
-    unasked = {frame.number for frame in story.unasked}
-    for frame in said(story, side):
+    unasked = {frame.number for frame in conversation.unasked}
+    for frame in frames_from(conversation, side):
         if frame.number > stray.frame.number:
             if type(frame.json) is list:
                 return frame
@@ -173,39 +180,43 @@ def _ran(story: Story, side: Side, stray: Stray) -> Frame | None:
 
 
 @rule("RPC-18", fix="Read absent params, and params that are null, as an empty object.")
-def params_may_be_absent(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
-        is_known = one.request.message.get("params") is None and _row(story, side, one.method)
-        if not is_known or read_frame(one.request, story).refused is not None or not is_ready(story, one):
+def params_may_be_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
+        is_known = one.request.message.get("params") is None and _row(conversation, side, one.method)
+        if (
+            not is_known
+            or read_frame(one.request, conversation).refused is not None
+            or not is_ready(conversation, one)
+        ):
             continue
         if one.has_result:
             yield KEPT
         elif one.code in (-32600, -32602, -32603):
-            yield kept_if(False, one.answer, "params that may be absent were missed", one.request)
+            yield observe(False, one.answer, "params that may be absent were missed", one.request)
 
 
-def _row(story: Story, side: Side, method: str) -> Method | None:
+def _row(conversation: Conversation, side: Side, method: str) -> Method | None:
     receiver: Receiver = "agent" if side == "agent" else "client"
-    return table_of(story).get(method, kind="request", receiver=receiver)
+    return table_of(conversation).get(method, kind="request", receiver=receiver)
 
 
 @rule("RPC-21", fix="Ignore members that you do not know.")
-def unknown_members_are_ignored(story: Story, side: Side) -> Iterator[Seen]:
-    for one in asked_of(story, side):
-        reading = read_frame(one.request, story)
+def unknown_members_are_ignored(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in requests_to(conversation, side):
+        reading = read_frame(one.request, conversation)
         unknown = any(found.kind == "unknown field" and found.path == "$" for found in reading.forgiven)
-        is_first = one.method != "initialize" or not is_ready(story, one)
+        is_first = one.method != "initialize" or not is_ready(conversation, one)
         if not unknown or not is_first or not is_harmless(one):
             continue
         if one.has_result:
             yield KEPT
-        elif one.code in (-32600, -32602, -32603) and succeeds_otherwise(story, side, one):
-            yield kept_if(False, one.answer, "a request with a member nobody knows was refused", one.request)
+        elif one.code in (-32600, -32602, -32603) and succeeds_otherwise(conversation, side, one):
+            yield observe(False, one.answer, "a request with a member nobody knows was refused", one.request)
 
 
-def succeeds_otherwise(story: Story, side: Side, refused: Exchange) -> bool:
+def succeeds_otherwise(conversation: Conversation, side: Side, refused: Exchange) -> bool:
     """Whether such a request ever gets a result: whoever refuses all of them has other reasons."""
-    return any(one.method == refused.method and one.has_result for one in asked_of(story, side))
+    return any(one.method == refused.method and one.has_result for one in requests_to(conversation, side))
 
 
 def is_harmless(one: Exchange) -> bool:

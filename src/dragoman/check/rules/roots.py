@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.lives import BAD_PARAMS, asked_setups, is_fair, items, session_of, setup_at, setups, text
-from dragoman.check.paths import is_absolute, is_same, is_under, normal
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.rules.first import rule_v1
+from dragoman.check.rule import Observation, observe, rule_v1
 from dragoman.check.rules.folders import (
     USES,
     ended_calls,
@@ -19,7 +17,8 @@ from dragoman.check.rules.folders import (
     touched_paths,
     was_allowed,
 )
-from dragoman.check.story import Exchange, Story
+from dragoman.check.timeline import BAD_PARAMS, is_fair, session_of, setup_at, setup_requests, setups
+from dragoman.check.values import is_absolute, is_same, is_under, items, normalize, text
 
 UNOBSERVED: dict[str, str] = {
     "ADIR-09": "which instructions an agent finds goes to its model and not over the wire",
@@ -30,8 +29,8 @@ def _roots(one: Exchange) -> Any:
     return one.params.get("additionalDirectories")
 
 
-def _can(story: Story) -> bool:
-    return story.agent_can("sessionCapabilities", "additionalDirectories") not in (None, False)
+def _can(conversation: Conversation) -> bool:
+    return conversation.agent_can("sessionCapabilities", "additionalDirectories") not in (None, False)
 
 
 def _is_good(roots: Any) -> bool:
@@ -39,61 +38,61 @@ def _is_good(roots: Any) -> bool:
 
 
 @rule_v1("ADIR-01", side="client", fix="Send additionalDirectories only to agents that advertise them.")
-def roots_are_for_agents_that_take_them(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def roots_are_for_agents_that_take_them(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         if _roots(one):
-            yield kept_if(_can(story), one.request, "additionalDirectories was not advertised")
+            yield observe(_can(conversation), one.request, "additionalDirectories was not advertised")
 
 
 @rule_v1("ADIR-02", side="client", fix="Make additional directories absolute before they are sent.")
-def roots_are_absolute(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def roots_are_absolute(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         if _roots(one):
-            yield kept_if(_is_good(_roots(one)), one.request, "an additional directory is not absolute")
+            yield observe(_is_good(_roots(one)), one.request, "an additional directory is not absolute")
 
 
 @rule_v1("ADIR-03", side="agent", fix="Refuse roots that are no list of absolute paths with -32602.")
-def bad_roots_are_refused(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
-        if _roots(one) is not None and not _is_good(_roots(one)) and is_fair(story, one):
-            yield kept_if(one.has_error, one.request, "bad additionalDirectories were taken", one.answer)
+def bad_roots_are_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
+        if _roots(one) is not None and not _is_good(_roots(one)) and is_fair(conversation, one):
+            yield observe(one.has_error, one.request, "bad additionalDirectories were taken", one.answer)
 
 
 @rule_v1("ADIR-04", side="agent", fix="Without additionalDirectories, work in cwd only.")
-def without_roots_there_is_only_the_folder(story: Story) -> Iterator[Seen]:
-    for one in file_requests(story):
-        setup = setup_at(story, session_of(one), one.request.number)
-        if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(story, one):
+def without_roots_there_is_only_the_folder(conversation: Conversation) -> Iterator[Observation]:
+    for one in file_requests(conversation):
+        setup = setup_at(conversation, session_of(one), one.request.number)
+        if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(conversation, one):
             continue
-        roots = [root for other in setups(story) for root in other.roots if is_absolute(root)]
+        roots = [root for other in setups(conversation) for root in other.roots if is_absolute(root)]
         inside = is_under(one.params["path"], [setup.cwd])
         if inside or is_under(one.params["path"], roots):
-            yield kept_if(inside, one.request, "a root was used that this session was not given")
+            yield observe(inside, one.request, "a root was used that this session was not given")
 
 
 @rule_v1("ADIR-05", side="agent", fix="Forget the roots of a session when it is loaded without them.")
-def roots_count_for_as_long_as_they_were_given(story: Story) -> Iterator[Seen]:
-    for one in file_requests(story):
-        old = _lost_roots(story, session_of(one), one.request)
-        if old and not was_allowed(story, one):
+def roots_count_for_as_long_as_they_were_given(conversation: Conversation) -> Iterator[Observation]:
+    for one in file_requests(conversation):
+        old = _lost_roots(conversation, session_of(one), one.request)
+        if old and not was_allowed(conversation, one):
             right = not is_under(one.params["path"], old)
-            yield kept_if(right, one.request, "a root that was not given again is used")
-    for turn in story.turns:
-        old = _lost_roots(story, turn.session, turn.exchange.request)
+            yield observe(right, one.request, "a root that was not given again is used")
+    for turn in conversation.turns:
+        old = _lost_roots(conversation, turn.session, turn.exchange.request)
         for call in ended_calls(turn) if old else ():
             there = [path for path in call.paths if is_under(path, old)]
-            if there and call.kind in USES and not may_use(story, turn.session, there[0], call.end):
-                yield kept_if(not call.succeeded, call.end, "a root that was not given again is used")
+            if there and call.kind in USES and not may_use(conversation, turn.session, there[0], call.end):
+                yield observe(not call.succeeded, call.end, "a root that was not given again is used")
 
 
-def _lost_roots(story: Story, session: str, frame: Frame) -> list[str]:
+def _lost_roots(conversation: Conversation, session: str, frame: Frame) -> list[str]:
     """The roots that a session once had, and has no more."""
-    setup = setup_at(story, session, frame.number)
+    setup = setup_at(conversation, session, frame.number)
     if setup is None:
         return []
     earlier = {
         root
-        for other in setups(story)
+        for other in setups(conversation)
         if other.session == session and other.since < setup.since
         for root in other.roots
     }
@@ -101,73 +100,73 @@ def _lost_roots(story: Story, session: str, frame: Frame) -> list[str]:
 
 
 @rule_v1("ADIR-06", side="client", fix="Send the whole list of additional directories on load and resume.")
-def roots_are_sent_again(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/load", "session/resume"):
-        before = setup_at(story, session_of(one), one.request.number)
-        if before is not None and before.roots and _can(story):
+def roots_are_sent_again(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/load", "session/resume"):
+        before = setup_at(conversation, session_of(one), one.request.number)
+        if before is not None and before.roots and _can(conversation):
             sent = _roots(one)
             if not sent:
-                yield kept_if(False, one.request, "additionalDirectories was not sent again")
+                yield observe(False, one.request, "additionalDirectories was not sent again")
             elif type(sent) is list and set(before.roots) <= {text(root) for root in sent}:
-                yield kept_if(True, one.request, "")
+                yield observe(True, one.request, "")
 
 
 @rule_v1("ADIR-07", side="agent", fix="Refuse a root that cannot be used; never leave it out in silence.")
-def no_root_is_dropped_in_silence(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
-        if _roots(one) and _is_good(_roots(one)) and is_fair(story, one) and one.has_error:
-            yield kept_if(True, one.request, "")
-    for listing in story.calls("session/list", direction="to_agent"):
+def no_root_is_dropped_in_silence(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
+        if _roots(one) and _is_good(_roots(one)) and is_fair(conversation, one) and one.has_error:
+            yield observe(True, one.request, "")
+    for listing in conversation.calls("session/list", direction="to_agent"):
         for item in items(listing.result.get("sessions")):
-            setup = setup_at(story, text(item.get("sessionId")), listing.request.number)
+            setup = setup_at(conversation, text(item.get("sessionId")), listing.request.number)
             told = item.get("additionalDirectories")
             if setup is not None and setup.roots and type(told) is list:
                 lost = [root for root in setup.roots if not any(is_same(text(one), root) for one in told)]
-                yield kept_if(not lost, listing.answer, "a root was dropped", setup.exchange.request)
+                yield observe(not lost, listing.answer, "a root was dropped", setup.exchange.request)
 
 
 @rule_v1("ADIR-08", side="agent", fix="Resolve relative paths against cwd only.")
-def relative_paths_start_at_the_folder_only(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        setup = setup_at(story, turn.session, turn.exchange.request.number)
+def relative_paths_start_at_the_folder_only(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not setup.roots or not all(map(is_absolute, setup.folders)):
             continue
         touched = touched_paths(turn)
         for name in named_files(turn):
-            first = [frame for frame, path in touched if is_same(path, f"{normal(setup.cwd)}/{name}")]
+            first = [frame for frame, path in touched if is_same(path, f"{normalize(setup.cwd)}/{name}")]
             others = [
                 frame
                 for frame, path in touched
-                if any(is_same(path, f"{normal(root)}/{name}") for root in setup.roots)
+                if any(is_same(path, f"{normalize(root)}/{name}") for root in setup.roots)
             ]
             if first or others:
                 frame = (first or others)[0]
-                yield kept_if(bool(first), frame, "a relative path was resolved against another root")
+                yield observe(bool(first), frame, "a relative path was resolved against another root")
 
 
 @rule_v1("ADIR-10", side="client", fix="Leave out roots that stand twice or are the cwd.")
-def roots_stand_once(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def roots_stand_once(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         if _roots(one) and _is_good(_roots(one)):
-            all_of_them = [normal(root) for root in [*_roots(one), text(one.params.get("cwd"))]]
+            all_of_them = [normalize(root) for root in [*_roots(one), text(one.params.get("cwd"))]]
             once = len(set(all_of_them)) == len(all_of_them)
-            yield kept_if(once, one.request, "a root stands twice, or is the cwd")
+            yield observe(once, one.request, "a root stands twice, or is the cwd")
 
 
 @rule_v1("ADIR-11", side="client", fix="Serve only files in the session's folders, links resolved.")
-def files_outside_of_the_roots_are_not_served(story: Story) -> Iterator[Seen]:
-    for one in file_requests(story):
-        setup = setup_at(story, session_of(one), one.request.number)
+def files_outside_of_the_roots_are_not_served(conversation: Conversation) -> Iterator[Observation]:
+    for one in file_requests(conversation):
+        setup = setup_at(conversation, session_of(one), one.request.number)
         if setup is None or one.answer is None or not all(map(is_absolute, setup.folders)):
             continue
         outside = not is_under(one.params["path"], setup.folders)
-        if outside and (one.has_error or not was_allowed(story, one)):
-            yield kept_if(one.has_error, one.request, "a file outside of the roots was served", one.answer)
+        if outside and (one.has_error or not was_allowed(conversation, one)):
+            yield observe(one.has_error, one.request, "a file outside of the roots was served", one.answer)
 
 
 @rule_v1("ADIR-12", side="agent", fix="Refuse roots that do not suit a stored session with -32602.")
-def roots_of_a_stored_session_are_taken_or_refused(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/load", "session/resume"):
-        if _roots(one) and _is_good(_roots(one)) and is_fair(story, one):
+def roots_of_a_stored_session_are_taken_or_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/load", "session/resume"):
+        if _roots(one) and _is_good(_roots(one)) and is_fair(conversation, one):
             right = one.has_result or one.code == BAD_PARAMS
-            yield kept_if(right, one.request, "refused in another way than -32602", one.answer)
+            yield observe(right, one.request, "refused in another way than -32602", one.answer)

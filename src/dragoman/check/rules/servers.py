@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.lives import BAD_PARAMS, asked_setups, is_fair, items, lacks
-from dragoman.check.paths import is_absolute
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.story import Exchange, Story
+from dragoman.check.conversation import Conversation, Exchange
+from dragoman.check.rule import Observation, observe, rule_v1
+from dragoman.check.timeline import BAD_PARAMS, is_fair, setup_requests
+from dragoman.check.values import is_absolute, items, missing_member
 
 TYPES = ("http", "sse", "acp")
 """Transports with a discriminator; one without is stdio."""
@@ -23,11 +22,13 @@ def entry_fault(entry: Any) -> str:
     """What is wrong with an entry of mcpServers; empty if nothing is."""
     kind = entry.get("type") if type(entry) is dict else None
     if kind == "acp":
-        missing = lacks(entry, name=str, serverId=str)
+        missing = missing_member(entry, name=str, serverId=str)
     elif kind in ("http", "sse"):
-        missing = lacks(entry, name=str, url=str, headers=list) or _pairs_fault(entry["headers"], "headers")
+        missing = missing_member(entry, name=str, url=str, headers=list) or _pairs_fault(
+            entry["headers"], "headers"
+        )
     else:
-        missing = lacks(entry, name=str, command=str, args=list, env=list) or _stdio_fault(entry)
+        missing = missing_member(entry, name=str, command=str, args=list, env=list) or _stdio_fault(entry)
     return missing and f"{missing} of an MCP server is missing or wrong"
 
 
@@ -38,7 +39,7 @@ def _stdio_fault(entry: dict[str, Any]) -> str:
 
 
 def _pairs_fault(pairs: list[Any], name: str) -> str:
-    return name if any(lacks(pair, name=str, value=str) for pair in pairs) else ""
+    return name if any(missing_member(pair, name=str, value=str) for pair in pairs) else ""
 
 
 def _entries(one: Exchange) -> list[Any]:
@@ -47,20 +48,20 @@ def _entries(one: Exchange) -> list[Any]:
 
 
 @rule_v1("SES-12", side="client", fix="Send HTTP and SSE servers only to agents that advertise them.")
-def remote_servers_are_for_agents_that_take_them(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def remote_servers_are_for_agents_that_take_them(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         for entry in items(_entries(one)):
             if entry.get("type") in ("http", "sse"):
-                can = story.agent_can("mcpCapabilities", entry["type"]) is True
-                yield kept_if(can, one.request, "an MCP server of a transport that the agent does not have")
+                can = conversation.agent_can("mcpCapabilities", entry["type"]) is True
+                yield observe(can, one.request, "an MCP server of a transport that the agent does not have")
 
 
 @rule_v1("SES-14", "SES-21", side="client", fix="Give each MCP server the members that its transport needs.")
-def servers_have_the_shape_of_their_transport(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def servers_have_the_shape_of_their_transport(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         for entry in _entries(one):
             fault = entry_fault(entry) or _odd_stdio(entry)
-            yield kept_if(not fault, one.request, fault)
+            yield observe(not fault, one.request, fault)
 
 
 def _odd_stdio(entry: dict[str, Any]) -> str:
@@ -72,69 +73,69 @@ def _odd_stdio(entry: dict[str, Any]) -> str:
 
 
 @rule_v1("SES-10", side="agent", fix="Start MCP servers over stdio and say initialize to them.")
-def servers_over_stdio_are_started(story: Story) -> Iterator[Seen]:
-    logs = _logs(story)
+def servers_over_stdio_are_started(conversation: Conversation) -> Iterator[Observation]:
+    logs = _logs(conversation)
     if logs:
         begun = any("initialize" in log for log in logs)
-        yield kept_if(begun, _handed(story), "no MCP server over stdio was started")
+        yield observe(begun, _handed(conversation), "no MCP server over stdio was started")
 
 
 @rule_v1("SES-11", side="agent", fix="Connect to every MCP server of the session.")
-def all_servers_are_connected_to(story: Story) -> Iterator[Seen]:
-    logs = _logs(story)
+def all_servers_are_connected_to(conversation: Conversation) -> Iterator[Observation]:
+    logs = _logs(conversation)
     if len(logs) > 1:
         begun = all("initialize" in log for log in logs)
-        yield kept_if(begun, _handed(story), "an MCP server of several was not connected to")
+        yield observe(begun, _handed(conversation), "an MCP server of several was not connected to")
 
 
-def _logs(story: Story) -> list[list[Any]]:
-    logs = story.recording.facts.get("logs")
+def _logs(conversation: Conversation) -> list[list[Any]]:
+    logs = conversation.recording.facts.get("logs")
     return [log for log in logs if type(log) is list] if type(logs) is list else []
 
 
-def _handed(story: Story) -> Any:
-    return next((one.request for one in asked_setups(story) if _entries(one)), None)
+def _handed(conversation: Conversation) -> Any:
+    return next((one.request for one in setup_requests(conversation) if _entries(one)), None)
 
 
 @rule_v1("SES-13", side="agent", fix="Support MCP over HTTP and advertise mcpCapabilities.http.")
-def servers_over_http_are_offered(story: Story) -> Iterator[Seen]:
-    if story.initialize is not None and story.initialize.has_result:
-        can = story.agent_can("mcpCapabilities", "http") is True
-        yield kept_if(can, story.initialize.answer, "mcpCapabilities.http is not true")
+def servers_over_http_are_offered(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is not None and conversation.initialize.has_result:
+        can = conversation.agent_can("mcpCapabilities", "http") is True
+        yield observe(can, conversation.initialize.answer, "mcpCapabilities.http is not true")
 
 
 @rule_v1("SES-15", side="agent", fix="Refuse MCP servers of a transport that was not advertised with -32602.")
-def servers_of_another_transport_are_refused(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def servers_of_another_transport_are_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         missing = [
             entry
             for entry in items(_entries(one))
             if entry.get("type") in ("http", "sse")
-            and story.agent_can("mcpCapabilities", entry["type"]) is not True
+            and conversation.agent_can("mcpCapabilities", entry["type"]) is not True
         ]
-        if missing and is_fair(story, one):
-            yield kept_if(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
+        if missing and is_fair(conversation, one):
+            yield observe(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
 
 
 @rule_v1("SES-16", side="agent", fix="Refuse a setup whose mcpServers hold a malformed entry with -32602.")
-def one_broken_server_fails_the_request(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def one_broken_server_fails_the_request(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         broken = [entry for entry in _entries(one) if entry_fault(entry)]
-        if broken and is_fair(story, one):
-            yield kept_if(
+        if broken and is_fair(conversation, one):
+            yield observe(
                 one.code == BAD_PARAMS, one.request, "a malformed MCP server was let through", one.answer
             )
 
 
 @rule_v1("SES-23", side="agent", fix="Look at type before the shape, and refuse types that are not known.")
-def a_server_of_an_unknown_type_is_refused(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def a_server_of_an_unknown_type_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         strange = [
             entry
             for entry in items(_entries(one))
             if type(entry.get("type")) is str and entry["type"] not in (*TYPES, "stdio")
         ]
-        if strange and is_fair(story, one):
-            yield kept_if(
+        if strange and is_fair(conversation, one):
+            yield observe(
                 one.has_error, one.request, "an MCP server of an unknown type was accepted", one.answer
             )

@@ -5,28 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dragoman.check.lives import (
+from dragoman.check.conversation import Conversation, Exchange, is_update
+from dragoman.check.rule import Observation, observe, rule, rule_v1
+from dragoman.check.rules.modes import mode_fault
+from dragoman.check.rules.options import option_fault
+from dragoman.check.timeline import (
     BAD_PARAMS,
     NO_METHOD,
     NOT_FOUND,
-    announced,
-    asked_setups,
+    announced_sessions,
     is_fair,
+    is_in_stretch,
     is_open,
     is_ready,
     known_sessions,
-    lived_on,
-    marked,
+    observe_survival,
     session_of,
+    setup_requests,
     setups,
-    text,
 )
-from dragoman.check.paths import is_absolute
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.first import rule_v1
-from dragoman.check.rules.modes import mode_fault
-from dragoman.check.rules.options import option_fault
-from dragoman.check.story import Exchange, Story, is_update
+from dragoman.check.values import is_absolute, text
 
 SCOPED = ("session/prompt", "session/set_mode", "session/set_config_option", "session/load", "session/resume")
 """Requests that need a session which is in use, or stored."""
@@ -36,110 +34,114 @@ _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no s
 
 
 @rule_v1("SES-01", side="client", fix="Send session/new with cwd and a list of mcpServers.")
-def a_new_session_has_its_folder_and_its_servers(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/new"):
+def a_new_session_has_its_folder_and_its_servers(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/new"):
         right = type(one.params.get("cwd")) is str and type(one.params.get("mcpServers")) is list
-        yield kept_if(right, one.request, "cwd is no text, or mcpServers is no list")
+        yield observe(right, one.request, "cwd is no text, or mcpServers is no list")
 
 
 @rule("SES-02", side="client", fix="Make the path absolute before it is sent.")
-def the_folder_of_a_session_is_absolute(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story):
+def the_folder_of_a_session_is_absolute(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation):
         if text(one.params.get("cwd")):
-            yield kept_if(is_absolute(one.params["cwd"]), one.request, "cwd is not absolute")
+            yield observe(is_absolute(one.params["cwd"]), one.request, "cwd is not absolute")
 
 
 @rule_v1("SES-03", side="agent", fix="Refuse session/new without mcpServers with -32602; read null as empty.")
-def missing_servers_are_refused_and_null_is_none(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/new"):
-        if not is_fair(story, one) or not is_absolute(one.params.get("cwd")):
+def missing_servers_are_refused_and_null_is_none(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/new"):
+        if not is_fair(conversation, one) or not is_absolute(one.params.get("cwd")):
             continue
         if "mcpServers" not in one.params:
-            yield kept_if(
+            yield observe(
                 one.code == BAD_PARAMS,
                 one.request,
                 "mcpServers was left out, and is not refused with -32602",
                 one.answer,
             )
         elif one.params["mcpServers"] is None:
-            yield kept_if(one.has_result, one.request, "mcpServers null was refused", one.answer)
+            yield observe(one.has_result, one.request, "mcpServers null was refused", one.answer)
 
 
 @rule("SES-04", side="agent", fix="Give every session an id of its own.")
-def every_session_has_an_id_of_its_own(story: Story) -> Iterator[Seen]:
+def every_session_has_an_id_of_its_own(conversation: Conversation) -> Iterator[Observation]:
     used: set[str] = set()
-    for one in setups(story):
+    for one in setups(conversation):
         if one.exchange.method in ("session/new", "session/fork"):
             right = bool(one.session) and one.session not in used
-            yield kept_if(right, one.exchange.answer, "sessionId is no text, is empty, or was given before")
+            yield observe(right, one.exchange.answer, "sessionId is no text, is empty, or was given before")
             used.add(one.session)
 
 
 @rule_v1("SES-09", side="agent", fix="Refuse a relative cwd with -32602.")
-def a_relative_folder_is_refused(story: Story) -> Iterator[Seen]:
-    for one in asked_setups(story, "session/new"):
-        if is_fair(story, one) and text(one.params.get("cwd")) and not is_absolute(one.params["cwd"]):
-            yield kept_if(
+def a_relative_folder_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    for one in setup_requests(conversation, "session/new"):
+        if is_fair(conversation, one) and text(one.params.get("cwd")) and not is_absolute(one.params["cwd"]):
+            yield observe(
                 one.code == BAD_PARAMS, one.request, "a relative cwd is not refused with -32602", one.answer
             )
 
 
 @rule_v1("SES-17", side="agent", fix="Give modes and configOptions their shapes, or leave them out.")
-def settings_of_a_new_session_are_whole(story: Story) -> Iterator[Seen]:
-    yield from whole_settings(story, "session/new")
+def settings_of_a_new_session_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from whole_settings(conversation, "session/new")
 
 
-def whole_settings(story: Story, method: str) -> Iterator[Seen]:
+def whole_settings(conversation: Conversation, method: str) -> Iterator[Observation]:
     """Whether modes and options in the answers to a method are as they must be, where there are any."""
-    for one in asked_setups(story, method):
+    for one in setup_requests(conversation, method):
         modes, options = one.result.get("modes"), one.result.get("configOptions")
         if modes is not None or options is not None:
             fault = "" if modes is None else mode_fault(modes)
             fault = fault or ("" if options is None else option_fault(options))
-            yield kept_if(not fault, one.answer, fault)
+            yield observe(not fault, one.answer, fault)
 
 
 @rule_v1("SES-19", side="agent", fix="Answer session/new before the first update of that session.")
-def the_answer_comes_before_the_first_update(story: Story) -> Iterator[Seen]:
-    for one in setups(story):
+def the_answer_comes_before_the_first_update(conversation: Conversation) -> Iterator[Observation]:
+    for one in setups(conversation):
         if one.exchange.method == "session/new" and one.session:
             early = [
                 frame
-                for frame in story.between(one.exchange.request, one.exchange.answer)
+                for frame in conversation.between(one.exchange.request, one.exchange.answer)
                 if is_update(frame) and session_of(frame) == one.session
             ]
-            yield kept_if(
+            yield observe(
                 not early, early[0] if early else one.exchange.answer, "an update for a session not yet told"
             )
 
 
 @rule_v1("SES-20", side="agent", fix="Answer with -32002 and data.sessionId when a session is not in use.")
-def a_session_that_is_not_in_use_is_not_found(story: Story) -> Iterator[Seen]:
-    for one in story.calls(*SCOPED, direction="to_agent"):
-        if is_fair(story, one) and one.code != NO_METHOD and _is_lost(story, one):
+def a_session_that_is_not_in_use_is_not_found(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls(*SCOPED, direction="to_agent"):
+        if is_fair(conversation, one) and one.code != NO_METHOD and _is_lost(conversation, one):
             right = one.code == NOT_FOUND and _named(one) == session_of(one)
             why = "data.sessionId is not set" if one.code == NOT_FOUND else "not answered with -32002"
-            yield kept_if(right, one.request, f"an unknown session: {why}", one.answer)
+            yield observe(right, one.request, f"an unknown session: {why}", one.answer)
 
 
-def _is_lost(story: Story, one: Exchange) -> bool:
+def _is_lost(conversation: Conversation, one: Exchange) -> bool:
     session = session_of(one)
     if not session or (one.method == "session/prompt" and type(one.params.get("prompt")) is not list):
         return False
     if one.method in CAPABILITIES:
-        return story.agent_can(*CAPABILITIES[one.method]) not in (None, False) and is_missing(story, one)
-    if marked(story, one.request, "prompt of nobody", "mode of nobody", "option of nobody"):
+        return conversation.agent_can(*CAPABILITIES[one.method]) not in (None, False) and is_missing(
+            conversation, one
+        )
+    if is_in_stretch(conversation, one.request, "prompt of nobody", "mode of nobody", "option of nobody"):
         return True  # also if a load of nobody was answered with success
-    return is_open(story, session, one.request.number) is False and session not in announced(story)
+    return is_open(conversation, session, one.request.number) is False and session not in announced_sessions(
+        conversation
+    )
 
 
-def is_missing(story: Story, one: Exchange) -> bool:
+def is_missing(conversation: Conversation, one: Exchange) -> bool:
     """Whether a load or resume names a session that does not exist. Other connections have sessions too: only
     one that an examination made up, or that the agent itself says it cannot find, is surely missing.
     """
     error = one.answer.message.get("error") if one.answer is not None else None
     said = text(error.get("message")) if type(error) is dict else ""
-    is_nobody = marked(story, one.request, "load of nobody", "resume of nobody")
+    is_nobody = is_in_stretch(conversation, one.request, "load of nobody", "resume of nobody")
     return is_nobody or one.code == NOT_FOUND or bool(_MISSING.search(said))
 
 
@@ -150,14 +152,14 @@ def _named(one: Exchange) -> str:
 
 
 @rule_v1("SES-22", side="client", fix="Ignore updates for sessions that were never made.")
-def a_client_lives_with_updates_of_unknown_sessions(story: Story) -> Iterator[Seen]:
-    known = known_sessions(story) | {session_of(one) for one in asked_setups(story)}
-    open_new = [one for one in asked_setups(story) if one.answer is not None]
+def a_client_lives_with_updates_of_unknown_sessions(conversation: Conversation) -> Iterator[Observation]:
+    known = known_sessions(conversation) | {session_of(one) for one in setup_requests(conversation)}
+    open_new = [one for one in setup_requests(conversation) if one.answer is not None]
     strange = [
         frame
-        for frame in story.updates()
+        for frame in conversation.updates()
         if session_of(frame) not in known
-        and is_ready(story, frame)
+        and is_ready(conversation, frame)
         and not any(one.request.number < frame.number < one.answer.number for one in open_new if one.answer)
     ]
-    yield from lived_on(story, strange, "an update of a session that it does not know")
+    yield from observe_survival(conversation, strange, "an update of a session that it does not know")

@@ -5,118 +5,118 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.lives import items, lived_on, session_of, setup_at, setups, text
-from dragoman.check.rule import Seen, kept_if
-from dragoman.check.rules.first import rule_v1
+from dragoman.check.conversation import Conversation, is_update, update_of
+from dragoman.check.rule import Observation, observe, rule_v1
 from dragoman.check.rules.options import (
     CATEGORIES,
-    Listing,
+    OptionListing,
     listed_at,
     listings,
     option_fault,
     sets,
     values_of,
 )
-from dragoman.check.story import Story, is_update, update_of
+from dragoman.check.timeline import observe_survival, session_of, setup_at, setups
+from dragoman.check.values import items, text
 
 
-def mode_option(listing: Listing | None) -> dict[str, Any]:
+def mode_option(listing: OptionListing | None) -> dict[str, Any]:
     """The option that is the mode; empty if there is none."""
     options = items(listing.options) if listing is not None else []
     return next((option for option in options if option.get("category") == "mode"), {})
 
 
 @rule_v1("CFG-02", side="client", fix="Where options are offered, set those and not modes.")
-def options_are_used_instead_of_modes(story: Story) -> Iterator[Seen]:
-    for one in story.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
-        setup = setup_at(story, session_of(one), one.request.number)
+def options_are_used_instead_of_modes(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
+        setup = setup_at(conversation, session_of(one), one.request.number)
         modes = setup.exchange.result.get("modes") if setup is not None else None
-        if modes is not None and mode_option(listed_at(story, session_of(one), one.request.number)):
+        if modes is not None and mode_option(listed_at(conversation, session_of(one), one.request.number)):
             right = one.method == "session/set_config_option"
-            yield kept_if(right, one.request, "a mode was set although it is an option too")
+            yield observe(right, one.request, "a mode was set although it is an option too")
 
 
 @rule_v1("CFG-03", side="client", fix="Where only modes are offered, set them with session/set_mode.")
-def without_options_modes_are_used(story: Story) -> Iterator[Seen]:
-    for one in story.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
-        setup = setup_at(story, session_of(one), one.request.number)
+def without_options_modes_are_used(conversation: Conversation) -> Iterator[Observation]:
+    for one in conversation.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
+        setup = setup_at(conversation, session_of(one), one.request.number)
         modes = setup.exchange.result.get("modes") if setup is not None else None
-        if modes is not None and listed_at(story, session_of(one), one.request.number) is None:
+        if modes is not None and listed_at(conversation, session_of(one), one.request.number) is None:
             right = one.method == "session/set_mode"
-            yield kept_if(right, one.request, "an option was set although only modes were offered")
+            yield observe(right, one.request, "an option was set although only modes were offered")
 
 
 @rule_v1("CFG-04", side="agent", fix="Offer modes as an option of category mode too.")
-def modes_and_the_option_say_the_same(story: Story) -> Iterator[Seen]:
-    for setup in setups(story):
+def modes_and_the_option_say_the_same(conversation: Conversation) -> Iterator[Observation]:
+    for setup in setups(conversation):
         modes, options = setup.exchange.result.get("modes"), setup.exchange.result.get("configOptions")
         if type(modes) is dict and type(options) is list:
-            option = mode_option(Listing(setup.exchange.request, setup.session, options, ""))
+            option = mode_option(OptionListing(setup.exchange.request, setup.session, options, ""))
             if not option:
-                yield kept_if(False, setup.exchange.answer, "modes are not offered as an option")
+                yield observe(False, setup.exchange.answer, "modes are not offered as an option")
             elif text(modes.get("currentModeId")) in values_of(option):
                 right = option.get("currentValue") == modes["currentModeId"]
-                yield kept_if(right, setup.exchange.answer, "the mode and its option differ")
-    yield from _set_modes(story)
+                yield observe(right, setup.exchange.answer, "the mode and its option differ")
+    yield from _set_modes(conversation)
 
 
-def _set_modes(story: Story) -> Iterator[Seen]:
+def _set_modes(conversation: Conversation) -> Iterator[Observation]:
     """After a mode is set, the next list of options has it, unless something else was set meanwhile."""
-    for one in story.calls("session/set_mode", direction="to_agent"):
+    for one in conversation.calls("session/set_mode", direction="to_agent"):
         if not one.has_result or one.answer is None:
             continue
-        for frame in story.between(one.answer, None):
+        for frame in conversation.between(one.answer, None):
             if frame.method in ("session/set_mode", "session/set_config_option", "session/prompt"):
                 break
             if is_update(frame, "current_mode_update") and session_of(frame) == session_of(one):
                 break
             if is_update(frame, "config_option_update") and session_of(frame) == session_of(one):
-                option = mode_option(Listing(frame, "", update_of(frame).get("configOptions"), ""))
+                option = mode_option(OptionListing(frame, "", update_of(frame).get("configOptions"), ""))
                 if one.params.get("modeId") in values_of(option):
                     right = option.get("currentValue") == one.params["modeId"]
-                    yield kept_if(right, frame, "a mode was set, and its option differs", one.request)
+                    yield observe(right, frame, "a mode was set, and its option differs", one.request)
                 break
 
 
 @rule_v1("CFG-09", side="client", fix="Leave out options of a type that is not known.")
-def a_client_lives_with_options_of_unknown_types(story: Story) -> Iterator[Seen]:
+def a_client_lives_with_options_of_unknown_types(conversation: Conversation) -> Iterator[Observation]:
     odd = [
         one
-        for one in listings(story)
+        for one in listings(conversation)
         if any(
             type(option.get("type")) is str and option["type"] not in ("select", "boolean")
             for option in items(one.options)
         )
     ]
-    yield from lived_on(story, [one.frame for one in odd], "an option of an unknown type")
-    for one in sets(story):
-        listing = listed_at(story, session_of(one), one.request.number)
+    yield from observe_survival(conversation, [one.frame for one in odd], "an option of an unknown type")
+    for one in sets(conversation):
+        listing = listed_at(conversation, session_of(one), one.request.number)
         option = listing.by_id.get(text(one.params.get("configId"))) if listing is not None else None
         if option is not None and listing in odd:
             right = option.get("type") in ("select", "boolean")
-            yield kept_if(right, one.request, "an option of an unknown type was set")
+            yield observe(right, one.request, "an option of an unknown type was set")
 
 
 @rule_v1("CFG-10", side="client", fix="Take options whose category is missing or unknown.")
-def a_client_lives_with_unknown_categories(story: Story) -> Iterator[Seen]:
+def a_client_lives_with_unknown_categories(conversation: Conversation) -> Iterator[Observation]:
     odd = [
         one.frame
-        for one in listings(story)
+        for one in listings(conversation)
         if not option_fault(one.options)
         and any(option.get("category") not in CATEGORIES for option in items(one.options))
     ]
-    yield from lived_on(story, odd, "an option whose category is missing or unknown")
+    yield from observe_survival(conversation, odd, "an option whose category is missing or unknown")
 
 
 @rule_v1("CFG-20", side="client", fix="Forget all earlier options when a list of them arrives.")
-def each_list_replaces_the_one_before(story: Story) -> Iterator[Seen]:
-    for one in sets(story):
+def each_list_replaces_the_one_before(conversation: Conversation) -> Iterator[Observation]:
+    for one in sets(conversation):
         chosen = text(one.params.get("configId"))
         mine = [
             listing
-            for listing in listings(story)
+            for listing in listings(conversation)
             if listing.session == session_of(one) and listing.frame.number < one.request.number
         ]
         gone = {name for listing in mine[:-1] for name in listing.by_id} - set(mine[-1].by_id if mine else ())
         if gone:
-            yield kept_if(chosen not in gone, one.request, "an option that is no longer offered was set")
+            yield observe(chosen not in gone, one.request, "an option that is no longer offered was set")

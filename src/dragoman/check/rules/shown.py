@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.check.calls import contents, said_of_calls
-from dragoman.check.lives import items, session_of, text
-from dragoman.check.paths import is_absolute
+from dragoman.check.calls import contents, tool_call_objects
+from dragoman.check.conversation import Conversation
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Story
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.timeline import session_of
+from dragoman.check.values import is_absolute, items, text
 
 WRAPPED = ("content", "diff", "terminal")
 UINT32 = range(2**32)
@@ -22,12 +22,14 @@ EXTENSIONS = ("terminal_output", "terminal-output")
 
 
 @rule("TOOL-11", side="agent", fix='Wrap what a call shows: {"type": "content", "content": {…}}.')
-def content_is_wrapped(story: Story) -> Iterator[Seen]:
-    for frame, item in contents(story):
-        yield kept_if(_is_wrapped(item, story.version), frame, "an item of content is not of the three kinds")
-    for frame, told in said_of_calls(story):
+def content_is_wrapped(conversation: Conversation) -> Iterator[Observation]:
+    for frame, item in contents(conversation):
+        yield observe(
+            _is_wrapped(item, conversation.version), frame, "an item of content is not of the three kinds"
+        )
+    for frame, told in tool_call_objects(conversation):
         if type(told.get("content")) not in (list, type(None)):
-            yield kept_if(False, frame, "content is no list")
+            yield observe(False, frame, "content is no list")
 
 
 def _is_wrapped(item: Any, version: int) -> bool:
@@ -44,11 +46,11 @@ def _is_wrapped(item: Any, version: int) -> bool:
 @rule(
     "TOOL-12", side="agent", fix="Give a diff an absolute path, newText, and oldText unless the file is new."
 )
-def a_diff_is_whole(story: Story) -> Iterator[Seen]:
-    for frame, item in contents(story):
+def a_diff_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    for frame, item in contents(conversation):
         if type(item) is dict and item.get("type") == "diff":
-            fault = _fault(item) if story.version < 2 else _fault_of_changes(item)
-            yield kept_if(not fault, frame, f"a diff: {fault}")
+            fault = _fault(item) if conversation.version < 2 else _fault_of_changes(item)
+            yield observe(not fault, frame, f"a diff: {fault}")
 
 
 def _fault(diff: dict[str, Any]) -> str:
@@ -74,7 +76,7 @@ def _fault_of_changes(diff: dict[str, Any]) -> str:
     return ""
 
 
-class Terminal(Struct):
+class ShownTerminal(Struct):
     """What happened to one terminal of the client."""
 
     made: Frame | None = None
@@ -89,31 +91,31 @@ class Terminal(Struct):
     fix="Show only terminals that terminal/create made, and show them before you release them.",
     versions=(1,),
 )
-def a_terminal_that_is_shown_was_made(story: Story) -> Iterator[Seen]:
-    if story.initialize is None or _wants_foreign_terminals(story):
+def a_terminal_that_is_shown_was_made(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None or _wants_foreign_terminals(conversation):
         return
-    replayed = {session_of(one) for one in story.calls("session/load", "session/resume")}
-    for terminal in _terminals(story).values():
+    replayed = {session_of(one) for one in conversation.calls("session/load", "session/resume")}
+    for terminal in _terminals(conversation).values():
         shown, made, released = terminal.shown, terminal.made, terminal.released
         if shown is None:
             continue
         if made is not None and made.number < shown.number:
             right = released is None or shown.number < released.number
-            yield kept_if(right, shown, "a terminal is shown after its release", released)
+            yield observe(right, shown, "a terminal is shown after its release", released)
         elif session_of(shown) not in replayed:
-            yield kept_if(False, shown, "a terminal is shown that terminal/create did not make")
+            yield observe(False, shown, "a terminal is shown that terminal/create did not make")
 
 
-def _terminals(story: Story) -> dict[str, Terminal]:
-    found: dict[str, Terminal] = {}
-    for frame, item in contents(story):
+def _terminals(conversation: Conversation) -> dict[str, ShownTerminal]:
+    found: dict[str, ShownTerminal] = {}
+    for frame, item in contents(conversation):
         if type(item) is dict and item.get("type") == "terminal" and type(item.get("terminalId")) is str:
-            terminal = found.setdefault(item["terminalId"], Terminal())
+            terminal = found.setdefault(item["terminalId"], ShownTerminal())
             terminal.shown = terminal.shown or frame
-    for one in story.calls("terminal/create", "terminal/release", direction="to_client"):
+    for one in conversation.calls("terminal/create", "terminal/release", direction="to_client"):
         made = one.method == "terminal/create"
         name = text((one.result if made else one.params).get("terminalId"))
-        terminal = found.setdefault(name, Terminal())
+        terminal = found.setdefault(name, ShownTerminal())
         if made:
             terminal.made = terminal.made or one.answer
         else:
@@ -121,18 +123,18 @@ def _terminals(story: Story) -> dict[str, Terminal]:
     return found
 
 
-def _wants_foreign_terminals(story: Story) -> bool:
-    meta = story.client_can("_meta")
+def _wants_foreign_terminals(conversation: Conversation) -> bool:
+    meta = conversation.client_can("_meta")
     return type(meta) is dict and any(meta.get(name) for name in EXTENSIONS)
 
 
 @rule("TOOL-16", side="agent", fix="Give locations an absolute path, and a line that counts from 1 if any.")
-def locations_are_places(story: Story) -> Iterator[Seen]:
-    for frame, told in said_of_calls(story):
+def locations_are_places(conversation: Conversation) -> Iterator[Observation]:
+    for frame, told in tool_call_objects(conversation):
         places = told.get("locations")
         if places:
-            fault = _fault_of_places(places, story.version)
-            yield kept_if(not fault, frame, f"locations: {fault}")
+            fault = _fault_of_places(places, conversation.version)
+            yield observe(not fault, frame, f"locations: {fault}")
 
 
 def _fault_of_places(places: Any, version: int) -> str:

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.check.calls import (
-    Call,
-    questions,
-    said_of_calls,
-    told_frames,
+    ObservedToolCall,
+    permission_exchanges,
+    tool_call_frames,
+    tool_call_objects,
     tool_calls,
     turn_of,
     was_cancelled,
 )
-from dragoman.check.lives import lived_on, text
+from dragoman.check.conversation import Conversation, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.story import Story, Turn, is_update, update_of
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.timeline import observe_survival
+from dragoman.check.values import text
 
 KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
@@ -36,56 +37,58 @@ UNOBSERVED: dict[str, str] = {
 
 
 @rule("TOOL-01", side="agent", fix="Tell of every tool that the model uses with a tool_call update.")
-def tools_are_told(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
+def tools_are_told(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
         told = turn.updates("tool_call", "tool_call_update")
         effects = [frame for frame in turn.during if frame.is_request and frame.method in EFFECTS]
         if told:
-            yield kept_if(True, told[0], "")
+            yield observe(True, told[0], "")
         elif effects and turn.end is not None and turn.exchange.has_result:
-            yield kept_if(False, effects[0], "a tool had an effect in this turn, and no tool call was told")
+            yield observe(False, effects[0], "a tool had an effect in this turn, and no tool call was told")
 
 
 @rule("TOOL-02", side="agent", fix="Give every tool_call a toolCallId and a title.", versions=(1,))
-def a_call_has_an_id_and_a_title(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("tool_call"):
+def a_call_has_an_id_and_a_title(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("tool_call"):
         told = update_of(frame)
         missing = [name for name in ("toolCallId", "title") if type(told.get(name)) is not str]
-        yield kept_if(not missing, frame, f"{' and '.join(missing)} is missing or no string")
+        yield observe(not missing, frame, f"{' and '.join(missing)} is missing or no string")
 
 
 @rule("TOOL-06", side="agent", fix="Name the call that a tool_call_update is about.")
-def an_update_names_its_call(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("tool_call_update", "tool_call_content_chunk"):
+def an_update_names_its_call(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("tool_call_update", "tool_call_content_chunk"):
         right = type(update_of(frame).get("toolCallId")) is str
-        yield kept_if(right, frame, "toolCallId is missing or no string")
+        yield observe(right, frame, "toolCallId is missing or no string")
 
 
 @rule("TOOL-04", side="agent", fix="Use one of the ten kinds of tools, or other.")
-def kinds_are_known(story: Story) -> Iterator[Seen]:
-    for frame, told in said_of_calls(story):
+def kinds_are_known(conversation: Conversation) -> Iterator[Observation]:
+    for frame, told in tool_call_objects(conversation):
         kind = told.get("kind")
         if kind is not None:
-            right = type(kind) is str and (kind in KINDS or story.version >= 2)  # version 2 has open lists
-            yield kept_if(right, frame, "kind is none of the kinds of tools")
+            right = type(kind) is str and (
+                kind in KINDS or conversation.version >= 2
+            )  # version 2 has open lists
+            yield observe(right, frame, "kind is none of the kinds of tools")
 
 
 @rule("TOOL-05", side="agent", fix="Use pending, in_progress, completed or failed.")
-def statuses_are_known(story: Story) -> Iterator[Seen]:
-    for frame, told in said_of_calls(story):
+def statuses_are_known(conversation: Conversation) -> Iterator[Observation]:
+    for frame, told in tool_call_objects(conversation):
         status = told.get("status")
         if status is not None:
-            right = type(status) is str and (status in STATUSES or story.version >= 2)
-            yield kept_if(right, frame, "status is none of the statuses of a tool call")
+            right = type(status) is str and (status in STATUSES or conversation.version >= 2)
+            yield observe(right, frame, "status is none of the statuses of a tool call")
 
 
 @rule("TOOL-03", side="agent", fix="Give every call an id of its own, and announce it once.", versions=(1,))
-def a_call_is_announced_once(story: Story) -> Iterator[Seen]:
-    for call in tool_calls(story):
+def a_call_is_announced_once(conversation: Conversation) -> Iterator[Observation]:
+    for call in tool_calls(conversation):
         announced = [frame for frame in call.frames if is_update(frame, "tool_call")]
         if call.id and announced:
             again = announced[1:2]
-            yield kept_if(not again, announced[0], "one toolCallId is announced more than once", *again)
+            yield observe(not again, announced[0], "one toolCallId is announced more than once", *again)
 
 
 @rule(
@@ -95,13 +98,13 @@ def a_call_is_announced_once(story: Story) -> Iterator[Seen]:
     unavoidable=True,
     versions=(1,),
 )
-def the_id_of_a_finished_call_is_not_used_again(story: Story) -> Iterator[Seen]:
-    for call in tool_calls(story):
+def the_id_of_a_finished_call_is_not_used_again(conversation: Conversation) -> Iterator[Observation]:
+    for call in tool_calls(conversation):
         end = call.ending()
         if call.id and end is not None and not call.is_replayed:
             after = [frame for frame in call.frames if frame.number > end.number]
             again = [frame for frame in after if is_update(frame, "tool_call")][:1]
-            yield kept_if(not again, end, "a call was announced under the id of a finished one", *again)
+            yield observe(not again, end, "a call was announced under the id of a finished one", *again)
 
 
 @rule(
@@ -111,12 +114,15 @@ def the_id_of_a_finished_call_is_not_used_again(story: Story) -> Iterator[Seen]:
     unavoidable=True,
     versions=(1,),
 )
-def a_call_is_known_before_it_is_updated(story: Story) -> Iterator[Seen]:
-    asked = {(one.session, one.call): one.exchange.request.number for one in reversed(questions(story))}
-    for call, first in _first_told(story):
+def a_call_is_known_before_it_is_updated(conversation: Conversation) -> Iterator[Observation]:
+    asked = {
+        (one.session, one.call): one.exchange.request.number
+        for one in reversed(permission_exchanges(conversation))
+    }
+    for call, first in _first_told(conversation):
         known = asked.get((call.session, call.id), first.number) < first.number
         right = is_update(first, "tool_call") or known
-        yield kept_if(right, first, "the first thing told about this call is an update")
+        yield observe(right, first, "the first thing told about this call is an update")
 
 
 @rule(
@@ -125,67 +131,71 @@ def a_call_is_known_before_it_is_updated(story: Story) -> Iterator[Seen]:
     fix="Announce a call with tool_call also if you ask for permission first.",
     versions=(1,),
 )
-def a_call_is_announced_before_it_is_updated(story: Story) -> Iterator[Seen]:
-    for _, first in _first_told(story):
+def a_call_is_announced_before_it_is_updated(conversation: Conversation) -> Iterator[Observation]:
+    for _, first in _first_told(conversation):
         right = is_update(first, "tool_call")
-        yield kept_if(right, first, "the first update about this call is no tool_call")
+        yield observe(right, first, "the first update about this call is no tool_call")
 
 
-def _first_told(story: Story) -> Iterator[tuple[Call, Frame]]:
+def _first_told(conversation: Conversation) -> Iterator[tuple[ObservedToolCall, Frame]]:
     """Calls with the first update about each."""
     known: set[tuple[str, str]] = set()
-    for call in tool_calls(story):
+    for call in tool_calls(conversation):
         key = (call.session, call.id)
-        if call.id and key not in known and story.initialize is not None:
+        if call.id and key not in known and conversation.initialize is not None:
             yield call, call.frames[0]  # without the handshake, the beginning may be missing
         known.add(key)
 
 
-def _ran_in(story: Story, call: Call) -> Turn | None:
+def _ran_in(conversation: Conversation, call: ObservedToolCall) -> ObservedTurn | None:
     """The turn in which a call was told first: what is told outside of turns may be history."""
-    told_now = bool(call.id) and not call.is_replayed and story.initialize is not None
-    return turn_of(story, call.frames[0], call.session) if told_now else None
+    told_now = bool(call.id) and not call.is_replayed and conversation.initialize is not None
+    return turn_of(conversation, call.frames[0], call.session) if told_now else None
 
 
 @rule("TOOL-08", side="agent", fix="Send status in_progress when a pending call begins to run.")
-def a_call_that_runs_is_in_progress(story: Story) -> Iterator[Seen]:
-    for call in tool_calls(story):
+def a_call_that_runs_is_in_progress(conversation: Conversation) -> Iterator[Observation]:
+    for call in tool_calls(conversation):
         statuses = call.statuses()
-        if _ran_in(story, call) is None or not statuses or statuses[0][1] != "pending":
+        if _ran_in(conversation, call) is None or not statuses or statuses[0][1] != "pending":
             continue
         done = next((frame for frame, status in statuses if status == "completed"), None)
         if done is not None:
             began = any(status == "in_progress" for frame, status in statuses if frame.number < done.number)
-            yield kept_if(began, done, "a pending call was completed and was never in progress")
+            yield observe(began, done, "a pending call was completed and was never in progress")
 
 
 @rule("TOOL-09", side="agent", fix="Nothing: progress may be told or not.")
-def progress_is_told(story: Story) -> Iterator[Seen]:
-    for call in tool_calls(story):
+def progress_is_told(conversation: Conversation) -> Iterator[Observation]:
+    for call in tool_calls(conversation):
         running = False
         for frame in call.frames:
             status = update_of(frame).get("status")
             if running and status in (None, "in_progress"):
-                yield kept_if(True, frame, "")
+                yield observe(True, frame, "")
             running = status == "in_progress" or (running and status is None)
 
 
 @rule("TOOL-10", side="agent", fix="Send completed or failed for every call before its turn ends.")
-def every_call_ends(story: Story) -> Iterator[Seen]:
-    refused = {(one.session, one.call) for one in questions(story) if one.is_answered and not one.is_allowed}
-    for call in tool_calls(story):
-        turn = _ran_in(story, call)
-        if turn is None or not _ended_by_itself(story, turn):
+def every_call_ends(conversation: Conversation) -> Iterator[Observation]:
+    refused = {
+        (one.session, one.call)
+        for one in permission_exchanges(conversation)
+        if one.is_answered and not one.is_allowed
+    }
+    for call in tool_calls(conversation):
+        turn = _ran_in(conversation, call)
+        if turn is None or not _ended_by_itself(conversation, turn):
             continue
         end = call.ending()
         dropped = (call.session, call.id) in refused or _is_in_background(turn, call)
         if end is not None or not dropped:
-            yield kept_if(end is not None, call.frames[-1], "the turn ended and this call did not", turn.end)
+            yield observe(end is not None, call.frames[-1], "the turn ended and this call did not", turn.end)
 
 
 @rule("TOOL-10", side="agent", fix="Leave the status of a call alone once it is completed or failed.")
-def a_call_that_has_ended_stays_so(story: Story) -> Iterator[Seen]:
-    for call in tool_calls(story):
+def a_call_that_has_ended_stays_so(conversation: Conversation) -> Iterator[Observation]:
+    for call in tool_calls(conversation):
         end = call.ending()
         if not call.id or end is None:
             continue
@@ -198,52 +208,52 @@ def a_call_that_has_ended_stays_so(story: Story) -> Iterator[Seen]:
             and not is_update(frame, "tool_call")
         ]
         if back:
-            yield kept_if(False, back[0], "a call that had ended is told to be pending or in progress", end)
+            yield observe(False, back[0], "a call that had ended is told to be pending or in progress", end)
 
 
-def _ended_by_itself(story: Story, turn: Turn) -> bool:
-    if turn.end is None or not turn.exchange.has_result or was_cancelled(story, turn):
+def _ended_by_itself(conversation: Conversation, turn: ObservedTurn) -> bool:
+    if turn.end is None or not turn.exchange.has_result or was_cancelled(conversation, turn):
         return False
-    ending = turn.exchange.result if story.version < 2 else update_of(turn.end)
+    ending = turn.exchange.result if conversation.version < 2 else update_of(turn.end)
     return ending.get("stopReason") not in ("cancelled", "error")
 
 
-def _is_in_background(turn: Turn, call: Call) -> bool:
+def _is_in_background(turn: ObservedTurn, call: ObservedToolCall) -> bool:
     """Version 2 has calls that run on after their turn."""
     told = update_of(turn.end).get("background") if turn.end is not None else None
     return type(told) is list and any(type(one) is dict and one.get("toolCallId") == call.id for one in told)
 
 
 @rule("TOOL-17", side="agent", fix="Keep the name of a tool that you told first.")
-def the_name_of_a_tool_stays(story: Story) -> Iterator[Seen]:
-    for call in tool_calls(story):
+def the_name_of_a_tool_stays(conversation: Conversation) -> Iterator[Observation]:
+    for call in tool_calls(conversation):
         named = [frame for frame in call.frames if type(update_of(frame).get("name")) is str]
         if named:
             other = [frame for frame in named if update_of(frame)["name"] != update_of(named[0])["name"]][:1]
-            yield kept_if(not other, named[0], "the name of the tool changes", *other)
+            yield observe(not other, named[0], "the name of the tool changes", *other)
 
 
 @rule("TOOL-19", side="agent", fix="Nothing: any JSON is right.")
-def raw_input_and_output_are_json(story: Story) -> Iterator[Seen]:
-    for frame, told in said_of_calls(story):
+def raw_input_and_output_are_json(conversation: Conversation) -> Iterator[Observation]:
+    for frame, told in tool_call_objects(conversation):
         if told.get("rawInput") is not None or told.get("rawOutput") is not None:
-            yield kept_if(True, frame, "")
+            yield observe(True, frame, "")
 
 
 @rule("TOOL-19", side="client", fix="Take any JSON as input and output of a tool.")
-def a_client_takes_any_raw_value(story: Story) -> Iterator[Seen]:
+def a_client_takes_any_raw_value(conversation: Conversation) -> Iterator[Observation]:
     def is_plain(told: dict[str, Any]) -> bool:
         values = (told.get("rawInput"), told.get("rawOutput"))
         return any(value is not None and type(value) is not dict for value in values)
 
-    odd = [frame for frame, told in said_of_calls(story) if is_plain(told)]
-    yield from lived_on(story, odd, "a raw value that is no object")
+    odd = [frame for frame, told in tool_call_objects(conversation) if is_plain(told)]
+    yield from observe_survival(conversation, odd, "a raw value that is no object")
 
 
 @rule("TOOL-20", side="client", fix="Replace a bad optional member by its default, and leave out bad items.")
-def a_client_survives_bad_members_of_a_call(story: Story) -> Iterator[Seen]:
-    odd = [frame for frame in told_frames(story) if _is_bad(update_of(frame))]
-    yield from lived_on(story, odd, "a tool call with a bad optional member")
+def a_client_survives_bad_members_of_a_call(conversation: Conversation) -> Iterator[Observation]:
+    odd = [frame for frame in tool_call_frames(conversation) if _is_bad(update_of(frame))]
+    yield from observe_survival(conversation, odd, "a tool call with a bad optional member")
 
 
 def _is_bad(told: dict[str, Any]) -> bool:
@@ -262,11 +272,11 @@ def _is_place(value: Any) -> bool:
 
 
 @rule("TOOL-21", side="client", fix="Live with an update for a call that nobody announced.", versions=(1,))
-def a_client_survives_calls_out_of_order(story: Story) -> Iterator[Seen]:
+def a_client_survives_calls_out_of_order(conversation: Conversation) -> Iterator[Observation]:
     odd: list[Frame] = []
-    for call in tool_calls(story):
+    for call in tool_calls(conversation):
         announced = [frame for frame in call.frames if is_update(frame, "tool_call")]
         if not is_update(call.frames[0], "tool_call"):
             odd.append(call.frames[0])
         odd += announced[1:2]
-    yield from lived_on(story, odd, "a call that was told out of order")
+    yield from observe_survival(conversation, odd, "a call that was told out of order")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from dragoman.check.lives import asked_setups, items, lacks, lived_on, session_of, text
+from dragoman.check.conversation import Conversation, is_update, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, all_kept, kept_if
-from dragoman.check.rules.first import rule_v1
+from dragoman.check.rule import Observation, observe, observe_each, rule_v1
 from dragoman.check.rules.options import is_part, listings
 from dragoman.check.shapes import shape_errors
-from dragoman.check.story import Story, is_update, update_of
+from dragoman.check.timeline import observe_survival, session_of, setup_requests
+from dragoman.check.values import items, missing_member, text
 
 UNOBSERVED: dict[str, str] = {
     "UPD-08": "whether something needed was said in a notice alone cannot be told from frames",
@@ -27,101 +27,111 @@ CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 LISTS = {"config_option_update": "configOptions", "available_commands_update": "availableCommands"}
 
 
-def is_nonsense(frame: Frame, story: Story) -> bool:
+def is_nonsense(frame: Frame, conversation: Conversation) -> bool:
     """Whether an update is of no known kind, or not as its kind must be."""
-    return bool(shape_errors(frame, story))
+    return bool(shape_errors(frame, conversation))
 
 
-def _notes(story: Story) -> list[Frame]:
+def _notes(conversation: Conversation) -> list[Frame]:
     return [
-        frame for frame in story.frames if frame.method == "session/update" and frame.direction == "to_client"
+        frame
+        for frame in conversation.frames
+        if frame.method == "session/update" and frame.direction == "to_client"
     ]
 
 
 @rule_v1("UPD-01", side="agent", fix="Send session/update with sessionId and update.sessionUpdate.")
-def an_update_names_its_session_and_its_kind(story: Story) -> Iterator[Seen]:
-    for frame in _notes(story):
+def an_update_names_its_session_and_its_kind(conversation: Conversation) -> Iterator[Observation]:
+    for frame in _notes(conversation):
         right = frame.is_notification and bool(session_of(frame))
         right = right and bool(text(update_of(frame).get("sessionUpdate")))
-        yield kept_if(right, frame, "sessionId or update.sessionUpdate is missing")
+        yield observe(right, frame, "sessionId or update.sessionUpdate is missing")
 
 
 @rule_v1("UPD-02", side="agent", fix="Put one content block into a chunk, not a list and not a text.")
-def a_chunk_holds_one_block(story: Story) -> Iterator[Seen]:
-    for frame in story.updates(*CHUNKS):
-        missing = lacks(update_of(frame).get("content"), type=str)
-        yield kept_if(not missing, frame, "content is no content block")
+def a_chunk_holds_one_block(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates(*CHUNKS):
+        missing = missing_member(update_of(frame).get("content"), type=str)
+        yield observe(not missing, frame, "content is no content block")
 
 
 @rule_v1("UPD-03", side="agent", fix="Name the mode as currentModeId.")
-def a_change_of_mode_has_the_name_of_the_schema(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("current_mode_update"):
+def a_change_of_mode_has_the_name_of_the_schema(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("current_mode_update"):
         right = bool(text(update_of(frame).get("currentModeId")))
-        yield kept_if(right, frame, "currentModeId is missing")
+        yield observe(right, frame, "currentModeId is missing")
 
 
 @rule_v1("UPD-04", side="agent", fix="Send whole lists of options and commands.")
-def updates_of_lists_are_whole(story: Story) -> Iterator[Seen]:
-    parts = [one.frame.number for one in listings(story) if is_part(story, one)]
-    for frame in story.updates(*LISTS):
+def updates_of_lists_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    parts = [one.frame.number for one in listings(conversation) if is_part(conversation, one)]
+    for frame in conversation.updates(*LISTS):
         found = update_of(frame).get(LISTS[update_of(frame)["sessionUpdate"]])
         right = type(found) is list and frame.number not in parts
-        yield kept_if(right, frame, "the list is missing, or is a part of it")
+        yield observe(right, frame, "the list is missing, or is a part of it")
 
 
 @rule_v1("UPD-05", side="agent", fix="Send notices only to clients that advertise session.notices.")
-def notices_are_for_clients_that_want_them(story: Story) -> Iterator[Seen]:
-    yield from _wanted(story, story.client_can("session", "notices"), "notice")
+def notices_are_for_clients_that_want_them(conversation: Conversation) -> Iterator[Observation]:
+    yield from _wanted(conversation, conversation.client_can("session", "notices"), "notice")
 
 
 @rule_v1("UPD-10", side="agent", fix="Send compactions only to clients that advertise session.compaction.")
-def compactions_are_for_clients_that_want_them(story: Story) -> Iterator[Seen]:
-    yield from _wanted(story, story.client_can("session", "compaction"), *COMPACTIONS)
+def compactions_are_for_clients_that_want_them(conversation: Conversation) -> Iterator[Observation]:
+    yield from _wanted(conversation, conversation.client_can("session", "compaction"), *COMPACTIONS)
 
 
-def _wanted(story: Story, capability: Any, *kinds: str) -> Iterator[Seen]:
-    if story.initialize is not None:
-        for frame in story.updates(*kinds):
-            yield kept_if(capability not in (None, False), frame, "the client did not advertise it")
+def _wanted(conversation: Conversation, capability: Any, *kinds: str) -> Iterator[Observation]:
+    if conversation.initialize is not None:
+        for frame in conversation.updates(*kinds):
+            yield observe(capability not in (None, False), frame, "the client did not advertise it")
 
 
 @rule_v1("UPD-06", side="agent", fix="Give a notice a severity and a title.")
-def a_notice_has_a_severity_and_a_title(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("notice"):
+def a_notice_has_a_severity_and_a_title(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("notice"):
         notice = update_of(frame)
         right = bool(text(notice.get("severity"))) and bool(text(notice.get("title")).strip())
         right = right and type(notice.get("description")) in (str, type(None))
-        yield kept_if(right, frame, "severity or title is missing, or description is no text")
+        yield observe(right, frame, "severity or title is missing, or description is no text")
 
 
 @rule_v1("UPD-07", side="client", fix="Show notices of an unknown severity like any other.")
-def a_client_lives_with_unknown_severities(story: Story) -> Iterator[Seen]:
-    odd = [frame for frame in story.updates("notice") if update_of(frame).get("severity") not in SEVERITIES]
-    yield from lived_on(story, odd, "a notice of an unknown severity")
+def a_client_lives_with_unknown_severities(conversation: Conversation) -> Iterator[Observation]:
+    odd = [
+        frame
+        for frame in conversation.updates("notice")
+        if update_of(frame).get("severity") not in SEVERITIES
+    ]
+    yield from observe_survival(conversation, odd, "a notice of an unknown severity")
 
 
 @rule_v1("UPD-11", side="agent", fix="Give every compaction an id of its own and a status.")
-def a_compaction_has_an_id_and_a_status(story: Story) -> Iterator[Seen]:
-    yield from all_kept(
-        story.updates("compaction_update"),
+def a_compaction_has_an_id_and_a_status(conversation: Conversation) -> Iterator[Observation]:
+    yield from observe_each(
+        conversation.updates("compaction_update"),
         lambda frame: (
             "compactionId or status is missing"
-            if lacks(update_of(frame), compactionId=str, status=str)
+            if missing_member(update_of(frame), compactionId=str, status=str)
             else ""
         ),
     )
-    for frames in _compactions(story).values():
+    for frames in _compactions(conversation).values():
         for before, frame in pairwise(frames):
             if _status(frame) == "in_progress":
                 fresh = _status(before) not in STATUSES[1:]
-                yield kept_if(fresh, frame, "the id of a compaction that has ended is used again", before)
+                yield observe(fresh, frame, "the id of a compaction that has ended is used again", before)
 
 
-def _compactions(story: Story) -> dict[tuple[str, str], list[Frame]]:
+def _compactions(conversation: Conversation) -> dict[tuple[str, str], list[Frame]]:
     """The updates of each compaction in order, without those of replays."""
-    replays = [one for one in asked_setups(story, "session/load", "session/resume") if one.answer is not None]
+    replays = [
+        one
+        for one in setup_requests(conversation, "session/load", "session/resume")
+        if one.answer is not None
+    ]
     found: dict[tuple[str, str], list[Frame]] = {}
-    for frame in story.updates(*COMPACTIONS):
+    for frame in conversation.updates(*COMPACTIONS):
         if not any(one.request.number < frame.number < one.answer.number for one in replays if one.answer):
             key = (session_of(frame), text(update_of(frame).get("compactionId")))
             found.setdefault(key, []).append(frame)
@@ -134,20 +144,20 @@ def _status(frame: Frame) -> str:
 
 
 @rule_v1("UPD-12", side="agent", fix="End every compaction exactly once.")
-def a_compaction_ends_once(story: Story) -> Iterator[Seen]:
-    for frames in _compactions(story).values():
+def a_compaction_ends_once(conversation: Conversation) -> Iterator[Observation]:
+    for frames in _compactions(conversation).values():
         ends = [frame for frame in frames if _status(frame) in STATUSES[1:]]
         if ends:
-            yield kept_if(len(ends) == 1, ends[0], "a compaction ends twice", *ends[1:2])
-        elif _status(frames[0]) == "in_progress" and _is_over(story, frames[0]):
-            yield kept_if(False, frames[0], "a compaction never ends")
+            yield observe(len(ends) == 1, ends[0], "a compaction ends twice", *ends[1:2])
+        elif _status(frames[0]) == "in_progress" and _is_over(conversation, frames[0]):
+            yield observe(False, frames[0], "a compaction never ends")
 
 
-def _is_over(story: Story, frame: Frame) -> bool:
+def _is_over(conversation: Conversation, frame: Frame) -> bool:
     """Whether two later turns of the session have ended since."""
     later = [
         turn
-        for turn in story.turns
+        for turn in conversation.turns
         if turn.session == session_of(frame)
         and turn.exchange.request.number > frame.number
         and turn.exchange.has_result
@@ -156,31 +166,31 @@ def _is_over(story: Story, frame: Frame) -> bool:
 
 
 @rule_v1("UPD-13", side="agent", fix="Send the summary between the beginning and the end of a compaction.")
-def a_summary_comes_while_the_compaction_runs(story: Story) -> Iterator[Seen]:
-    for frames in _compactions(story).values():
+def a_summary_comes_while_the_compaction_runs(conversation: Conversation) -> Iterator[Observation]:
+    for frames in _compactions(conversation).values():
         state = ""
         for frame in frames:
             if is_update(frame, "compaction_summary_chunk"):
-                yield kept_if(state == "in_progress", frame, "a summary before or after its compaction")
+                yield observe(state == "in_progress", frame, "a summary before or after its compaction")
             state = _status(frame) or state
 
 
 @rule_v1("UPD-15", side="agent", fix="Send a summary with completed only, an error with failed only.")
-def a_summary_is_for_success_and_an_error_for_failure(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("compaction_update"):
+def a_summary_is_for_success_and_an_error_for_failure(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("compaction_update"):
         update = update_of(frame)
         has_summary = bool(items(update.get("summary")) or text(update.get("summary")))
         if has_summary or update.get("error") is not None:
             right = not has_summary or update.get("status") == "completed"
             right = right and (update.get("error") is None or update.get("status") == "failed")
-            yield kept_if(right, frame, "a summary without success, or an error without failure")
+            yield observe(right, frame, "a summary without success, or an error without failure")
 
 
 @rule_v1("UPD-16", side="client", fix="Keep statuses of compactions that are not known.")
-def a_client_lives_with_unknown_statuses(story: Story) -> Iterator[Seen]:
+def a_client_lives_with_unknown_statuses(conversation: Conversation) -> Iterator[Observation]:
     odd = [
         frame
-        for frame in story.updates("compaction_update")
+        for frame in conversation.updates("compaction_update")
         if text(update_of(frame).get("status")) and update_of(frame)["status"] not in STATUSES
     ]
-    yield from lived_on(story, odd, "a compaction of an unknown status")
+    yield from observe_survival(conversation, odd, "a compaction of an unknown status")

@@ -10,24 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from dragoman.check.lives import (
+from dragoman.check.conversation import Conversation, ObservedTurn, update_of
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Observation, observe, rule
+from dragoman.check.rules.cancelling import READ_SECONDS, cancels, was_waiting
+from dragoman.check.rules.turns import GATED
+from dragoman.check.timeline import (
     BAD_PARAMS,
-    announced,
+    announced_sessions,
     has_clock,
+    has_spoken_after,
     is_fair,
     is_ready,
-    items,
     known_sessions,
     session_of,
     setup_at,
-    spoke_after,
-    text,
 )
-from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.cancelling import READ_SECONDS, cancels, was_waiting
-from dragoman.check.rules.turns import GATED
-from dragoman.check.story import Story, Turn, update_of
+from dragoman.check.values import items, text
 
 rule_v2 = partial(rule, versions=(2,))
 
@@ -42,115 +41,117 @@ WORK = (
 """Updates that only a session sends that is at work."""
 
 
-def reason(turn: Turn) -> str:
+def reason(turn: ObservedTurn) -> str:
     """Why it ended; empty if it did not, or did not say so."""
     return text(update_of(turn.end).get("stopReason")) if turn.end is not None else ""
 
 
-def inserted(story: Story) -> list[Turn]:
+def inserted_turns(conversation: Conversation) -> list[ObservedTurn]:
     """Turns of prompts that were taken."""
-    return [turn for turn in story.turns if turn.exchange.has_result]
+    return [turn for turn in conversation.turns if turn.exchange.has_result]
 
 
-def _is_alone(story: Story, turn: Turn) -> bool:
+def _is_alone(conversation: Conversation, turn: ObservedTurn) -> bool:
     """Whether no other prompt of its session was on its way: what a session says holds for all of them."""
-    last = turn.end.number if turn.end is not None else story.frames[-1].number
+    last = turn.end.number if turn.end is not None else conversation.frames[-1].number
     return not any(
         other is not turn
         and other.session == turn.session
         and other.exchange.request.number < last
         and (other.end is None or other.end.number > turn.exchange.request.number)
-        for other in story.turns
+        for other in conversation.turns
     )
 
 
 @rule_v2("TURN-01", side="client", fix="Wait for the answers to initialize and session/new before prompting.")
-def a_prompt_names_a_session_that_is_there(story: Story) -> Iterator[Seen]:
-    if story.initialize is None:
+def a_prompt_names_a_session_that_is_there(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None:
         return
-    for turn in story.turns:
+    for turn in conversation.turns:
         request = turn.exchange.request
-        if not is_ready(story, request):
-            yield kept_if(False, request, "a prompt before initialize was answered")
-        elif turn.session not in announced(story) and turn.session in known_sessions(story):
-            setup = setup_at(story, turn.session, request.number)
+        if not is_ready(conversation, request):
+            yield observe(False, request, "a prompt before initialize was answered")
+        elif turn.session not in announced_sessions(conversation) and turn.session in known_sessions(
+            conversation
+        ):
+            setup = setup_at(conversation, turn.session, request.number)
             right = setup is not None and setup.since < request.number
-            yield kept_if(right, request, "a prompt for a session that is not set up")
+            yield observe(right, request, "a prompt for a session that is not set up")
 
 
-def _missing(story: Story, turn: Turn) -> set[str]:
+def _missing(conversation: Conversation, turn: ObservedTurn) -> set[str]:
     """Kinds of blocks that the agent did not advertise."""
     kinds = {text(block.get("type")) for block in items(turn.exchange.params.get("prompt"))}
     return {
         kind
         for kind in kinds & GATED.keys()
-        if story.agent_can("session", "prompt", GATED[kind]) in (None, False)
+        if conversation.agent_can("session", "prompt", GATED[kind]) in (None, False)
     }
 
 
 @rule_v2(
     "TURN-02", "CONT-07", side="client", fix="Send images, audio and resources only to agents that take them."
 )
-def blocks_of_a_prompt_were_advertised(story: Story) -> Iterator[Seen]:
-    if story.initialize is None or not story.initialize.has_result:
+def blocks_of_a_prompt_were_advertised(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None or not conversation.initialize.has_result:
         return
-    for turn in story.turns:
+    for turn in conversation.turns:
         if items(turn.exchange.params.get("prompt")):
-            right = not _missing(story, turn)
-            yield kept_if(right, turn.exchange.request, "a block of a kind that was not advertised")
+            right = not _missing(conversation, turn)
+            yield observe(right, turn.exchange.request, "a block of a kind that was not advertised")
 
 
 @rule_v2("TURN-18", side="agent", fix="Refuse blocks of kinds that you did not advertise with -32602.")
-def blocks_that_were_not_advertised_are_refused(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        if _missing(story, turn) and is_fair(story, turn.exchange):
+def blocks_that_were_not_advertised_are_refused(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        if _missing(conversation, turn) and is_fair(conversation, turn.exchange):
             right = turn.exchange.code == BAD_PARAMS
-            yield kept_if(right, turn.exchange.answer, "not refused with -32602", turn.exchange.request)
+            yield observe(right, turn.exchange.answer, "not refused with -32602", turn.exchange.request)
 
 
 @rule_v2("TURN-19", side="agent", fix="Refuse a prompt without blocks with -32602.")
-def a_prompt_without_blocks_is_refused(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        if turn.exchange.params.get("prompt") == [] and is_fair(story, turn.exchange):
+def a_prompt_without_blocks_is_refused(conversation: Conversation) -> Iterator[Observation]:
+    for turn in conversation.turns:
+        if turn.exchange.params.get("prompt") == [] and is_fair(conversation, turn.exchange):
             right = turn.exchange.code == BAD_PARAMS
-            yield kept_if(right, turn.exchange.answer, "not refused with -32602", turn.exchange.request)
+            yield observe(right, turn.exchange.answer, "not refused with -32602", turn.exchange.request)
 
 
 @rule_v2("TURN-03", side="agent", fix="Say idle, with a stopReason, when a prompt has been worked through.")
-def work_ends_with_idle(story: Story) -> Iterator[Seen]:
-    for turn in inserted(story):
+def work_ends_with_idle(conversation: Conversation) -> Iterator[Observation]:
+    for turn in inserted_turns(conversation):
         if turn.end is not None and reason(turn):
-            yield kept_if(True, turn.end, "", turn.exchange.request)
-        elif turn.end is None and _went_on(story, turn):
-            yield kept_if(False, turn.exchange.request, "the session never became idle after this prompt")
+            yield observe(True, turn.end, "", turn.exchange.request)
+        elif turn.end is None and _went_on(conversation, turn):
+            yield observe(False, turn.exchange.request, "the session never became idle after this prompt")
 
 
-def _went_on(story: Story, turn: Turn) -> bool:
+def _went_on(conversation: Conversation, turn: ObservedTurn) -> bool:
     """Whether its session was prompted again later, and that prompt was taken too."""
-    later = [other for other in inserted(story) if other.session == turn.session]
+    later = [other for other in inserted_turns(conversation) if other.session == turn.session]
     return any(other.exchange.request.number > turn.exchange.request.number for other in later)
 
 
 @rule_v2("TURN-04", side="agent", fix="Give stopReason as a string.")
-def a_stop_reason_is_a_string(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("state_update"):
+def a_stop_reason_is_a_string(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("state_update"):
         told = update_of(frame).get("stopReason")
         if told is not None:
             right = type(told) is str and update_of(frame).get("state") == "idle"
-            yield kept_if(right, frame, "stopReason is no string, or the session is not idle")
+            yield observe(right, frame, "stopReason is no string, or the session is not idle")
 
 
 @rule_v2("TURN-06", side="agent", fix="Say running before you go on working; say idle after the last update.")
-def an_idle_session_does_not_work(story: Story) -> Iterator[Seen]:
-    for turn in inserted(story):
-        if turn.end is None or not _is_alone(story, turn):
+def an_idle_session_does_not_work(conversation: Conversation) -> Iterator[Observation]:
+    for turn in inserted_turns(conversation):
+        if turn.end is None or not _is_alone(conversation, turn):
             continue
         late = _late(turn)
-        if late or spoke_after(story, turn.end, "agent"):
-            yield kept_if(not late, turn.end, "the session worked on after it had said idle", *late[:1])
+        if late or has_spoken_after(conversation, turn.end, "agent"):
+            yield observe(not late, turn.end, "the session worked on after it had said idle", *late[:1])
 
 
-def _late(turn: Turn) -> list[Frame]:
+def _late(turn: ObservedTurn) -> list[Frame]:
     """Updates of work after the turn's end, until the session says what it does, or is asked something."""
     listed = update_of(turn.end).get("background") if turn.end is not None else None
     background = {text(one.get("toolCallId")) for one in items(listed)} - {""}
@@ -165,47 +166,47 @@ def _late(turn: Turn) -> list[Frame]:
 
 
 @rule_v2("TURN-07", side="agent", fix="Name a session of this connection in every update.")
-def updates_name_sessions_that_are_there(story: Story) -> Iterator[Seen]:
-    if story.initialize is None:
+def updates_name_sessions_that_are_there(conversation: Conversation) -> Iterator[Observation]:
+    if conversation.initialize is None:
         return
-    asked = {session_of(one) for one in story.calls("session/resume", direction="to_agent")}
-    known = known_sessions(story) | asked
-    for frame in story.updates():
-        yield kept_if(session_of(frame) in known, frame, "this session is not known on the connection")
+    asked = {session_of(one) for one in conversation.calls("session/resume", direction="to_agent")}
+    known = known_sessions(conversation) | asked
+    for frame in conversation.updates():
+        yield observe(session_of(frame) in known, frame, "this session is not known on the connection")
 
 
 @rule_v2("TURN-09", side="agent", fix="Acknowledge a prompt with the id under which you tell its message.")
-def the_acknowledged_message_is_the_one_that_is_told(story: Story) -> Iterator[Seen]:
-    for turn in inserted(story):
+def the_acknowledged_message_is_the_one_that_is_told(conversation: Conversation) -> Iterator[Observation]:
+    for turn in inserted_turns(conversation):
         told = {text(update_of(frame).get("messageId")) for frame in _user_messages(turn)}
-        if told and _is_alone(story, turn):
+        if told and _is_alone(conversation, turn):
             right = text(turn.exchange.result.get("messageId")) in told
-            yield kept_if(
+            yield observe(
                 right, turn.exchange.answer, "the message is told under another id than acknowledged"
             )
 
 
-def _user_messages(turn: Turn) -> list[Frame]:
+def _user_messages(turn: ObservedTurn) -> list[Frame]:
     return turn.updates("user_message", "user_message_chunk")
 
 
 # Cancelling.
 
 
-def _cancelled(story: Story) -> Iterator[tuple[Frame, Turn]]:
+def _cancelled(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
     """Cancels, each with the turn that it surely ended: one that waited for the client, or that ended so, or
     long after.
     """
-    for cancel in cancels(story):
-        turn = next((turn for turn in inserted(story) if _is_hit(turn, cancel)), None)
-        if turn is None or turn.end is None or not _is_alone(story, turn):
+    for cancel in cancels(conversation):
+        turn = next((turn for turn in inserted_turns(conversation) if _is_hit(turn, cancel)), None)
+        if turn is None or turn.end is None or not _is_alone(conversation, turn):
             continue
-        slow = has_clock(story) and turn.end.at - cancel.at >= READ_SECONDS
-        if reason(turn) == "cancelled" or was_waiting(story, cancel, turn) or slow:
+        slow = has_clock(conversation) and turn.end.at - cancel.at >= READ_SECONDS
+        if reason(turn) == "cancelled" or was_waiting(conversation, cancel, turn) or slow:
             yield cancel, turn
 
 
-def _is_hit(turn: Turn, cancel: Frame) -> bool:
+def _is_hit(turn: ObservedTurn, cancel: Frame) -> bool:
     answer = turn.exchange.answer
     return (
         turn.session == session_of(cancel)
@@ -216,34 +217,36 @@ def _is_hit(turn: Turn, cancel: Frame) -> bool:
 
 
 @rule_v2("CAN-06", side="agent", fix="Say idle with stopReason cancelled after a cancel.")
-def a_cancelled_session_says_so(story: Story) -> Iterator[Seen]:
-    for cancel, turn in _cancelled(story):
+def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observation]:
+    for cancel, turn in _cancelled(conversation):
         if reason(turn):  # the official material does not agree whether it must be there
-            yield kept_if(reason(turn) == "cancelled", turn.end, "cancelled work ended otherwise", cancel)
+            yield observe(reason(turn) == "cancelled", turn.end, "cancelled work ended otherwise", cancel)
 
 
 @rule_v2("CAN-07", side="agent", fix="Catch what an abort raises, and say idle with stopReason cancelled.")
-def an_abort_ends_without_an_error(story: Story) -> Iterator[Seen]:
-    for cancel, turn in _cancelled(story):
-        yield kept_if(reason(turn) != "error", turn.end, "cancelled work ended with an error", cancel)
+def an_abort_ends_without_an_error(conversation: Conversation) -> Iterator[Observation]:
+    for cancel, turn in _cancelled(conversation):
+        yield observe(reason(turn) != "error", turn.end, "cancelled work ended with an error", cancel)
 
 
 @rule_v2("CAN-08", side="agent", fix="Send what is left to tell before you say idle.")
-def what_is_left_to_tell_comes_before_idle(story: Story) -> Iterator[Seen]:
-    for cancel, turn in _cancelled(story):
+def what_is_left_to_tell_comes_before_idle(conversation: Conversation) -> Iterator[Observation]:
+    for cancel, turn in _cancelled(conversation):
         late = _late(turn)
-        if late or spoke_after(story, turn.end, "agent"):
-            yield kept_if(not late, turn.end, "an update comes after idle", cancel, *late[:1])
+        if late or has_spoken_after(conversation, turn.end, "agent"):
+            yield observe(not late, turn.end, "an update comes after idle", cancel, *late[:1])
 
 
 @rule_v2("CAN-13", side="agent", fix="Take prompts after a cancel as before.")
-def a_cancelled_session_takes_prompts(story: Story) -> Iterator[Seen]:
-    for cancel, turn in _cancelled(story):
+def a_cancelled_session_takes_prompts(conversation: Conversation) -> Iterator[Observation]:
+    for cancel, turn in _cancelled(conversation):
         last = turn.end.number if turn.end is not None else 0
         later = [
-            one for one in story.turns if one.session == turn.session and one.exchange.request.number > last
+            one
+            for one in conversation.turns
+            if one.session == turn.session and one.exchange.request.number > last
         ]
-        if later and is_fair(story, later[0].exchange):
-            yield kept_if(
+        if later and is_fair(conversation, later[0].exchange):
+            yield observe(
                 later[0].exchange.has_result, later[0].exchange.answer, "refused after a cancel", cancel
             )

@@ -9,132 +9,133 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dragoman.check.lives import items, session_of, text
+from dragoman.check.conversation import Conversation, Exchange, update_of
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rule import Observation, observe
 from dragoman.check.rules.version2 import rule_v2
 from dragoman.check.shapes import shape_errors
-from dragoman.check.story import Exchange, Story, update_of
+from dragoman.check.timeline import session_of
+from dragoman.check.values import items, text
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 MESSAGES = (*CHUNKS, "user_message", "agent_message", "agent_thought")
 
 
-def _judged(story: Story, frames: Iterable[Frame]) -> Iterator[Seen]:
+def _judged(conversation: Conversation, frames: Iterable[Frame]) -> Iterator[Observation]:
     for frame in frames:
-        faults = shape_errors(frame, story)
-        yield kept_if(not faults, frame, str(faults[0]) if faults else "")
+        faults = shape_errors(frame, conversation)
+        yield observe(not faults, frame, str(faults[0]) if faults else "")
 
 
-def _answers(story: Story, *methods: str) -> list[Frame]:
+def _answers(conversation: Conversation, *methods: str) -> list[Frame]:
     """Results of what the client asked for."""
-    calls = story.calls(*methods, direction="to_agent")
+    calls = conversation.calls(*methods, direction="to_agent")
     return [one.answer for one in calls if one.answer is not None and one.has_result]
 
 
 @rule_v2("UPD-01", side="agent", fix="Send session/update with sessionId and update.sessionUpdate.")
-def an_update_names_its_session_and_kind(story: Story) -> Iterator[Seen]:
-    for frame in story.notes("session/update", direction="to_client"):
+def an_update_names_its_session_and_kind(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.notes("session/update", direction="to_client"):
         right = bool(session_of(frame)) and type(update_of(frame).get("sessionUpdate")) is str
-        yield kept_if(right, frame, "sessionId or update.sessionUpdate is missing or no string")
+        yield observe(right, frame, "sessionId or update.sessionUpdate is missing or no string")
 
 
 @rule_v2("UPD-02", side="agent", fix="Put one content block and a messageId into every chunk.")
-def chunks_are_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, story.updates(*CHUNKS))
+def chunks_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, conversation.updates(*CHUNKS))
 
 
 @rule_v2(
     "TURN-08", side="agent", fix="Give every message an id, and acknowledge a prompt with the id of its own."
 )
-def messages_have_ids(story: Story) -> Iterator[Seen]:
-    for frame in story.updates(*MESSAGES):
+def messages_have_ids(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates(*MESSAGES):
         right = type(update_of(frame).get("messageId")) is str
-        yield kept_if(right, frame, "messageId is missing or no string")
-    yield from _judged(story, _answers(story, "session/prompt"))
+        yield observe(right, frame, "messageId is missing or no string")
+    yield from _judged(conversation, _answers(conversation, "session/prompt"))
 
 
 @rule_v2("UPD-06", side="agent", fix="Give a notice a severity and a title.")
-def notices_are_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, story.updates("notice"))
+def notices_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, conversation.updates("notice"))
 
 
 @rule_v2("UPD-11", side="agent", fix="Give a compaction an id and a status.")
-def compactions_are_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, story.updates("compaction_update", "compaction_summary_chunk"))
+def compactions_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, conversation.updates("compaction_update", "compaction_summary_chunk"))
 
 
 @rule_v2("TURN-13", "TURN-26", side="agent", fix="Send used and size as whole numbers.")
-def usage_is_told_in_numbers(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, story.updates("usage_update"))
+def usage_is_told_in_numbers(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, conversation.updates("usage_update"))
 
 
 @rule_v2("TURN-14", side="agent", fix="Send no usage_update while the size of the window is not known.")
-def usage_is_told_of_a_known_window(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("usage_update"):
+def usage_is_told_of_a_known_window(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("usage_update"):
         size = update_of(frame).get("size")
         if type(size) is int:
-            yield kept_if(size > 0, frame, "size is not above zero")
+            yield observe(size > 0, frame, "size is not above zero")
 
 
 @rule_v2("LST-14", side="agent", fix="Send only title, updatedAt and _meta with session_info_update.")
-def news_of_a_session_are_whole(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("session_info_update"):
+def news_of_a_session_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("session_info_update"):
         extra = update_of(frame).keys() & {"sessionId", "cwd", "additionalDirectories"}
-        faults = [str(fault) for fault in shape_errors(frame, story)]
+        faults = [str(fault) for fault in shape_errors(frame, conversation)]
         faults += [f"$.update.{name} does not belong there" for name in sorted(extra)]
-        yield kept_if(not faults, frame, faults[0] if faults else "")
+        yield observe(not faults, frame, faults[0] if faults else "")
 
 
 @rule_v2(
     "LST-03", "LST-06", side="agent", fix="Answer session/list with sessions, each with an id and a cwd."
 )
-def a_list_of_sessions_is_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, _answers(story, "session/list"))
+def a_list_of_sessions_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, _answers(conversation, "session/list"))
 
 
 @rule_v2("RES-06", side="agent", fix="Answer session/resume with an object.")
-def the_answer_to_a_resume_is_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, _answers(story, "session/resume"))
+def the_answer_to_a_resume_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, _answers(conversation, "session/resume"))
 
 
 @rule_v2("CLO-04", side="agent", fix="Answer session/close with an empty object.")
-def the_answer_to_a_close_is_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, _answers(story, "session/close"))
+def the_answer_to_a_close_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, _answers(conversation, "session/close"))
 
 
 @rule_v2("DEL-04", side="agent", fix="Answer session/delete with an empty object.")
-def the_answer_to_a_deletion_is_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, _answers(story, "session/delete"))
+def the_answer_to_a_deletion_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, _answers(conversation, "session/delete"))
 
 
 @rule_v2("CMD-02", side="agent", fix="Give every command a type, a name and a description.")
-def listed_commands_are_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, story.updates("available_commands_update"))
+def listed_commands_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, conversation.updates("available_commands_update"))
 
 
 @rule_v2("CMD-07", side="agent", fix="Leave the slash out of a command's name.")
-def listed_commands_have_no_slash(story: Story) -> Iterator[Seen]:
-    for frame in story.updates("available_commands_update"):
+def listed_commands_have_no_slash(conversation: Conversation) -> Iterator[Observation]:
+    for frame in conversation.updates("available_commands_update"):
         for command in items(update_of(frame).get("availableCommands")):
             name = text(command.get("name"))
-            yield kept_if(not name.startswith("/"), frame, "the name of a command begins with a slash")
+            yield observe(not name.startswith("/"), frame, "the name of a command begins with a slash")
 
 
 # Options.
 
 
-def _option_lists(story: Story) -> Iterator[tuple[Frame, str, Any]]:
+def _option_lists(conversation: Conversation) -> Iterator[tuple[Frame, str, Any]]:
     """Every list of options, with its frame and session."""
     makers = ("session/new", "session/fork", "session/resume", "session/set_config_option")
     lists = [
         (one.answer, _session(one), one.result["configOptions"])
-        for one in story.calls(*makers, direction="to_agent")
+        for one in conversation.calls(*makers, direction="to_agent")
         if one.answer is not None and "configOptions" in one.result
     ]
     lists += [
         (frame, session_of(frame), update_of(frame).get("configOptions"))
-        for frame in story.updates("config_option_update")
+        for frame in conversation.updates("config_option_update")
     ]
     yield from sorted(lists, key=lambda found: found[0].number)
 
@@ -144,17 +145,17 @@ def _session(one: Exchange) -> str:
 
 
 @rule_v2("CFG-01", "CFG-05", side="agent", fix="Give every option configId, name, type and currentValue.")
-def listed_options_are_whole(story: Story) -> Iterator[Seen]:
-    yield from _judged(story, (frame for frame, _, _ in _option_lists(story)))
+def listed_options_are_whole(conversation: Conversation) -> Iterator[Observation]:
+    yield from _judged(conversation, (frame for frame, _, _ in _option_lists(conversation)))
 
 
 @rule_v2("CFG-07", side="agent", fix="Name one of the option's own values as its currentValue.")
-def the_value_of_an_option_is_one_of_its_own(story: Story) -> Iterator[Seen]:
-    for frame, _, options in _option_lists(story):
+def the_value_of_an_option_is_one_of_its_own(conversation: Conversation) -> Iterator[Observation]:
+    for frame, _, options in _option_lists(conversation):
         for option in items(options):
             values = list(_values(option.get("options")))
             if option.get("type") == "select" and values:
-                yield kept_if(
+                yield observe(
                     option.get("currentValue") in values, frame, "currentValue is none of its values"
                 )
 
@@ -168,18 +169,22 @@ def _values(options: Any) -> Iterator[Any]:
 
 
 @rule_v2("CFG-16", side="agent", fix="Answer session/set_config_option with the whole list of options.")
-def a_change_is_answered_with_all_options(story: Story) -> Iterator[Seen]:
-    yield from _whole_lists(story, {frame.number for frame in _answers(story, "session/set_config_option")})
+def a_change_is_answered_with_all_options(conversation: Conversation) -> Iterator[Observation]:
+    yield from _whole_lists(
+        conversation, {frame.number for frame in _answers(conversation, "session/set_config_option")}
+    )
 
 
 @rule_v2("CFG-17", "UPD-04", side="agent", fix="Send the whole list of options with config_option_update.")
-def told_options_are_all_options(story: Story) -> Iterator[Seen]:
-    yield from _whole_lists(story, {frame.number for frame in story.updates("config_option_update")})
+def told_options_are_all_options(conversation: Conversation) -> Iterator[Observation]:
+    yield from _whole_lists(
+        conversation, {frame.number for frame in conversation.updates("config_option_update")}
+    )
 
 
-def _whole_lists(story: Story, wanted: set[int]) -> Iterator[Seen]:
+def _whole_lists(conversation: Conversation, wanted: set[int]) -> Iterator[Observation]:
     """Lists that must be whole. Options may go; one that is gone for one list only was left out."""
-    lists = [(frame, session, _ids(options)) for frame, session, options in _option_lists(story)]
+    lists = [(frame, session, _ids(options)) for frame, session, options in _option_lists(conversation)]
     for at, (frame, session, ids) in enumerate(lists):
         before = next((known for _, other, known in reversed(lists[:at]) if other == session), None)
         after = next((known for _, other, known in lists[at + 1 :] if other == session), None)
@@ -187,7 +192,7 @@ def _whole_lists(story: Story, wanted: set[int]) -> Iterator[Seen]:
             continue
         missing = (before or set()) - ids
         back = missing & after if after is not None else set()
-        yield kept_if(not back and bool(ids or not before), frame, "options are missing in the list")
+        yield observe(not back and bool(ids or not before), frame, "options are missing in the list")
 
 
 def _ids(options: Any) -> set[str]:
@@ -195,6 +200,6 @@ def _ids(options: Any) -> set[str]:
 
 
 @rule_v2("CFG-14", side="client", fix="Set an option with its configId, and a value with its type.")
-def a_change_of_an_option_is_whole(story: Story) -> Iterator[Seen]:
-    calls = story.calls("session/set_config_option", direction="to_agent")
-    yield from _judged(story, (one.request for one in calls if one.code is None))
+def a_change_of_an_option_is_whole(conversation: Conversation) -> Iterator[Observation]:
+    calls = conversation.calls("session/set_config_option", direction="to_agent")
+    yield from _judged(conversation, (one.request for one in calls if one.code is None))

@@ -5,31 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.lives import (
-    CANCELLED,
-    NO_METHOD,
-    is_ready,
-    marked,
-    noted,
-    session_of,
-    spoke_after,
-    text,
-)
+from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
-from dragoman.check.rule import Seen, kept_if, rule, said_by
+from dragoman.check.rule import Observation, direction_from, observe, rule, rule_v1
 from dragoman.check.rules.cancelling import ABORTED, cancels, stays_quiet
-from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.turns import late_updates
-from dragoman.check.story import Exchange, Story
+from dragoman.check.timeline import (
+    CANCELLED,
+    NO_METHOD,
+    has_spoken_after,
+    is_in_stretch,
+    is_ready,
+    notifications_of,
+    session_of,
+)
+from dragoman.check.values import text
 
 
 def _heard_by(side: Side) -> Direction:
-    return said_by("client" if side == "agent" else "agent")
+    return direction_from("client" if side == "agent" else "agent")
 
 
-def withdrawals(story: Story, direction: Direction) -> list[Frame]:
-    return noted(story, "$/cancel_request", direction)
+def withdrawals(conversation: Conversation, direction: Direction) -> list[Frame]:
+    return notifications_of(conversation, "$/cancel_request", direction)
 
 
 def is_id(value: Any, exchange: Exchange) -> bool:
@@ -38,11 +37,11 @@ def is_id(value: Any, exchange: Exchange) -> bool:
     return type(value) is type(own) and value == own
 
 
-def _meant(story: Story, frame: Frame) -> Exchange | None:
+def _meant(conversation: Conversation, frame: Frame) -> Exchange | None:
     """The request that is taken back: the last with this id before."""
     asked = [
         one
-        for one in story.calls(direction=frame.direction)
+        for one in conversation.calls(direction=frame.direction)
         if "requestId" in frame.params
         and is_id(frame.params["requestId"], one)
         and one.request.number < frame.number
@@ -54,11 +53,11 @@ def _is_pending(one: Exchange, frame: Frame) -> bool:
     return one.answer is None or one.answer.number > frame.number
 
 
-def _again(story: Story, one: Exchange) -> list[Frame]:
+def _again(conversation: Conversation, one: Exchange) -> list[Frame]:
     """Further answers under the id of a request."""
     return [
         frame
-        for frame in story.unasked
+        for frame in conversation.unasked
         if frame.direction != one.request.direction
         and is_id(frame.message.get("id"), one)
         and one.answer is not None
@@ -67,33 +66,35 @@ def _again(story: Story, one: Exchange) -> list[Frame]:
 
 
 @rule("CRQ-01", fix="Send $/cancel_request as a notification with the id of a request of your own.")
-def a_withdrawal_names_a_request_of_its_sender(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in story.frames:
-        if frame.method == "$/cancel_request" and frame.direction == said_by(side):
-            right = frame.is_notification and _meant(story, frame) is not None
-            yield kept_if(right, frame, "it has an id, or names no request of its sender")
+def a_withdrawal_names_a_request_of_its_sender(
+    conversation: Conversation, side: Side
+) -> Iterator[Observation]:
+    for frame in conversation.frames:
+        if frame.method == "$/cancel_request" and frame.direction == direction_from(side):
+            right = frame.is_notification and _meant(conversation, frame) is not None
+            yield observe(right, frame, "it has an id, or names no request of its sender")
 
 
 @rule("CRQ-02", fix="Never answer a notification.")
-def a_withdrawal_is_not_answered(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in withdrawals(story, _heard_by(side)):
-        if _meant(story, frame) is not None:
-            yield from stays_quiet(story, frame)
+def a_withdrawal_is_not_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, _heard_by(side)):
+        if _meant(conversation, frame) is not None:
+            yield from stays_quiet(conversation, frame)
 
 
 @rule("CRQ-03", fix="Answer a request that was taken back once: with its result or with -32800.")
-def what_was_taken_back_is_answered_once(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in withdrawals(story, _heard_by(side)):
-        one = _meant(story, frame)
+def what_was_taken_back_is_answered_once(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, _heard_by(side)):
+        one = _meant(conversation, frame)
         if one is None or not _is_pending(one, frame):
             continue
-        again = _again(story, one)
+        again = _again(conversation, one)
         if one.answer is None:
-            if marked(story, one.request, "withdrawn"):
-                yield kept_if(False, one.request, "never answered after it was taken back", frame)
+            if is_in_stretch(conversation, one.request, "withdrawn"):
+                yield observe(False, one.request, "never answered after it was taken back", frame)
         elif one.has_result or one.code == CANCELLED or again or _sounds_aborted(one):
             right = not again and (one.has_result or one.code == CANCELLED)
-            yield kept_if(right, one.answer, "not answered once, with data or -32800", frame, *again[:1])
+            yield observe(right, one.answer, "not answered once, with data or -32800", frame, *again[:1])
 
 
 def _sounds_aborted(one: Exchange) -> bool:
@@ -106,89 +107,93 @@ def _sounds_aborted(one: Exchange) -> bool:
     side="agent",
     fix="Send the updates of a withdrawn prompt before its answer.",
 )
-def updates_of_a_withdrawn_prompt_come_before_its_answer(story: Story) -> Iterator[Seen]:
-    for frame in withdrawals(story, "to_agent"):
-        for turn in story.turns:
-            if _meant(story, frame) == turn.exchange and _is_pending(turn.exchange, frame):
-                late = late_updates(story, turn)
-                if late or spoke_after(story, turn.exchange.answer, "agent"):
-                    yield kept_if(not late, turn.exchange.answer, "an update comes after it", *late[:1])
+def updates_of_a_withdrawn_prompt_come_before_its_answer(conversation: Conversation) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, "to_agent"):
+        for turn in conversation.turns:
+            if _meant(conversation, frame) == turn.exchange and _is_pending(turn.exchange, frame):
+                late = late_updates(conversation, turn)
+                if late or has_spoken_after(conversation, turn.exchange.answer, "agent"):
+                    yield observe(not late, turn.exchange.answer, "an update comes after it", *late[:1])
 
 
 @rule("CRQ-05", fix="Answer what was cancelled with error code -32800.")
-def what_was_cancelled_has_the_code_for_it(story: Story, side: Side) -> Iterator[Seen]:
-    for one in story.calls(direction=_heard_by(side)):
+def what_was_cancelled_has_the_code_for_it(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in conversation.calls(direction=_heard_by(side)):
         if one.code == CANCELLED or _sounds_aborted(one):
-            yield kept_if(one.code == CANCELLED, one.answer, "it was cancelled, and the code is another")
+            yield observe(one.code == CANCELLED, one.answer, "it was cancelled, and the code is another")
 
 
 @rule("CRQ-06", fix="Ignore $/cancel_request for what is answered already.")
-def a_withdrawal_that_comes_late_does_nothing(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in withdrawals(story, _heard_by(side)):
-        one = _meant(story, frame)
+def a_withdrawal_that_comes_late_does_nothing(
+    conversation: Conversation, side: Side
+) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, _heard_by(side)):
+        one = _meant(conversation, frame)
         if one is not None and not _is_pending(one, frame):
-            again = [answer for answer in _again(story, one) if answer.number > frame.number]
-            if again or spoke_after(story, frame, side):
-                yield kept_if(not again, frame, "a request was answered again", *again[:1])
+            again = [answer for answer in _again(conversation, one) if answer.number > frame.number]
+            if again or has_spoken_after(conversation, frame, side):
+                yield observe(not again, frame, "a request was answered again", *again[:1])
 
 
 @rule("CRQ-07", fix="Ignore $/cancel_request with an id that is not known or makes no sense.")
-def a_withdrawal_of_nothing_is_ignored(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in withdrawals(story, _heard_by(side)):
-        if _meant(story, frame) is None:
-            yield from stays_quiet(story, frame)
+def a_withdrawal_of_nothing_is_ignored(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, _heard_by(side)):
+        if _meant(conversation, frame) is None:
+            yield from stays_quiet(conversation, frame)
 
 
 @rule_v1("CRQ-08", fix='Compare ids by type and value: 1 and "1" are two.')
-def the_text_of_a_number_is_another_id(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in withdrawals(story, _heard_by(side)):
+def the_text_of_a_number_is_another_id(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, _heard_by(side)):
         chosen = frame.params.get("requestId")
-        if _meant(story, frame) is not None or not isinstance(chosen, int | str):
+        if _meant(conversation, frame) is not None or not isinstance(chosen, int | str):
             continue
-        for one in story.calls(direction=frame.direction):
+        for one in conversation.calls(direction=frame.direction):
             own = one.request.message.get("id")
             alike = isinstance(own, int | str) and str(own) == str(chosen)
             if alike and one.request.number < frame.number and _is_pending(one, frame):
-                yield from _untouched(story, one, frame)
+                yield from _untouched(conversation, one, frame)
 
 
-def _untouched(story: Story, one: Exchange, frame: Frame) -> Iterator[Seen]:
+def _untouched(conversation: Conversation, one: Exchange, frame: Frame) -> Iterator[Observation]:
     """Whether a request went on after a withdrawal that only looks like its own."""
-    stops = [other for other in cancels(story) if session_of(other) == session_of(one)]
-    stops += [other for other in withdrawals(story, frame.direction) if _meant(story, other) == one]
+    stops = [other for other in cancels(conversation) if session_of(other) == session_of(one)]
+    stops += [
+        other for other in withdrawals(conversation, frame.direction) if _meant(conversation, other) == one
+    ]
     stop = next((other.number for other in stops if other.number > one.request.number), None)
     ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
     if one.answer is not None and ended and (stop is None or one.answer.number < stop):
-        yield kept_if(False, frame, "a request with another id was cancelled", one.answer)
+        yield observe(False, frame, "a request with another id was cancelled", one.answer)
     elif one.answer is not None:
-        yield kept_if(True, frame, "")
+        yield observe(True, frame, "")
 
 
 @rule_v1("CRQ-09", side="agent", fix="Answer a withdrawn prompt with -32800 or stopReason cancelled.")
-def a_withdrawn_prompt_is_cancelled(story: Story) -> Iterator[Seen]:
-    for frame in withdrawals(story, "to_agent"):
-        one = _meant(story, frame)
+def a_withdrawn_prompt_is_cancelled(conversation: Conversation) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, "to_agent"):
+        one = _meant(conversation, frame)
         if one is not None and one.method == "session/prompt" and one.answer and _is_pending(one, frame):
             ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
             if ended or one.has_error:
-                yield kept_if(ended, one.answer, "answered with another error", frame)
+                yield observe(ended, one.answer, "answered with another error", frame)
 
 
 @rule_v1("CRQ-10", side="client", fix="Answer a withdrawn permission request with outcome cancelled.")
-def a_withdrawn_question_is_cancelled(story: Story) -> Iterator[Seen]:
-    for frame in withdrawals(story, "to_client"):
-        one = _meant(story, frame)
+def a_withdrawn_question_is_cancelled(conversation: Conversation) -> Iterator[Observation]:
+    for frame in withdrawals(conversation, "to_client"):
+        one = _meant(conversation, frame)
         if one is None or one.method != "session/request_permission" or not _is_pending(one, frame):
             continue
         if one.answer is not None:
             outcome = one.result.get("outcome")
             ended = type(outcome) is dict and outcome.get("outcome") == "cancelled"
-            yield kept_if(ended or one.code == CANCELLED, one.answer, "answered with something else", frame)
+            yield observe(ended or one.code == CANCELLED, one.answer, "answered with something else", frame)
 
 
 @rule("CRQ-11", fix="Answer unknown requests whose method begins with $/ with -32601.")
-def an_unknown_dollar_request_is_refused(story: Story, side: Side) -> Iterator[Seen]:
-    for one in story.calls(direction=_heard_by(side)):
+def an_unknown_dollar_request_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
+    for one in conversation.calls(direction=_heard_by(side)):
         unknown = one.method.startswith("$/") and one.method != "$/cancel_request"
-        if unknown and one.answer is not None and is_ready(story, one.request):
-            yield kept_if(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)
+        if unknown and one.answer is not None and is_ready(conversation, one.request):
+            yield observe(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)

@@ -29,7 +29,7 @@ from dragoman.cli.run.output import Output
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import Target
-from dragoman.dialect import Decision, Entry, Ledger
+from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
@@ -251,11 +251,11 @@ class Drive:
             return info.name
         return known.name
 
-    def _found(self, decision: Decision) -> None:
+    def _found(self, decision: DialectDecision) -> None:
         if decision.dialect != "v1":
             self._reporter.note(f"translated: {decision.text}")
 
-    def _lost(self, entry: Entry) -> None:
+    def _lost(self, entry: LedgerEntry) -> None:
         self._reporter.note(f"lost in translation: {entry.what}: {entry.done}")
 
     def _owns(self, agent: AgentHandle) -> None:

@@ -7,21 +7,15 @@ from typing import ClassVar
 from msgspec import UNSET
 
 from dragoman.dialect.acpex.client import CREDENTIALS_KEY, TAKEN
-from dragoman.dialect.acpex.form import Form
+from dragoman.dialect.acpex.form import AcpexForm
 from dragoman.dialect.acpex.greeting import read_introduction
-from dragoman.dialect.acpex.overview import Overview
-from dragoman.dialect.acpex.phrases import (
-    CREDENTIALS,
-    NO_SESSION,
-    NOTIFICATION,
-    REQUEST,
-    SESSION_NAMED,
-)
+from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NO_SESSION, NOTIFICATION, REQUEST, SESSION_NAMED
+from dragoman.dialect.acpex.overview import OverviewForm
 from dragoman.dialect.acpex.speaking import SpeakingEdge
 from dragoman.dialect.acpex.turn import failed, read_end
 from dragoman.dialect.acpex.updates import read_update
-from dragoman.dialect.acpex.wire import Wire
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.acpex.wire import WireForm
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.keeping import dropped
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
@@ -46,9 +40,9 @@ class AcpexAgent(SpeakingEdge):
     """Speaks the overview's form to it and reads both."""
 
     name: ClassVar[str] = "acpex"
-    form: ClassVar[Form] = Overview()
+    form: ClassVar[AcpexForm] = OverviewForm()
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._streamed = StreamedTurns()
         self._sessions: set[str] = set()
@@ -160,4 +154,4 @@ class AcpexWireAgent(AcpexAgent):
     """Speaks as the code of ACPex does."""
 
     name: ClassVar[str] = "acpex-wire"
-    form: ClassVar[Form] = Wire()
+    form: ClassVar[AcpexForm] = WireForm()

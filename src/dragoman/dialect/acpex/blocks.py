@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialect.acpex.form import Form, kept, original
-from dragoman.dialect.acpex.phrases import (
-    BLOB,
-    EMPTY_RESOURCE,
-    IMAGE_ADDRESS,
-    LINK_NAME,
-    UNKNOWN_BLOCK,
-    Note,
-    unnoted,
-)
+from dragoman.dialect.acpex.form import AcpexForm, kept, original
+from dragoman.dialect.acpex.ledger_notes import BLOB, EMPTY_RESOURCE, IMAGE_ADDRESS, LINK_NAME, UNKNOWN_BLOCK
 from dragoman.dialect.keeping import dropped
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
 
-def read_blocks(content: Json, form: Form, note: Note) -> list[Object]:
+def read_blocks(content: Json, form: AcpexForm, note: Note) -> list[Object]:
     """Whatever a peer puts where blocks belong: a text, a block or a list of them."""
     found = content if type(content) is list else [] if content is None else [content]
     blocks = [read_block(block, form, note) for block in found]
     return [block for block in blocks if block is not None]
 
 
-def read_block(block: Json, form: Form, note: Note) -> Object | None:
+def read_block(block: Json, form: AcpexForm, note: Note) -> Object | None:
     if type(block) is str:
         return {"type": "text", "text": block}
     block = dropped(as_object(block))  # an original that the peer made up itself would be none of ours
@@ -35,7 +28,7 @@ def read_block(block: Json, form: Form, note: Note) -> Object | None:
         return None
     if type(block.get("_meta")) is dict:
         read = {**read, "_meta": block["_meta"]}
-    return kept(read, block, form.block(read, unnoted), form)
+    return kept(read, block, form.block(read, ignore_note), form)
 
 
 def _read(block: Object, note: Note) -> Object | None:
@@ -103,9 +96,9 @@ def link_name(uri: str) -> str:
     return uri.rstrip("/").rpartition("/")[2] or uri or "resource"
 
 
-def write_flat(block: Object, form: Form, note: Note) -> Object | None:
+def write_flat(block: Object, form: AcpexForm, note: Note) -> Object | None:
     """A block as the overview shows it. What the overview does not show but v1 has goes along."""
-    said = original(block, form, lambda raw: read_block(raw, form, unnoted) or {}, is_nested)
+    said = original(block, form, lambda raw: read_block(raw, form, ignore_note) or {}, is_nested)
     if said is not None:
         return said
     fields = {name: value for name, value in dropped(block).items() if value is not None}
@@ -136,7 +129,7 @@ def is_flat(block: Object) -> bool:
     return "source" in block or (block.get("type") == "resource" and "uri" in block)
 
 
-def write_all(blocks: Json, form: Form, note: Note) -> list[Object]:
+def write_all(blocks: Json, form: AcpexForm, note: Note) -> list[Object]:
     """Every block that the form can say."""
     said = [form.block(block, note) for block in as_list(blocks) if type(block) is dict]
     return [block for block in said if block is not None]

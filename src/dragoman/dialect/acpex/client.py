@@ -6,24 +6,17 @@ from typing import ClassVar
 
 from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.codes import MISSING
-from dragoman.dialect.acpex.form import Form
+from dragoman.dialect.acpex.form import AcpexForm
 from dragoman.dialect.acpex.greeting import read_greeting
-from dragoman.dialect.acpex.overview import Overview
-from dragoman.dialect.acpex.phrases import (
-    CREDENTIALS,
-    NOTIFICATION,
-    PERMISSION,
-    REQUEST,
-    SESSION_FIELDS,
-    unnoted,
-)
+from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NOTIFICATION, PERMISSION, REQUEST, SESSION_FIELDS
+from dragoman.dialect.acpex.overview import OverviewForm
 from dragoman.dialect.acpex.speaking import SpeakingEdge
-from dragoman.dialect.acpex.tools import Calls, note_changes
+from dragoman.dialect.acpex.tools import AcpexToolCalls, note_changes
 from dragoman.dialect.acpex.turn import was_failed
-from dragoman.dialect.acpex.wire import Wire
+from dragoman.dialect.acpex.wire import WireForm
 from dragoman.dialect.debts import OwnIds
-from dragoman.dialect.edge import Out, Settings
-from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.edge import EdgeSettings, Out
+from dragoman.dialect.ledger import Ledger, ignore_note
 from dragoman.dialect.message import (
     Message,
     Object,
@@ -57,12 +50,12 @@ class AcpexClient(SpeakingEdge):
     """Speaks the overview's form to it and reads both."""
 
     name: ClassVar[str] = "acpex"
-    form: ClassVar[Form] = Overview()
+    form: ClassVar[AcpexForm] = OverviewForm()
     asks_permission = False
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self.calls = Calls()
+        self.calls = AcpexToolCalls()
 
     def from_peer(self, message: Message) -> list[Out]:
         message = self.tidied(message)
@@ -189,16 +182,16 @@ class AcpexWireClient(AcpexClient):
     """Speaks as the code of ACPex does."""
 
     name: ClassVar[str] = "acpex-wire"
-    form: ClassVar[Form] = Wire()
+    form: ClassVar[AcpexForm] = WireForm()
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._ids = OwnIds("update")
 
     def said(self, session: str, update: Object) -> list[Object]:
         """Each update has an id of its own, as the schemas demand."""
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
-            self.calls.ended(session, update, unnoted)
+            self.calls.ended(session, update, ignore_note)
         said = self.form.update(update, self.note)
         if said is None:
             return []

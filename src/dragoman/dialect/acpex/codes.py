@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dragoman.dialect.acpex.phrases import DENIED, ERROR_CODE, Note
+from dragoman.dialect.acpex.ledger_notes import DENIED, ERROR_CODE
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_object
 from dragoman.wire.codes import (
     AUTH_REQUIRED,

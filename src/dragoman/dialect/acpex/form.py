@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from dragoman.dialect.acpex.phrases import Note, unnoted
 from dragoman.dialect.keeping import keep, restore
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object
 
 
-class Form(ABC):
+class AcpexForm(ABC):
     """v1 in, the peer's form out."""
 
     name: ClassVar[str]
@@ -47,13 +47,13 @@ class Form(ABC):
         """An update that needs no memory to be said."""
 
 
-def kept(fields: Object, original: Json, said: Json, form: Form) -> Object:
+def kept(fields: Object, original: Json, said: Json, form: AcpexForm) -> Object:
     """`fields` with the original beside it, unless `said`, our way back, is the original already."""
     return fields if said == original else keep(fields, form.name, original)
 
 
 def original(
-    fields: Object, form: Form, convert: Callable[[Any], Object], foreign: Callable[[Object], object]
+    fields: Object, form: AcpexForm, convert: Callable[[Any], Object], foreign: Callable[[Object], object]
 ) -> Object | None:
     """The original of `fields`, if there is one and it is in this form: who is written to need not know the
     other one, even though whoever said it used both.
@@ -62,6 +62,6 @@ def original(
     return found if type(found) is dict and not foreign(found) else None
 
 
-def tried(form: Form, update: Object) -> Object | None:
+def tried(form: AcpexForm, update: Object) -> Object | None:
     """How the form would say it, without a word in the ledger."""
-    return form.update(update, unnoted)
+    return form.update(update, ignore_note)

@@ -4,16 +4,15 @@ the agent's name in `meta`, logins as `authenticationMethods`.
 
 from __future__ import annotations
 
-from dragoman.dialect.acpex.form import Form, kept
-from dragoman.dialect.acpex.phrases import (
+from dragoman.dialect.acpex.form import AcpexForm, kept
+from dragoman.dialect.acpex.ledger_notes import (
     AUTH_METHOD,
     NO_NEW_SESSIONS,
     PARTIAL_TERMINAL,
     PROTOCOL_VERSION,
-    Note,
-    unnoted,
 )
 from dragoman.dialect.keeping import dropped
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
 TERMINAL = ("create", "output", "waitForExit", "kill", "release")
@@ -22,7 +21,7 @@ MCP = ("http", "sse")
 PROMPTS = ("audio", "image", "embeddedContext")
 
 
-def read_greeting(params: Json, form: Form, note: Note) -> Object:
+def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
     """Params of `initialize`."""
     params = dropped(as_object(params))
     offered = _first_object(params, "clientCapabilities", "capabilities")
@@ -41,10 +40,10 @@ def read_greeting(params: Json, form: Form, note: Note) -> Object:
     rest = {name: value for name, value in meta.items() if name != "clientInfo"}
     if rest:
         read["_meta"] = rest
-    return kept(read, params, form.greeting(read, unnoted), form)
+    return kept(read, params, form.greeting(read, ignore_note), form)
 
 
-def read_introduction(result: Json, form: Form, note: Note) -> Object:
+def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
     """Result of `initialize`."""
     result = dropped(as_object(result))
     offered = _first_object(result, "agentCapabilities", "capabilities")
@@ -66,7 +65,7 @@ def read_introduction(result: Json, form: Form, note: Note) -> Object:
         read["agentInfo"] = info
     if type(result.get("_meta")) is dict:
         read["_meta"] = result["_meta"]
-    return kept(read, result, form.introduction(read, unnoted), form)
+    return kept(read, result, form.introduction(read, ignore_note), form)
 
 
 def read_version(given: Json, note: Note) -> int:

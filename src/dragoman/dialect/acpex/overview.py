@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from dragoman.dialect.acpex.blocks import text_of, write_all, write_flat
-from dragoman.dialect.acpex.form import Form, original
+from dragoman.dialect.acpex.form import AcpexForm, original
 from dragoman.dialect.acpex.greeting import (
     FILES,
     MCP,
@@ -15,7 +15,7 @@ from dragoman.dialect.acpex.greeting import (
     read_greeting,
     read_introduction,
 )
-from dragoman.dialect.acpex.phrases import (
+from dragoman.dialect.acpex.ledger_notes import (
     AGENT_CAPABILITIES,
     CLIENT_CAPABILITIES,
     MESSAGE_ID,
@@ -23,20 +23,18 @@ from dragoman.dialect.acpex.phrases import (
     OTHER_KIND,
     PLAN_DETAILS,
     THOUGHT_BLOCK,
-    Note,
-    Phrase,
-    unnoted,
 )
 from dragoman.dialect.acpex.tools import dumped, write_call, write_result
 from dragoman.dialect.acpex.turn import kept_content, write_end
 from dragoman.dialect.acpex.updates import STEP, read_one
 from dragoman.dialect.keeping import dropped
+from dragoman.dialect.ledger import LedgerNote, Note, ignore_note
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 
 ROLES = {"agent_message_chunk": "assistant", "user_message_chunk": "user"}
 
 
-class Overview(Form):
+class OverviewForm(AcpexForm):
     """`acpex`."""
 
     name = "acpex"
@@ -46,7 +44,7 @@ class Overview(Form):
         return write_flat(block, self, note)
 
     def greeting(self, params: Object, note: Note) -> Object:
-        read = partial(read_greeting, form=self, note=unnoted)
+        read = partial(read_greeting, form=self, note=ignore_note)
         said = original(params, self, read, lambda raw: "clientCapabilities" in raw)
         if said is not None:
             return said
@@ -60,7 +58,7 @@ class Overview(Form):
         return {**fields, "capabilities": capabilities, "authenticationMethods": []}
 
     def introduction(self, result: Object, note: Note) -> Object:
-        read = partial(read_introduction, form=self, note=unnoted)
+        read = partial(read_introduction, form=self, note=ignore_note)
         said = original(result, self, read, lambda raw: "authMethods" in raw or "agentInfo" in raw)
         if said is not None:
             return said
@@ -92,7 +90,9 @@ class Overview(Form):
         return {**write_end(result, self, note), "content": [] if content is None else content}
 
     def update(self, update: Object, note: Note) -> Object | None:
-        known = original(update, self, partial(read_one, form=self, note=unnoted), lambda raw: "type" in raw)
+        known = original(
+            update, self, partial(read_one, form=self, note=ignore_note), lambda raw: "type" in raw
+        )
         if known is not None:
             return _with_strings(known)
         fields = dropped(update)
@@ -134,7 +134,7 @@ CARRIED = ("loadSession", "mcpCapabilities", "promptCapabilities", "_meta")
 NAMELESS = {"name": "unknown", "version": "unknown"}
 
 
-def note_others(offered: Object, carried: tuple[str, ...], phrase: Phrase, note: Note) -> None:
+def note_others(offered: Object, carried: tuple[str, ...], phrase: LedgerNote, note: Note) -> None:
     """Say so if something is offered that the form has no name for."""
     if any(value for name, value in offered.items() if name not in carried):
         note(phrase)

@@ -9,10 +9,10 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from dragoman.dialect.acpex.codes import read_error, write_error
-from dragoman.dialect.acpex.form import Form
-from dragoman.dialect.acpex.phrases import NO_JSONRPC, SNAKE_CASE, TRUNCATED, UNASKED, Phrase
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.acpex.form import AcpexForm
+from dragoman.dialect.acpex.ledger_notes import NO_JSONRPC, SNAKE_CASE, TRUNCATED, UNASKED
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.keeping import dropped
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_object, renamed
@@ -44,15 +44,14 @@ EMPTY_ANSWERS = ("fs/write_text_file", "terminal/kill", "terminal/release", "ses
 class SpeakingEdge(Edge):
     """Knows what the inside has asked the peer and the peer the inside."""
 
-    form: ClassVar[Form]
+    form: ClassVar[AcpexForm]
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked_peer: Debts[tuple[str, str]] = Debts()  # method and session, by the inside
-        self._asked_inside: Debts[tuple[str, str]] = Debts()  # and by the peer
-
-    def note(self, phrase: Phrase) -> None:
-        (self.lost if phrase.outcome == "lost" else self.repaired)(phrase.what, phrase.done)
+        self._asked_peer: PendingRequests[tuple[str, str]] = (
+            PendingRequests()
+        )  # method and session, by the inside
+        self._asked_inside: PendingRequests[tuple[str, str]] = PendingRequests()  # and by the peer
 
     def peer_ended(self) -> list[Out]:
         sorry = {"code": INTERNAL_ERROR, "message": "Internal error: the other side has ended"}

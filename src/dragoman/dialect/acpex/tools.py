@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.dialect.acpex.blocks import text_of
-from dragoman.dialect.acpex.phrases import (
+from dragoman.dialect.acpex.ledger_notes import (
     ARGUMENTS,
     TOOL_CONTENT,
     TOOL_FAILED,
@@ -19,8 +19,8 @@ from dragoman.dialect.acpex.phrases import (
     TOOL_PLACES,
     TOOL_STATUS,
     TOOL_TITLE,
-    Note,
 )
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
 KINDS = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
@@ -136,7 +136,7 @@ def _output(update: Object, note: Note) -> str:
     return "" if raw is None else raw if type(raw) is str else dumped(raw)
 
 
-class Calls:
+class AcpexToolCalls:
     """The open tool calls of all sessions, with what each has shown so far."""
 
     def __init__(self) -> None:

@@ -7,15 +7,10 @@ before is said before the answer, what was is a repetition and kept in `_meta`.
 from __future__ import annotations
 
 from dragoman.dialect.acpex.blocks import read_blocks
-from dragoman.dialect.acpex.form import Form
-from dragoman.dialect.acpex.phrases import (
-    ENDED_BY_ERROR,
-    FINAL_CONTENT,
-    REPEATED_CONTENT,
-    STOP_REASON,
-    Note,
-)
+from dragoman.dialect.acpex.form import AcpexForm
+from dragoman.dialect.acpex.ledger_notes import ENDED_BY_ERROR, FINAL_CONTENT, REPEATED_CONTENT, STOP_REASON
 from dragoman.dialect.keeping import KEY, dropped, keep
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_object, as_text
 from dragoman.dialect.streamed import StreamedText
 
@@ -24,7 +19,9 @@ NEAREST = {"done": "end_turn", "length": "max_tokens"}
 BY_ERROR = "acpexStopReason"
 
 
-def read_end(result: Object, streamed: StreamedText, form: Form, note: Note) -> tuple[list[Object], Object]:
+def read_end(
+    result: Object, streamed: StreamedText, form: AcpexForm, note: Note
+) -> tuple[list[Object], Object]:
     """The blocks that are still to be said, and v1's result."""
     result = dropped(result)
     reason = as_text(result.get("stopReason"))
@@ -45,7 +42,7 @@ def read_end(result: Object, streamed: StreamedText, form: Form, note: Note) -> 
     return [], _with_reason(read, original, form)
 
 
-def _with_reason(read: Object, original: Object, form: Form) -> Object:
+def _with_reason(read: Object, original: Object, form: AcpexForm) -> Object:
     """The words of the peer, kept only if they are not what our way back says anyway."""
     plain = {"stopReason": SPOKEN.get(read["stopReason"], read["stopReason"])}
     return read if original == plain else keep(read, form.name, original)
@@ -54,7 +51,7 @@ def _with_reason(read: Object, original: Object, form: Form) -> Object:
 SPOKEN = {"end_turn": "done"}
 
 
-def write_end(result: Object, form: Form, note: Note) -> Object:
+def write_end(result: Object, form: AcpexForm, note: Note) -> Object:
     """A v1 result with its reason in the peer's words; content is the form's affair."""
     reason = as_text(result.get("stopReason"))
     said = as_text(_kept(result, form).get("stopReason"))
@@ -66,11 +63,11 @@ def write_end(result: Object, form: Form, note: Note) -> Object:
     return {**fields, "stopReason": SPOKEN.get(reason, reason)}
 
 
-def kept_content(result: Object, form: Form) -> Json | None:
+def kept_content(result: Object, form: AcpexForm) -> Json | None:
     return _kept(result, form).get("content")
 
 
-def _kept(result: Object, form: Form) -> Object:
+def _kept(result: Object, form: AcpexForm) -> Object:
     kept = as_object(as_object(result.get("_meta")).get(KEY))
     return as_object(kept.get("raw")) if kept.get("name") == form.name else {}
 

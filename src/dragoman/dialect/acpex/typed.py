@@ -8,17 +8,17 @@ tool calls, plan entries with `id` and `description`, `running` for a call that 
 from __future__ import annotations
 
 from dragoman.dialect.acpex.blocks import read_block
-from dragoman.dialect.acpex.form import Form
-from dragoman.dialect.acpex.phrases import (
+from dragoman.dialect.acpex.form import AcpexForm
+from dragoman.dialect.acpex.ledger_notes import (
     FAILED_STEP,
     PLAN_DEFAULTS,
     TOOL_NAME,
     TOOL_WORDS,
     UNKNOWN_BLOCK,
     UNKNOWN_STEP,
-    Note,
 )
 from dragoman.dialect.acpex.tools import KINDS, NAMELESS, STATUSES, call_id
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
 TYPES = {
@@ -42,7 +42,7 @@ PRIORITIES = {"high", "medium", "low"}
 STEP_STATUSES = {"pending", "in_progress", "completed"}
 
 
-def read_typed(kind: str, update: Object, form: Form, note: Note) -> Object | None:
+def read_typed(kind: str, update: Object, form: AcpexForm, note: Note) -> Object | None:
     """Everything but message chunks, in v1; None if what it needs is not there."""
     if kind in ("tool_call", "tool_call_update"):
         return _read_call(kind, update, form, note)
@@ -63,7 +63,7 @@ def _read_command(fields: Object) -> Object | None:
     return {**read, "input": {"hint": hint}} if type(hint) is str else read
 
 
-def _read_call(kind: str, update: Object, form: Form, note: Note) -> Object | None:
+def _read_call(kind: str, update: Object, form: AcpexForm, note: Note) -> Object | None:
     call = call_id(update)
     if not call:
         return None
@@ -95,7 +95,7 @@ def _nearest(
     return {name: found} if found else {}
 
 
-def _read_item(item: Json, form: Form, note: Note) -> Object | None:
+def _read_item(item: Json, form: AcpexForm, note: Note) -> Object | None:
     fields = as_object(item)
     kind = as_text(fields.get("type"))
     if kind == "diff" and type(fields.get("path")) is str and type(fields.get("newText")) is str:
@@ -140,7 +140,7 @@ def _read_entry(fields: Object, note: Note) -> Object | None:
     }
 
 
-def write_typed(kind: str, fields: Object, form: Form, note: Note) -> Object:
+def write_typed(kind: str, fields: Object, form: AcpexForm, note: Note) -> Object:
     """The members of a v1 update in the manner of the schemas; chunks have their block said already."""
     said = {name: value for name, value in fields.items() if value is not None}
     if kind in ("tool_call", "tool_call_update"):
@@ -155,7 +155,7 @@ def write_typed(kind: str, fields: Object, form: Form, note: Note) -> Object:
     return said
 
 
-def _write_item(item: Object, form: Form, note: Note) -> Object | None:
+def _write_item(item: Object, form: AcpexForm, note: Note) -> Object | None:
     return form.block(as_object(item.get("content")), note) if item.get("type") == "content" else item
 
 

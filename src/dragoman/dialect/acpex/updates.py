@@ -11,11 +11,12 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.dialect.acpex.blocks import read_blocks
-from dragoman.dialect.acpex.form import Form, kept, tried
-from dragoman.dialect.acpex.phrases import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE, Note, unnoted
+from dragoman.dialect.acpex.form import AcpexForm, kept, tried
+from dragoman.dialect.acpex.ledger_notes import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE
 from dragoman.dialect.acpex.tools import parsed, read_call, read_result
 from dragoman.dialect.acpex.typed import TYPES, read_typed
 from dragoman.dialect.keeping import dropped
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
 CHUNKS = {
@@ -27,7 +28,7 @@ CHUNKS = {
 }
 
 
-def read_update(update: Object, form: Form, note: Note) -> list[Object]:
+def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
     """In v1; none if there is nothing in it that v1 could say, several for a message of several blocks."""
     update = dropped(update)  # an original that the peer made up itself would be none of ours
     typed = as_text(update.get("type"))
@@ -52,13 +53,13 @@ def read_update(update: Object, form: Form, note: Note) -> list[Object]:
     return [kept(read[0], original, said, form)]
 
 
-def read_one(update: Json, form: Form, note: Note) -> Object:
+def read_one(update: Json, form: AcpexForm, note: Note) -> Object:
     """For what is known to be one update; an empty object if it is not."""
     read = read_update(as_object(update), form, note)
     return read[0] if len(read) == 1 else {}
 
 
-def _read_chunks(kind: str, update: Object, form: Form, note: Note) -> list[Object | None]:
+def _read_chunks(kind: str, update: Object, form: AcpexForm, note: Note) -> list[Object | None]:
     content = update.get("content")
     fields = as_object(content)
     if fields.get("role") == "user" and kind == "agent_message_chunk":
@@ -125,7 +126,7 @@ def _without_strings(update: Json) -> Json:
     function = as_object(content.get("function"))
     if "arguments" not in function:
         return update
-    arguments = parsed(function["arguments"], unnoted)
+    arguments = parsed(function["arguments"], ignore_note)
     seen = {name: value for name, value in function.items() if name != "arguments"}
     if type(arguments) is not str:
         seen["arguments"] = arguments

@@ -7,36 +7,35 @@ from __future__ import annotations
 from functools import partial
 
 from dragoman.dialect.acpex.blocks import is_flat, read_block, write_all
-from dragoman.dialect.acpex.form import Form, original
+from dragoman.dialect.acpex.form import AcpexForm, original
 from dragoman.dialect.acpex.greeting import FILES, MCP, PROMPTS, flags, read_greeting, read_introduction
-from dragoman.dialect.acpex.overview import CARRIED, note_others, without
-from dragoman.dialect.acpex.phrases import (
+from dragoman.dialect.acpex.ledger_notes import (
     AGENT_CAPABILITIES,
     CLIENT_CAPABILITIES,
     CLIENT_INFO,
     OTHER_KIND,
-    Note,
-    unnoted,
 )
+from dragoman.dialect.acpex.overview import CARRIED, note_others, without
 from dragoman.dialect.acpex.turn import write_end
 from dragoman.dialect.acpex.typed import TYPES, write_typed
 from dragoman.dialect.acpex.updates import CHUNKS, read_one
 from dragoman.dialect.keeping import dropped
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 
 
-class Wire(Form):
+class WireForm(AcpexForm):
     """`acpex-wire`."""
 
     name = "acpex-wire"
     tag = "type"
 
     def block(self, block: Object, note: Note) -> Object | None:
-        said = original(block, self, lambda raw: read_block(raw, self, unnoted) or {}, is_flat)
+        said = original(block, self, lambda raw: read_block(raw, self, ignore_note) or {}, is_flat)
         return dropped(block) if said is None else said
 
     def greeting(self, params: Object, note: Note) -> Object:
-        read = partial(read_greeting, form=self, note=unnoted)
+        read = partial(read_greeting, form=self, note=ignore_note)
         known = original(params, self, read, lambda raw: "capabilities" in raw or "clientInfo" in raw)
         if known is not None:
             return known
@@ -56,7 +55,7 @@ class Wire(Form):
         return {**said, "_meta": {**as_object(fields.get("_meta")), "clientInfo": params["clientInfo"]}}
 
     def introduction(self, result: Object, note: Note) -> Object:
-        read = partial(read_introduction, form=self, note=unnoted)
+        read = partial(read_introduction, form=self, note=ignore_note)
         known = original(result, self, read, lambda raw: "meta" in raw or "authenticationMethods" in raw)
         if known is not None:
             return known
@@ -84,7 +83,7 @@ class Wire(Form):
     def update(self, update: Object, note: Note) -> Object | None:
         """Without an id, unless it is one that had one; the edge numbers the others."""
         known = original(
-            update, self, partial(read_one, form=self, note=unnoted), lambda raw: "type" not in raw
+            update, self, partial(read_one, form=self, note=ignore_note), lambda raw: "type" not in raw
         )
         if known is not None:
             return known

@@ -6,9 +6,7 @@ from msgspec import UNSET
 
 from dragoman.dialect.crow.errors import is_complaint, read_error
 from dragoman.dialect.crow.handshake import read_welcome, write_hello
-from dragoman.dialect.crow.names import NAME, either
-from dragoman.dialect.crow.permission import has_kinds, read_question, rejecting, write_choice
-from dragoman.dialect.crow.phrases import (
+from dragoman.dialect.crow.ledger_notes import (
     ANSWER_ODD,
     ANSWER_TO_NOTHING,
     ASKED_BEFORE,
@@ -23,15 +21,16 @@ from dragoman.dialect.crow.phrases import (
     OPTION_KIND,
     QUESTION_ODD,
     UPDATE_ODD,
-    Phrase,
 )
-from dragoman.dialect.crow.questions import Waiting, Wish
+from dragoman.dialect.crow.names import NAME, either
+from dragoman.dialect.crow.permission import has_kinds, read_question, rejecting, write_choice
+from dragoman.dialect.crow.questions import CrowPermission, CrowPermissionQueue
 from dragoman.dialect.crow.sessions import read_loaded, read_opened, write_load, write_new, write_prompt
 from dragoman.dialect.crow.tool_calls import TITLE
 from dragoman.dialect.crow.turns import read_end
 from dragoman.dialect.crow.updates import QUESTION, read_update
-from dragoman.dialect.debts import Debts, OwnIds
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.debts import OwnIds, PendingRequests
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -61,18 +60,19 @@ class CrowAgent(Edge):
 
     name = NAME
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[tuple[str, str]] = Debts()  # what the agent was asked, and for which session
-        self._extensions: Debts[str] = Debts()  # what the agent asked beyond the protocol
-        self._wishes: Debts[Wish] = Debts()  # what the client was asked for the agent
-        self._waiting = Waiting()
+        self._asked: PendingRequests[tuple[str, str]] = (
+            PendingRequests()
+        )  # what the agent was asked, and for which session
+        self._extensions: PendingRequests[str] = PendingRequests()  # what the agent asked beyond the protocol
+        self._wishes: PendingRequests[CrowPermission] = (
+            PendingRequests()
+        )  # what the client was asked for the agent
+        self._waiting = CrowPermissionQueue()
         self._replays: dict[str, set[str]] = {}  # sessions that are being loaded: the tool calls told so far
         self._requests = OwnIds("crow")
         self._permissions = OwnIds("crow-permission")
-
-    def note(self, phrase: Phrase) -> None:
-        (self.lost if phrase.outcome == "lost" else self.repaired)(phrase.what, phrase.done)
 
     # From the client.
 
@@ -132,7 +132,7 @@ class CrowAgent(Edge):
         following = self._waiting.leave(wish)
         return outs if following is None else [*outs, self._put(following)]
 
-    def _choice(self, message: Message, wish: Wish) -> str | None:
+    def _choice(self, message: Message, wish: CrowPermission) -> str | None:
         outcome = as_object(as_object(message.result).get("outcome"))
         chosen = outcome.get("optionId")
         if outcome.get("outcome") != "selected" or type(chosen) is not str:
@@ -223,13 +223,13 @@ class CrowAgent(Edge):
             refused = write_choice(session, call_id, rejecting(update))
             return [self._own("permission_response", refused)]
         options = frozenset(option["optionId"] for option in params["options"])
-        wish = Wish(session=session, call_id=update["tool_call_id"], params=params, options=options)
+        wish = CrowPermission(session=session, call_id=update["tool_call_id"], params=params, options=options)
         if self._waiting.enter(wish):
             return [self._put(wish)]
         self.note(ASKED_LATER)
         return []
 
-    def _put(self, wish: Wish) -> Out:
+    def _put(self, wish: CrowPermission) -> Out:
         own = self._permissions.next()
         while self._extensions.look(own) is not None:
             own = self._permissions.next()

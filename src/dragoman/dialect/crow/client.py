@@ -6,9 +6,7 @@ from msgspec import UNSET
 
 from dragoman.dialect.crow.errors import ParamError, invalid_params, is_complaint, write_error
 from dragoman.dialect.crow.handshake import read_hello, write_welcome
-from dragoman.dialect.crow.names import NAME, either
-from dragoman.dialect.crow.permission import read_choice, write_question
-from dragoman.dialect.crow.phrases import (
+from dragoman.dialect.crow.ledger_notes import (
     ANSWER_ODD,
     ANSWER_TO_NOTHING,
     ASKED_AGAIN,
@@ -19,9 +17,10 @@ from dragoman.dialect.crow.phrases import (
     NOT_CROW,
     NOT_CROWS_NOTIFICATION,
     NOT_OFFERED,
-    Phrase,
 )
-from dragoman.dialect.crow.questions import Asked, Question
+from dragoman.dialect.crow.names import NAME, either
+from dragoman.dialect.crow.permission import read_choice, write_question
+from dragoman.dialect.crow.questions import CrowQuestion, OpenQuestions
 from dragoman.dialect.crow.sessions import (
     Checked,
     read_load,
@@ -32,8 +31,8 @@ from dragoman.dialect.crow.sessions import (
 )
 from dragoman.dialect.crow.turns import write_end
 from dragoman.dialect.crow.updates import write_update
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Json,
@@ -57,14 +56,11 @@ class CrowClient(Edge):
 
     name = NAME
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[str] = Debts()  # what the client asked
-        self._extensions: Debts[str] = Debts()  # what the agent asked beyond the protocol
-        self._questions = Asked()
-
-    def note(self, phrase: Phrase) -> None:
-        (self.lost if phrase.outcome == "lost" else self.repaired)(phrase.what, phrase.done)
+        self._asked: PendingRequests[str] = PendingRequests()  # what the client asked
+        self._extensions: PendingRequests[str] = PendingRequests()  # what the agent asked beyond the protocol
+        self._questions = OpenQuestions()
 
     # From the client.
 
@@ -138,7 +134,7 @@ class CrowClient(Edge):
         return [("inside", answer(question.request_id, outcome)), *self._told(message, _done(message))]
 
     def _on_wrong_choice(
-        self, message: Message, question: Question, name: str, choice: str | None
+        self, message: Message, question: CrowQuestion, name: str, choice: str | None
     ) -> list[Out]:
         """The client chose nothing that was offered. Where others are asked too, its question stays open."""
         other = ParamError("option_id", "is none of the options that were offered")
@@ -209,7 +205,7 @@ class CrowClient(Edge):
         if name != call_id:
             self.note(ASKED_AGAIN)
         options = frozenset(option["optionId"] for option in params["options"])
-        self._questions.open(name, Question(request_id=message.id, session=session, options=options))
+        self._questions.open(name, CrowQuestion(request_id=message.id, session=session, options=options))
         return [("peer", notification("session/update", {"sessionId": session, "update": update}))]
 
     def _answered(self, message: Message) -> list[Out]:
@@ -243,7 +239,7 @@ class CrowClient(Edge):
         return [_unanswered(question) for question in self._questions.all()]
 
 
-def _unanswered(question: Question) -> Out:
+def _unanswered(question: CrowQuestion) -> Out:
     return ("inside", answer(question.request_id, CANCELLED))
 
 

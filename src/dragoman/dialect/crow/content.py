@@ -6,8 +6,9 @@ Crow's messages and thoughts are texts. A block that is more than a text travels
 
 from __future__ import annotations
 
+from dragoman.dialect.crow.ledger_notes import BESIDE, NOT_TEXT
 from dragoman.dialect.crow.names import readable, to_camel, to_snake
-from dragoman.dialect.crow.phrases import BESIDE, NOT_TEXT, Note
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_object, as_text
 
 CHUNKS = {

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from dragoman.dialect.crow.ledger_notes import ERROR_ODD, INVALID_FIELD
 from dragoman.dialect.crow.names import CAMEL_OF, SNAKE_OF, shallow
-from dragoman.dialect.crow.phrases import ERROR_ODD, INVALID_FIELD, Note
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Id, Json, Message, Object, as_list, as_object, as_text, refusal
 from dragoman.schema import SchemaError, examine, v1
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS

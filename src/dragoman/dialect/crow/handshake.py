@@ -6,8 +6,7 @@ one embedded context. What the other side has no methods for is not promised to 
 
 from __future__ import annotations
 
-from dragoman.dialect.crow.names import NAME, fits, kept
-from dragoman.dialect.crow.phrases import (
+from dragoman.dialect.crow.ledger_notes import (
     AGENT_ABILITIES,
     AUDIO,
     CLIENT_ABILITIES,
@@ -17,10 +16,10 @@ from dragoman.dialect.crow.phrases import (
     LOGIN,
     NO_TEXT,
     VERSION,
-    Note,
-    silent,
 )
+from dragoman.dialect.crow.names import NAME, fits, kept
 from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
 
 _PROMPT = {"image": "image", "resource": "embeddedContext"}
@@ -35,11 +34,11 @@ def read_hello(params: Object, note: Note) -> Object:
         note(CLIENT_ABILITIES)
     if (info := _info(params.get("client_info"), note)) is not None:
         hello["clientInfo"] = info
-    return _kept(hello, params, write_hello(hello, silent), note)
+    return _kept(hello, params, write_hello(hello, ignore_note), note)
 
 
 def write_hello(params: Object, note: Note) -> Object:
-    original = restore(params, NAME, lambda raw: read_hello(as_object(raw), silent))
+    original = restore(params, NAME, lambda raw: read_hello(as_object(raw), ignore_note))
     if type(original) is dict:
         return original
     if dropped(as_object(params.get("clientCapabilities"))):
@@ -68,11 +67,11 @@ def read_welcome(result: Object, note: Note) -> Object:
     }
     if (info := _info(result.get("agent_info"), note)) is not None:
         welcome["agentInfo"] = info
-    return _kept(welcome, result, write_welcome(welcome, silent), note)
+    return _kept(welcome, result, write_welcome(welcome, ignore_note), note)
 
 
 def write_welcome(result: Object, note: Note) -> Object:
-    original = restore(result, NAME, lambda raw: read_welcome(as_object(raw), silent))
+    original = restore(result, NAME, lambda raw: read_welcome(as_object(raw), ignore_note))
     if type(original) is dict:
         return original
     able = as_object(result.get("agentCapabilities"))

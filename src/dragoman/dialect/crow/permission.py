@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import msgspec
 
+from dragoman.dialect.crow.ledger_notes import BESIDE, DEFAULTS, KEPT
 from dragoman.dialect.crow.names import NAME, either, kept, readable, to_snake, without_nulls
-from dragoman.dialect.crow.phrases import BESIDE, DEFAULTS, KEPT, Note, silent
 from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
 from dragoman.dialect.crow.updates import QUESTION
 from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
@@ -46,7 +47,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
     params: Object = {"sessionId": session, "toolCall": call, "options": known}
     if not readable(params, "RequestPermissionRequest"):
         return None
-    if write_question(params, call_id, silent) == update:
+    if write_question(params, call_id, ignore_note) == update:
         return params
     note(KEPT)
     return kept(params, update)
@@ -78,7 +79,7 @@ def _read_option(option: Json) -> Object | None:
 def write_question(params: Object, call_id: str, note: Note) -> Object | None:
     """The update that asks v1's question in crow, about a tool call of this id. None if it is no question."""
     session = as_text(params.get("sessionId"))
-    original = restore(params, NAME, lambda raw: read_question(as_object(raw), session, silent) or {})
+    original = restore(params, NAME, lambda raw: read_question(as_object(raw), session, ignore_note) or {})
     if type(original) is dict:
         return {**original, "tool_call_id": call_id}
     call, options = without_nulls(as_object(params.get("toolCall"))), params.get("options")

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dragoman.dialect.message import Id, Object
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class CrowQuestion(Struct, frozen=True, kw_only=True):
     """What a v1 agent waits for."""
 
     request_id: Id
@@ -24,14 +24,14 @@ class Question(Struct, frozen=True, kw_only=True):
     options: frozenset[str]
 
 
-Wanted: TypeAlias = Callable[[Question], bool]
+Wanted: TypeAlias = Callable[[CrowQuestion], bool]
 
 
-class Asked:
+class OpenQuestions:
     """What a crow client was asked."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str, str], Question] = {}
+        self._open: dict[tuple[str, str], CrowQuestion] = {}
         self._used: set[tuple[str, str]] = set()  # ids are never used again: an old answer must not fit
 
     def name(self, session: str, call_id: str) -> str:
@@ -43,36 +43,36 @@ class Asked:
         self._used.add((session, name))
         return name
 
-    def open(self, name: str, question: Question) -> None:
+    def open(self, name: str, question: CrowQuestion) -> None:
         self._open[question.session, name] = question
 
-    def look(self, session: str, name: str) -> Question | None:
+    def look(self, session: str, name: str) -> CrowQuestion | None:
         return self._open.get((session, name))
 
     def settle(self, session: str, name: str) -> None:
         self._open.pop((session, name), None)
 
-    def withdraw(self, request_id: Id) -> list[tuple[str, Question]]:
+    def withdraw(self, request_id: Id) -> list[tuple[str, CrowQuestion]]:
         """Those that were asked under this id of the agent's, by their names."""
         found = [(name, one) for (_, name), one in self._open.items() if one.request_id == request_id]
         for name, question in found:
             self.settle(question.session, name)
         return found
 
-    def of_session(self, session: str) -> list[Question]:
+    def of_session(self, session: str) -> list[CrowQuestion]:
         return self._take(lambda question: question.session == session)
 
-    def all(self) -> list[Question]:
+    def all(self) -> list[CrowQuestion]:
         return self._take(lambda question: True)
 
-    def _take(self, wanted: Wanted) -> list[Question]:
+    def _take(self, wanted: Wanted) -> list[CrowQuestion]:
         taken = {key: question for key, question in self._open.items() if wanted(question)}
         for key in taken:
             del self._open[key]
         return list(taken.values())
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class CrowPermission(Struct, frozen=True, kw_only=True):
     """What a crow agent wants to be allowed, in v1."""
 
     session: str
@@ -81,19 +81,19 @@ class Wish(Struct, frozen=True, kw_only=True):
     options: frozenset[str]
 
 
-class Waiting:
+class CrowPermissionQueue:
     """Questions of a crow agent, one after the other for each tool call."""
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[str, str], deque[Wish]] = {}
+        self._lines: dict[tuple[str, str], deque[CrowPermission]] = {}
 
-    def enter(self, wish: Wish) -> bool:
+    def enter(self, wish: CrowPermission) -> bool:
         """Whether it is its turn at once."""
         line = self._lines.setdefault((wish.session, wish.call_id), deque())
         line.append(wish)
         return len(line) == 1
 
-    def leave(self, wish: Wish) -> Wish | None:
+    def leave(self, wish: CrowPermission) -> CrowPermission | None:
         """The first of its line was answered; who is next?"""
         line = self._lines[wish.session, wish.call_id]
         line.popleft()
@@ -102,9 +102,9 @@ class Waiting:
         del self._lines[wish.session, wish.call_id]
         return None
 
-    def give_up(self, session: str) -> list[Wish]:
+    def give_up(self, session: str) -> list[CrowPermission]:
         """All of a session that have not been asked yet."""
-        given_up: list[Wish] = []
+        given_up: list[CrowPermission] = []
         for (whose, _), line in self._lines.items():
             while whose == session and len(line) > 1:
                 given_up.append(line.pop())

@@ -8,25 +8,18 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from dragoman.dialect.crow.errors import ParamError, param_errors
+from dragoman.dialect.crow.ledger_notes import CWD, FOLDERS, KEPT, SERVERS, SETTINGS
 from dragoman.dialect.crow.names import NAME, either, fits, kept, readable, to_camel, to_snake
-from dragoman.dialect.crow.phrases import (
-    CWD,
-    FOLDERS,
-    KEPT,
-    SERVERS,
-    SETTINGS,
-    Note,
-    silent,
-)
-from dragoman.dialect.edge import Settings
+from dragoman.dialect.edge import EdgeSettings
 from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
 
 Checked: TypeAlias = "Object | list[ParamError]"
 """Params of v1, or everything that is wrong with them."""
 
 
-def read_new(params: Object, settings: Settings, note: Note) -> Checked:
+def read_new(params: Object, settings: EdgeSettings, note: Note) -> Checked:
     servers = either(params, "mcp_servers", "mcpServers")
     fields: Object = {
         "cwd": _cwd(params, settings, note),
@@ -40,7 +33,7 @@ def write_new(params: Object, note: Note) -> Object:
     return dropped(params)
 
 
-def read_load(params: Object, settings: Settings, note: Note) -> Checked:
+def read_load(params: Object, settings: EdgeSettings, note: Note) -> Checked:
     servers = either(params, "mcp_servers", "mcpServers")
     fields: Object = {
         "sessionId": either(params, "session_id", "sessionId"),
@@ -61,7 +54,7 @@ def write_load(params: Object, note: Note) -> Object:
     return {**written, "_meta": meta} if meta else written
 
 
-def read_prompt(params: Object, settings: Settings, note: Note) -> Checked:
+def read_prompt(params: Object, settings: EdgeSettings, note: Note) -> Checked:
     fields: Object = {
         "sessionId": either(params, "session_id", "sessionId"),
         "prompt": to_camel(params.get("prompt")),
@@ -70,14 +63,16 @@ def read_prompt(params: Object, settings: Settings, note: Note) -> Checked:
 
 
 def write_prompt(params: Object, note: Note) -> Object:
-    original = restore(params, NAME, lambda raw: as_object(read_prompt(as_object(raw), Settings(), silent)))
+    original = restore(
+        params, NAME, lambda raw: as_object(read_prompt(as_object(raw), EdgeSettings(), ignore_note))
+    )
     if type(original) is dict:
         return original
     snake: Object = to_snake(dropped(params))
     return snake
 
 
-def _cwd(params: Object, settings: Settings, note: Note) -> Json:
+def _cwd(params: Object, settings: EdgeSettings, note: Note) -> Json:
     if params.get("cwd") is not None:
         return params["cwd"]
     note(CWD)

@@ -7,8 +7,9 @@ v1's name as well.
 
 from __future__ import annotations
 
+from dragoman.dialect.crow.ledger_notes import BESIDE, DEFAULTS, PLAIN_OUTPUT, VALUES
 from dragoman.dialect.crow.names import CAMEL_OF, readable, to_camel, to_snake, without_nulls
-from dragoman.dialect.crow.phrases import BESIDE, DEFAULTS, PLAIN_OUTPUT, VALUES, Note
+from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 

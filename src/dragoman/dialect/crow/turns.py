@@ -9,19 +9,18 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from dragoman.dialect.crow.errors import is_error, read_error, write_error
-from dragoman.dialect.crow.names import NAME, fits, kept, shallow, to_camel, to_snake
-from dragoman.dialect.crow.phrases import (
+from dragoman.dialect.crow.ledger_notes import (
     ANSWER_ODD,
     ERROR_STOP,
     KEPT,
     STOP_ERROR,
     STOP_UNKNOWN,
     STOP_UNKNOWN_TO_CROW,
-    Note,
-    silent,
 )
+from dragoman.dialect.crow.names import NAME, fits, kept, shallow, to_camel, to_snake
 from dragoman.dialect.keeping import dropped, restore, without_secrets
 from dragoman.dialect.keeping import kept as original_of
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Id, Message, Object, answer, as_object, refusal
 from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import (
@@ -74,7 +73,7 @@ def write_end(message: Message, note: Note) -> Message:
     if message.error is not UNSET:
         return _write_failure(message, note)
     result = as_object(message.result)
-    original = restore(result, NAME, lambda raw: as_object(read_end(answer(None, raw), silent).result))
+    original = restore(result, NAME, lambda raw: as_object(read_end(answer(None, raw), ignore_note).result))
     if type(original) is dict:
         return answer(message.id, original)
     stop = result.get("stopReason")

@@ -7,8 +7,7 @@ for permission are no updates in v1; `permission` has them.
 from __future__ import annotations
 
 from dragoman.dialect.crow.content import CHUNKS, TEXTS, read_text, write_text
-from dragoman.dialect.crow.names import NAME, fits, kept, to_camel, to_snake, without_nulls
-from dragoman.dialect.crow.phrases import (
+from dragoman.dialect.crow.ledger_notes import (
     DEFAULTS,
     KEPT,
     PLAN_ID,
@@ -17,11 +16,11 @@ from dragoman.dialect.crow.phrases import (
     UNKNOWN_TO_V1,
     UPDATE_ODD,
     VALUES,
-    Note,
-    silent,
 )
+from dragoman.dialect.crow.names import NAME, fits, kept, to_camel, to_snake, without_nulls
 from dragoman.dialect.crow.tool_calls import CALL, PROGRESS, START, is_whole, read_call, write_call
 from dragoman.dialect.keeping import KEY, restore
+from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
 
@@ -77,7 +76,7 @@ def read_update(update: Object, note: Note) -> Object | None:
 
 
 def _with_original(fields: Object, update: Object, note: Note) -> Object:
-    back = write_update(fields, silent)
+    back = write_update(fields, ignore_note)
     if back == update:
         return fields
     if back is None or update.keys() - back.keys():
@@ -124,7 +123,7 @@ def write_update(update: Object, note: Note) -> Object | None:
         if type(kind) is str and type(text) is str and kind in TEXTS:
             return {"@type": TEXTS[kind], "text": text}
     if "_meta" in update and KEY in as_object(update["_meta"]):
-        original = restore(update, NAME, lambda raw: read_update(as_object(raw), silent) or {})
+        original = restore(update, NAME, lambda raw: read_update(as_object(raw), ignore_note) or {})
         if type(original) is dict and original.get("@type") != QUESTION:
             return original
         update = _without_original(update)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import NEVER, Edge, Needles, Out, Plain, Settings
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
 from dragoman.dialect.haven.content import read_block, write_blocks
 from dragoman.dialect.haven.names import NAME, PERMISSION, UPDATE
-from dragoman.dialect.haven.permission import Questions
-from dragoman.dialect.haven.tools import Calls, read_call
+from dragoman.dialect.haven.permission import HavenQuestions
+from dragoman.dialect.haven.tools import HavenToolCalls, read_call
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, renamed, with_params
 
@@ -24,11 +24,13 @@ class HavenAgent(Edge):
     }
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/cancel": NEVER}
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[tuple[str, str]] = Debts()  # by the client: the method, and for which session
-        self._questions = Questions()  # by the agent
-        self._calls = Calls()
+        self._asked: PendingRequests[tuple[str, str]] = (
+            PendingRequests()
+        )  # by the client: the method, and for which session
+        self._questions = HavenQuestions()  # by the agent
+        self._calls = HavenToolCalls()
 
     # What the agent hears.
 

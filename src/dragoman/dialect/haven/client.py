@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
 from dragoman.dialect.haven.content import read_blocks, write_block
 from dragoman.dialect.haven.names import (
     CANCEL,
@@ -18,8 +18,8 @@ from dragoman.dialect.haven.names import (
     UNLISTED,
     UPDATE,
 )
-from dragoman.dialect.haven.permission import Questions
-from dragoman.dialect.haven.tools import Calls, write_call
+from dragoman.dialect.haven.permission import HavenQuestions
+from dragoman.dialect.haven.tools import HavenToolCalls, write_call
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -50,11 +50,11 @@ class HavenClient(Edge):
         )
     }
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[str] = Debts()  # by the client
-        self._questions = Questions()  # by the agent
-        self._calls = Calls()
+        self._asked: PendingRequests[str] = PendingRequests()  # by the client
+        self._questions = HavenQuestions()  # by the agent
+        self._calls = HavenToolCalls()
 
     # What the client says.
 

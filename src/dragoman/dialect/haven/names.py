@@ -41,35 +41,35 @@ KNOWN = LISTED | {
 
 STOP_REASONS = frozenset({"end_turn", "max_tokens", "cancelled", "refusal"})
 
-Remark: TypeAlias = tuple[str, str]
+NoteText: TypeAlias = tuple[str, str]
 """What it is about, and what is done: the words of a ledger entry."""
 
 # Lost.
-TITLE: Remark = ("a title beside a tool's name", "left out: a tool call has a name only")
-UNLISTED: Remark = ("an update that the reference does not list", "sent as it is: it may be ignored")
-STOPPED: Remark = ("a stop reason that the reference does not list", "sent as it is: it may be ignored")
-UNKNOWN_KIND: Remark = ("an update of no known kind", "passed on as it is")
-UNANSWERABLE: Remark = (
+TITLE: NoteText = ("a title beside a tool's name", "left out: a tool call has a name only")
+UNLISTED: NoteText = ("an update that the reference does not list", "sent as it is: it may be ignored")
+STOPPED: NoteText = ("a stop reason that the reference does not list", "sent as it is: it may be ignored")
+UNKNOWN_KIND: NoteText = ("an update of no known kind", "passed on as it is")
+UNANSWERABLE: NoteText = (
     "a permission request without an answer channel",
     "decided by the policy; without one it is refused",
 )
-UNASKED: Remark = ("an answer that nobody asked for", "dropped")
+UNASKED: NoteText = ("an answer that nobody asked for", "dropped")
 
 # Repaired.
-NAMELESS_CALL: Remark = ("a tool call without a name", "called a tool call")
-NO_STATUS: Remark = ("a tool call without a status", "sent as pending")
-FILE: Remark = ("tool kind file", "read as edit if there is a diff, else as read")
-NO_KIND: Remark = ("a tool kind of neither list", "read as other")
-NEAREST: Remark = ("a tool kind that the reference does not know", "sent as file or other")
-FLAT: Remark = ("an embedded resource without an object of its own", "given one")
-NAMELESS_LINK: Remark = ("a resource link without a name", "named by the end of its address")
-BARE: Remark = ("a block where a tool's content should be", "wrapped")
-CANCEL: Remark = ("session/cancel as a request", "answered, and passed on as a notification")
-REPLAYED: Remark = (
+NAMELESS_CALL: NoteText = ("a tool call without a name", "called a tool call")
+NO_STATUS: NoteText = ("a tool call without a status", "sent as pending")
+FILE: NoteText = ("tool kind file", "read as edit if there is a diff, else as read")
+NO_KIND: NoteText = ("a tool kind of neither list", "read as other")
+NEAREST: NoteText = ("a tool kind that the reference does not know", "sent as file or other")
+FLAT: NoteText = ("an embedded resource without an object of its own", "given one")
+NAMELESS_LINK: NoteText = ("a resource link without a name", "named by the end of its address")
+BARE: NoteText = ("a block where a tool's content should be", "wrapped")
+CANCEL: NoteText = ("session/cancel as a request", "answered, and passed on as a notification")
+REPLAYED: NoteText = (
     "a permission request in the history of a session",
     "shown as its tool call; nobody is asked and nothing is stopped",
 )
-NO_CHOICE: Remark = ("an answer to a permission request that chooses nothing offered", "taken as cancelled")
+NO_CHOICE: NoteText = ("an answer to a permission request that chooses nothing offered", "taken as cancelled")
 
 LOST = (TITLE, UNLISTED, STOPPED, UNKNOWN_KIND, UNANSWERABLE, UNASKED)
 REPAIRED = (

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from dragoman.dialect.debts import Debts
+from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.names import NO_CHOICE, PERMISSION, UNASKED
 from dragoman.dialect.message import Id, Message, Object, answer, as_list, as_object
 from dragoman.dialect.permission import CANCELLED, answer_unchosen, offered
 
 
-class Questions:
+class HavenQuestions:
     """The open requests of one side: for permissions with what may be chosen, for others with nothing."""
 
     def __init__(self) -> None:
-        self._open: Debts[frozenset[str] | None] = Debts()
-        self._asked: Debts[bool] = Debts()
+        self._open: PendingRequests[frozenset[str] | None] = PendingRequests()
+        self._asked: PendingRequests[bool] = PendingRequests()
 
     def ask(self, request: Message) -> None:
         self._asked.owe(request.id, True)

@@ -21,7 +21,7 @@ MANY = 4096
 """Calls that are remembered; of the rest, only what each message says itself is known."""
 
 
-class Calls:
+class HavenToolCalls:
     """What was said of each call before: an update says only what is new."""
 
     def __init__(self) -> None:
@@ -38,7 +38,9 @@ class Calls:
             del self._said[next(iter(self._said))]
 
 
-def read_call(call: Object, session: str, calls: Calls, edge: Edge, *, whole: bool = False) -> Object:
+def read_call(
+    call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
+) -> Object:
     """A tool call, an update of one, or the one that a permission is about, in v1. `whole` if it must say all
     that v1 demands of a new call.
     """
@@ -83,7 +85,9 @@ def _with_kind(fields: Object, known: Object, edge: Edge) -> Object:
     return keep({**fields, "kind": "other"}, NAME, {"kind": kind})
 
 
-def write_call(call: Object, session: str, calls: Calls, edge: Edge, *, whole: bool = False) -> Object:
+def write_call(
+    call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
+) -> Object:
     """The same in the dialect. `whole` if it must say all that the reference demands of a call."""
     known = calls.of(session, call.get("toolCallId"))
     name = _name(call, known, edge)
@@ -114,7 +118,7 @@ def _name(call: Object, known: Object, edge: Edge) -> str:
     return own or title if name or title else ""
 
 
-def _note_written(call: Object, session: str, calls: Calls, fields: Object) -> None:
+def _note_written(call: Object, session: str, calls: HavenToolCalls, fields: Object) -> None:
     said: Object = {}
     if type(call.get("name")) is str:
         said["own"] = call["name"]

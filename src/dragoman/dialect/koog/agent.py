@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.dialect.debts import Debts, OwnIds
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.debts import OwnIds, PendingRequests
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
 from dragoman.dialect.keeping import keep
 from dragoman.dialect.koog.names import (
     KINDLESS,
@@ -51,9 +51,11 @@ class KoogAgent(Edge):
     name = NAME
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/cancel": NEVER}
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[tuple[str, str]] = Debts()  # what the client asked, and for which session
+        self._asked: PendingRequests[tuple[str, str]] = (
+            PendingRequests()
+        )  # what the client asked, and for which session
         self._streamed = StreamedTurns()
         self._message_ids = OwnIds(f"message-{settings.nonce}" if settings.nonce else "message")
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import NEVER, Edge, Needles, Out, Plain, Settings
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
 from dragoman.dialect.keeping import dropped, kept, restore
 from dragoman.dialect.koog.agent import introduced
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
@@ -37,9 +37,9 @@ class KoogClient(Edge):
     name = NAME
     PLAIN_FROM_PEER: ClassVar[Plain] = {"session/cancel": NEVER}
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[str] = Debts()
+        self._asked: PendingRequests[str] = PendingRequests()
         self._gathering = Gathering()
 
     @property

@@ -13,28 +13,28 @@ WHOLE = "message"
 SHOWN = frozenset({WHOLE, "agent_message_chunk", "plan", "tool_call", "tool_call_update"})
 """The updates that the guide shows. Its clients take any of v1."""
 
-Remark: TypeAlias = tuple[str, str]
+NoteText: TypeAlias = tuple[str, str]
 """What it is about, and what is done: the words of a ledger entry."""
 
 # Lost.
-NO_BLOCK: Remark = ("a part of a message that is no block", "left out")
+NO_BLOCK: NoteText = ("a part of a message that is no block", "left out")
 
 # Repaired.
-TOOLS: Remark = ("capabilities.tools", "kept in _meta: v1 has no list of an agent's tools")
-NO_NAME: Remark = ("serverInfo without a name or a version", "filled in as unknown")
-NO_VERSION: Remark = ("an answer to initialize without a protocol version", "read as version 1")
-UNWRAPPED: Remark = ("an update without its wrapper", "wrapped")
-KINDLESS: Remark = ("an update without sessionUpdate", "read as what its other members show")
-PLAIN_TEXT: Remark = ("a message that is plain text", "read as a block of text")
-ROLE: Remark = ("a message of an unknown role", "read as the agent's")
-SILENT: Remark = ("content in the answer of a silent turn", "said as a message before the answer")
-UNSAID: Remark = (
+TOOLS: NoteText = ("capabilities.tools", "kept in _meta: v1 has no list of an agent's tools")
+NO_NAME: NoteText = ("serverInfo without a name or a version", "filled in as unknown")
+NO_VERSION: NoteText = ("an answer to initialize without a protocol version", "read as version 1")
+UNWRAPPED: NoteText = ("an update without its wrapper", "wrapped")
+KINDLESS: NoteText = ("an update without sessionUpdate", "read as what its other members show")
+PLAIN_TEXT: NoteText = ("a message that is plain text", "read as a block of text")
+ROLE: NoteText = ("a message of an unknown role", "read as the agent's")
+SILENT: NoteText = ("content in the answer of a silent turn", "said as a message before the answer")
+UNSAID: NoteText = (
     "content in the answer of a turn that streamed something else",
     "said as a message before the answer",
 )
-REPEATED: Remark = ("content in the answer that was streamed before", "not said again, kept in _meta")
-SPARSE: Remark = ("a tool call without a title, kind or status", "filled in with v1's defaults")
-SWITCH: Remark = ("tool kind switch_mode", "sent as other: the guide does not know it")
+REPEATED: NoteText = ("content in the answer that was streamed before", "not said again, kept in _meta")
+SPARSE: NoteText = ("a tool call without a title, kind or status", "filled in with v1's defaults")
+SWITCH: NoteText = ("tool kind switch_mode", "sent as other: the guide does not know it")
 
 LOST = (NO_BLOCK,)
 REPAIRED = (

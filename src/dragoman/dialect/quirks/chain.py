@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings, Sign
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain, Sign
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message
 
 
-class Chain(Edge):
+class QuirkChain(Edge):
     """The first stands nearest to the peer. Quirks ask nothing of a host."""
 
     name = "quirks"
 
-    def __init__(self, edges: Sequence[Edge], settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, edges: Sequence[Edge], settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._edges = list(edges)
         self._plain_from_peer = together([edge.plain_from_peer for edge in self._edges])

@@ -1,4 +1,10 @@
-"""The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one."""
+"""Known deviations of real agents and clients from v1, one a file, repaired where they come from.
+
+`edge.Quirks` stands nearest to the peer; `known` lists all quirks; docs/dialects/quirks.md says what each of
+them does, and which deviations need none.
+
+The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,22 @@ from typing import ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Json, Message, as_object, as_text
 from dragoman.dialect.names import Position
-from dragoman.dialect.quirks.chain import Chain
+from dragoman.dialect.quirks.agent_quirks import (
+    AnnouncedTwice,
+    CancelledTurn,
+    LineZero,
+    MissingFile,
+    ShellLine,
+    Unannounced,
+    UnknownSession,
+)
+from dragoman.dialect.quirks.chain import QuirkChain
+from dragoman.dialect.quirks.client_quirks import DeafToQuestions, NullWrite, RawText, SessionInfo
+from dragoman.dialect.quirks.quirk import Quirk
 
 
 class Quirks(Edge):
@@ -21,7 +38,7 @@ class Quirks(Edge):
     PLAIN_FROM_PEER: ClassVar[Plain] = {"session/update": NEVER}
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
 
-    def __init__(self, position: Position, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, position: Position, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._position: Position = position
         self._introducing: Id | UnsetType = UNSET
@@ -56,12 +73,31 @@ class Quirks(Edge):
             self._know(as_object(message.result).get("agentInfo"))
 
     def _know(self, info: Json) -> None:
-        from dragoman.dialect.quirks.known import quirks_of  # only who meets a peer pays for the list
 
         found = quirks_of(as_text(as_object(info).get("name")), self._position)
         if found:
-            self._next = Chain(
+            self._next = QuirkChain(
                 [quirk(self.settings, self.ledger) for quirk in found], self.settings, self.ledger
             )
         else:
             self._next = Edge(self.settings, self.ledger)
+
+
+QUIRKS: tuple[type[Quirk], ...] = (
+    AnnouncedTwice,
+    CancelledTurn,
+    DeafToQuestions,
+    LineZero,
+    MissingFile,
+    NullWrite,
+    RawText,
+    SessionInfo,
+    ShellLine,
+    Unannounced,
+    UnknownSession,
+)
+
+
+def quirks_of(name: str, position: Position) -> list[type[Quirk]]:
+    """Those of a peer that calls itself so."""
+    return [quirk for quirk in QUIRKS if quirk.position == position and quirk.who.fullmatch(name)]

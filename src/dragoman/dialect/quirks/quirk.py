@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.debts import PendingRequests
+from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Out, Plain
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object
 from dragoman.dialect.names import Position
@@ -37,10 +37,10 @@ class Quirk(Edge):
     PLAIN_FROM_PEER: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked_by_peer: Debts[Message] = Debts()
-        self._asked_by_inside: Debts[Message] = Debts()
+        self._asked_by_peer: PendingRequests[Message] = PendingRequests()
+        self._asked_by_inside: PendingRequests[Message] = PendingRequests()
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_request:

@@ -10,22 +10,22 @@ from functools import partial
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text
 from dragoman.dialect.threads import listing
 from dragoman.dialect.threads.content import replayed, said, text_of_chunk
 from dragoman.dialect.threads.files import IN_V1
-from dragoman.dialect.threads.phrases import Lost
+from dragoman.dialect.threads.ledger_notes import Lost
 from dragoman.dialect.threads.turning import TurningEdge
-from dragoman.dialect.threads.turns import Prompt
+from dragoman.dialect.threads.turns import ThreadPrompt
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
 class CodedAgent(TurningEdge):
     """What the client asks, what the agent says."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._folders: dict[str, Object] = {}  # of each thread that is a session here
         self._creating: list[Object] = []  # of those whose ids we have not learned yet
@@ -121,7 +121,7 @@ class CodedAgent(TurningEdge):
         else:
             self._folders[thread_id] = before
 
-    def begin(self, thread_id: str, prompt: Prompt) -> list[Out]:
+    def begin(self, thread_id: str, prompt: ThreadPrompt) -> list[Out]:
         params = {"threadId": thread_id, "message": {"role": "user", "chunks": prompt.chunks}}
         return [self.ask_peer("sendMessage", params, partial(self._sent, thread_id))]
 

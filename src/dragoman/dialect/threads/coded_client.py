@@ -17,11 +17,10 @@ from dragoman.dialect.message import Id, Message, Object, as_object, as_text, no
 from dragoman.dialect.threads.content import blocks_of, chunk, text_of_block
 from dragoman.dialect.threads.files import EXTENSIONS, IN_THREADS
 from dragoman.dialect.threads.introducing import BUSY
+from dragoman.dialect.threads.ledger_notes import Lost, phrase_of
 from dragoman.dialect.threads.opening import OpeningEdge
-from dragoman.dialect.threads.phrases import Lost
 from dragoman.dialect.threads.reading import ReadsAtPeer
-from dragoman.dialect.threads.thread import MOST_WAITING, Question, Thread, Waiting
-from dragoman.dialect.threads.updates import phrase_of
+from dragoman.dialect.threads.thread import MOST_WAITING, Thread, ThreadQuestion, WaitingRequest
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 THREADS = ("getThreads", "createThread")
@@ -57,7 +56,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
         if message.method == "sendMessage":
             return self._send(message.id, params)
         then = self._say_open if message.method == "openThread" else self._tell_entries
-        return self.when_open(params["threadId"], Waiting(message.id, partial(then, message.id)))
+        return self.when_open(params["threadId"], WaitingRequest(message.id, partial(then, message.id)))
 
     def _say_open(self, request_id: Id | UnsetType, thread: Thread) -> list[Out]:
         return [self.tell_peer(request_id, None)]
@@ -76,10 +75,10 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
         if message.get("role") != "user" or prompt is None:
             why = "Invalid params: a message has a role and chunks of text"
             return [self.refuse_peer(request_id, INVALID_PARAMS, why)]
-        then = partial(self._line_up, Question(request_id, prompt))
-        return self.when_open(params["threadId"], Waiting(request_id, then))
+        then = partial(self._line_up, ThreadQuestion(request_id, prompt))
+        return self.when_open(params["threadId"], WaitingRequest(request_id, then))
 
-    def _line_up(self, question: Question, thread: Thread) -> list[Out]:
+    def _line_up(self, question: ThreadQuestion, thread: Thread) -> list[Out]:
         if len(thread.questions) >= MOST_WAITING:
             return [self.refuse_peer(question.request_id, INTERNAL_ERROR, BUSY)]
         thread.questions.append(question)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.message import Json, Message, Object, as_list, as_object, as_text, notification
-from dragoman.dialect.threads.phrases import Lost, Phrase, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 
-Note: TypeAlias = Callable[[Phrase], None]
+Note: TypeAlias = Callable[[LedgerNote], None]
 
 UPDATE_OF_ROLE = {"user": "user_message_chunk", "assistant": "agent_message_chunk"}
 ROLE_OF_UPDATE = {update: role for role, update in UPDATE_OF_ROLE.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 from dragoman.dialect.threads.content import ROLE_OF_UPDATE, Note, chunk, text_of_block, text_of_call
-from dragoman.dialect.threads.phrases import Lost
+from dragoman.dialect.threads.ledger_notes import Lost
 
 MOST_BYTES = 8 * 1024 * 1024
 """What one thread keeps: a very long conversation, and no more than a process can afford for each of many."""

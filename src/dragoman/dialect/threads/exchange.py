@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.debts import Debts, OwnIds
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.debts import OwnIds, PendingRequests
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, as_text, refusal, request
-from dragoman.dialect.threads.phrases import Lost, Phrase, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 NAME = "threads"
@@ -36,14 +36,14 @@ class ThreadsEdge(Edge, ABC):
 
     name = NAME
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._last_number = 0  # ids that this edge has given to its peer: all from 1 to here
         self._given_before = 0  # of these, the ones that were given before its time
         self._own_ids = OwnIds(NAME)
-        self.of_peer: Debts[Then] = Debts()
-        self.of_inside: Debts[Then] = Debts()
-        self.of_host: Debts[Then] = Debts()
+        self.of_peer: PendingRequests[Then] = PendingRequests()
+        self.of_inside: PendingRequests[Then] = PendingRequests()
+        self.of_host: PendingRequests[Then] = PendingRequests()
 
     # What a subclass has to say.
 
@@ -185,13 +185,5 @@ class ThreadsEdge(Edge, ABC):
         """The time, if whoever runs this edge gave it a clock."""
         return "" if self.settings.clock is None else self.settings.clock()
 
-    def note(self, phrase: Phrase) -> None:
-        if phrase in _REPAIRS:
-            self.repaired(*phrase)
-        else:
-            self.lost(*phrase)
-
 
 JSON_RPC = frozenset({-32700, -32600, -32601, -32602, -32603})
-
-_REPAIRS = frozenset(value for value in vars(Repaired).values() if isinstance(value, Phrase))

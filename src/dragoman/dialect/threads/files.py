@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_object, as_text
 from dragoman.dialect.threads.content import Note
-from dragoman.dialect.threads.phrases import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 from dragoman.dialect.threads.versions import (
     is_version,
     number_of,

@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from msgspec import UNSET
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, encode
 from dragoman.dialect.permission import answer_unasked
 from dragoman.dialect.threads.exchange import ThreadsEdge
-from dragoman.dialect.threads.phrases import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 MOST_HELD = 4 * 1024 * 1024
@@ -31,7 +31,7 @@ class IntroducingEdge(ThreadsEdge):
     offered: ClassVar[Object] = {}
     asks_permission = False
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self.capabilities: Object | None = None  # the agent's, once it is initialized
         self._introducing = False

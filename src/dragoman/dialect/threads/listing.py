@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.threads.content import Note
-from dragoman.dialect.threads.phrases import Repaired
+from dragoman.dialect.threads.ledger_notes import Repaired
 
 Clock: TypeAlias = Callable[[], str]
 

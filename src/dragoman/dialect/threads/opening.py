@@ -10,15 +10,15 @@ from functools import partial
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_object, as_text
 from dragoman.dialect.threads import listing
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.introducing import BUSY, IntroducingEdge
+from dragoman.dialect.threads.ledger_notes import Lost
 from dragoman.dialect.threads.listing import ThreadFacts
-from dragoman.dialect.threads.phrases import Lost
-from dragoman.dialect.threads.thread import MOST_WAITING, Thread, Waiting
+from dragoman.dialect.threads.thread import MOST_WAITING, Thread, WaitingRequest
 from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
 
 MOST_PAGES = 100
@@ -35,7 +35,7 @@ MOST_SEEN = 50_000
 class OpeningEdge(IntroducingEdge):
     """Keeps the threads that are open, being opened, or about to be made."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self.threads: dict[str, Thread] = {}
         self._folders: dict[str, str] = {}  # of sessions, as the agent listed them
@@ -99,7 +99,7 @@ class OpeningEdge(IntroducingEdge):
 
     # Opening.
 
-    def when_open(self, thread_id: str, waiting: Waiting) -> list[Out]:
+    def when_open(self, thread_id: str, waiting: WaitingRequest) -> list[Out]:
         thread = self.threads.get(thread_id)
         if thread is not None and thread.is_open:
             return waiting.then(thread)

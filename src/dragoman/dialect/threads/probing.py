@@ -11,7 +11,7 @@ from __future__ import annotations
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, as_object
 from dragoman.dialect.threads.coded_agent import CodedAgent
@@ -27,7 +27,7 @@ class ProbingAgent(Edge):
 
     name = NAME
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._coded = CodedAgent(replace(settings, as_written=False), ledger)
         self._edge: CodedAgent | WrittenAgent | None = None

@@ -24,7 +24,7 @@ from dragoman.dialect.threads.files import (
     told_in_v1,
     wrong_params,
 )
-from dragoman.dialect.threads.phrases import Lost
+from dragoman.dialect.threads.ledger_notes import Lost
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
 
 CHANGED = 409

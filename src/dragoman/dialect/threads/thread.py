@@ -18,14 +18,14 @@ MOST_WAITING = 64
 """Requests that wait for one thread to be opened, or for its turn to end."""
 
 
-class Waiting(NamedTuple):
+class WaitingRequest(NamedTuple):
     """A request of the client that needs an open thread."""
 
     request_id: Id | UnsetType
     then: Callable[[Thread], list[Out]]
 
 
-class Question(NamedTuple):
+class ThreadQuestion(NamedTuple):
     """A message that waits for its turn."""
 
     request_id: Id | UnsetType
@@ -41,5 +41,5 @@ class Thread:
     facts: ThreadFacts = field(default_factory=ThreadFacts)
     is_open: bool = False
     is_busy: bool = False
-    opening: list[Waiting] | None = None
-    questions: deque[Question] = field(default_factory=deque)
+    opening: list[WaitingRequest] | None = None
+    questions: deque[ThreadQuestion] = field(default_factory=deque)

@@ -6,26 +6,26 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text
 from dragoman.dialect.threads.content import chunks_of
 from dragoman.dialect.threads.exchange import GONE
 from dragoman.dialect.threads.introducing import BUSY
-from dragoman.dialect.threads.phrases import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 from dragoman.dialect.threads.reading import ReadsForPeer, lent_by
-from dragoman.dialect.threads.turns import Prompt, Turns
+from dragoman.dialect.threads.turns import ThreadPrompt, ThreadPrompts
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 
 class TurningEdge(ReadsForPeer):
     """Behind a v1 client."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._turns: dict[str, Turns] = {}
+        self._turns: dict[str, ThreadPrompts] = {}
 
-    def begin(self, thread_id: str, prompt: Prompt) -> list[Out]:
+    def begin(self, thread_id: str, prompt: ThreadPrompt) -> list[Out]:
         """Tell the agent what the user said."""
         raise NotImplementedError
 
@@ -61,8 +61,8 @@ class TurningEdge(ReadsForPeer):
 
     # Turns.
 
-    def turns_of(self, thread_id: str) -> Turns:
-        return self._turns.setdefault(thread_id, Turns())
+    def turns_of(self, thread_id: str) -> ThreadPrompts:
+        return self._turns.setdefault(thread_id, ThreadPrompts())
 
     def is_cancelled(self, thread_id: str) -> bool:
         turns = self._turns.get(thread_id)
@@ -76,7 +76,7 @@ class TurningEdge(ReadsForPeer):
             return [
                 self.refuse_inside(message.id, INVALID_PARAMS, "Invalid params: there is nothing to send")
             ]
-        if not self.turns_of(thread_id).admit(Prompt(message.id, chunks)):
+        if not self.turns_of(thread_id).admit(ThreadPrompt(message.id, chunks)):
             return [self.refuse_inside(message.id, INTERNAL_ERROR, BUSY)]
         return self.go_on(thread_id)
 

@@ -18,7 +18,7 @@ MOST_WAITING = 64
 
 
 @dataclass
-class Prompt:
+class ThreadPrompt:
     """A prompt of the client that has no answer yet."""
 
     request_id: Id | UnsetType
@@ -27,36 +27,36 @@ class Prompt:
 
 
 @dataclass
-class Turns:
+class ThreadPrompts:
     """Of one thread: the prompt that the agent works on, and those behind it."""
 
-    running: Prompt | None = None
-    waiting: deque[Prompt] = field(default_factory=deque)
+    running: ThreadPrompt | None = None
+    waiting: deque[ThreadPrompt] = field(default_factory=deque)
 
     @property
     def is_cancelled(self) -> bool:
         return self.running is not None and self.running.is_cancelled
 
-    def admit(self, prompt: Prompt) -> bool:
+    def admit(self, prompt: ThreadPrompt) -> bool:
         """Whether it may wait."""
         if len(self.waiting) >= MOST_WAITING:
             return False
         self.waiting.append(prompt)
         return True
 
-    def next(self) -> Prompt | None:
+    def next(self) -> ThreadPrompt | None:
         """The one to begin with now, if nothing runs."""
         if self.running is not None or not self.waiting:
             return None
         self.running = self.waiting.popleft()
         return self.running
 
-    def end(self) -> Prompt | None:
+    def end(self) -> ThreadPrompt | None:
         """The agent is done. Gives the prompt that has to be answered; a cancelled one has been."""
         done, self.running = self.running, None
         return None if done is None or done.is_cancelled else done
 
-    def cancel(self) -> list[Prompt]:
+    def cancel(self) -> list[ThreadPrompt]:
         """All that have to be answered now."""
         ended = list(self.waiting)
         self.waiting.clear()

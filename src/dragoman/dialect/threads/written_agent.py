@@ -13,18 +13,18 @@ from functools import partial
 from msgspec import UNSET
 
 from dragoman.dialect.debts import OwnIds
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, as_text
 from dragoman.dialect.threads import listing
 from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, replayed, said
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.files import IN_THREADS
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired
 from dragoman.dialect.threads.listing import ThreadFacts
-from dragoman.dialect.threads.phrases import Lost, Repaired
 from dragoman.dialect.threads.reading import ReadsAtPeer
 from dragoman.dialect.threads.turning import TurningEdge
-from dragoman.dialect.threads.turns import Prompt
+from dragoman.dialect.threads.turns import ThreadPrompt
 from dragoman.wire.codes import INVALID_PARAMS, NOT_FOUND
 
 MOST_THREADS = 1000
@@ -32,7 +32,7 @@ MOST_THREADS = 1000
 
 
 @dataclass
-class Kept:
+class AgentThread:
     """A thread of ours."""
 
     id: str
@@ -44,9 +44,9 @@ class Kept:
 class WrittenAgent(TurningEdge, ReadsAtPeer):
     """Holds the threads of a v1 client for its agent."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._threads: dict[str, Kept] = {}
+        self._threads: dict[str, AgentThread] = {}
         self._thread_ids = OwnIds(f"thread-{settings.nonce}" if settings.nonce else "thread")
 
     # What the client asks.
@@ -99,17 +99,19 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
             outs += [("inside", one) for one in replayed(thread.id, entries, self.note)]
         return [*outs, self.tell_inside(message.id, {})]
 
-    def _keep(self, cwd: str) -> Kept:
-        thread = Kept(self._thread_ids.next(), cwd, Entries(self.note), ThreadFacts(created=self.now()))
+    def _keep(self, cwd: str) -> AgentThread:
+        thread = AgentThread(
+            self._thread_ids.next(), cwd, Entries(self.note), ThreadFacts(created=self.now())
+        )
         self._threads[thread.id] = thread
         return thread
 
-    def _thread_in(self, message: Message, name: str) -> Kept | None:
+    def _thread_in(self, message: Message, name: str) -> AgentThread | None:
         return self._threads.get(as_text(as_object(message.params).get(name)))
 
     # Turns.
 
-    def begin(self, thread_id: str, prompt: Prompt) -> list[Out]:
+    def begin(self, thread_id: str, prompt: ThreadPrompt) -> list[Out]:
         thread, texts = self._threads[thread_id], [as_text(chunk["chunk"]) for chunk in prompt.chunks]
         thread.entries.begin("user", texts)
         thread.facts.prompt(texts)
@@ -120,7 +122,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
             for chunk in prompt.chunks
         ]
 
-    def _streamed(self, thread_id: str, prompt: Prompt, answer: Message) -> list[Out]:
+    def _streamed(self, thread_id: str, prompt: ThreadPrompt, answer: Message) -> list[Out]:
         """The agent got a chunk, or would not have it: then there is no turn."""
         if answer.error is UNSET or self.turns_of(thread_id).running is not prompt:
             return []
@@ -153,7 +155,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         self.note(Repaired.CREATED)
         return [self.tell_peer(message.id, {"threadId": self._keep(self.settings.cwd).id})]
 
-    def _post(self, message: Message, thread: Kept) -> list[Out]:
+    def _post(self, message: Message, thread: AgentThread) -> list[Out]:
         posted = as_object(as_object(message.params).get("message"))
         role, blocks = as_text(posted.get("role")), blocks_of(posted)
         if role not in UPDATE_OF_ROLE or blocks is None:

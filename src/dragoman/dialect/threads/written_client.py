@@ -13,7 +13,7 @@ from functools import partial
 
 from msgspec import UNSET
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Json,
@@ -29,9 +29,8 @@ from dragoman.dialect.threads.content import block, chunk, text_of_chunk
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.files import IN_V1
 from dragoman.dialect.threads.introducing import BUSY, MOST_HELD, IntroducingEdge
-from dragoman.dialect.threads.phrases import Lost, Repaired
+from dragoman.dialect.threads.ledger_notes import Lost, Repaired, phrase_of
 from dragoman.dialect.threads.reading import ReadsForPeer
-from dragoman.dialect.threads.updates import phrase_of
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
 MOST_THREADS = 1000
@@ -39,7 +38,7 @@ MOST_THREADS = 1000
 
 
 @dataclass
-class Held:
+class ClientThread:
     """A thread that the client holds, and the session that works on it."""
 
     id: str
@@ -56,9 +55,9 @@ class Held:
 class WrittenClient(IntroducingEdge, ReadsForPeer):
     """Turns streamed messages into prompts, and what the agent says into posted messages."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._threads: dict[str, Held] = {}
+        self._threads: dict[str, ClientThread] = {}
 
     # What the client asks.
 
@@ -85,7 +84,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         if thread is None and len(self._threads) >= MOST_THREADS:
             return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
         if thread is None:
-            thread = self._threads[name] = Held(name, Entries(self.note))
+            thread = self._threads[name] = ClientThread(name, Entries(self.note))
         if sum(map(len, thread.heard)) + len(text) > MOST_HELD:
             return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
         thread.heard.append(text)
@@ -94,7 +93,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
 
     # Where a message ends.
 
-    def _ask_whether_whole(self, thread: Held) -> list[Out]:
+    def _ask_whether_whole(self, thread: ClientThread) -> list[Out]:
         if thread.is_asking:
             return []
         thread.is_asking, thread.is_longer = True, False
@@ -103,12 +102,12 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
             return [self.ask_peer("openThread", params, partial(self._opened, thread))]
         return [self.ask_peer("getThreadEntries", params, partial(self._looked, thread))]
 
-    def _opened(self, thread: Held, answer: Message) -> list[Out]:
+    def _opened(self, thread: ClientThread, answer: Message) -> list[Out]:
         thread.is_longer = False
         params = {"threadId": thread.id}
         return [self.ask_peer("getThreadEntries", params, partial(self._looked, thread))]
 
-    def _looked(self, thread: Held, answer: Message) -> list[Out]:
+    def _looked(self, thread: ClientThread, answer: Message) -> list[Out]:
         """A client that refuses the question has still shown that it has nothing more to say."""
         thread.is_asking = False
         if not thread.is_known:
@@ -123,7 +122,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
 
     # Turns.
 
-    def _next_turn(self, thread: Held) -> list[Out]:
+    def _next_turn(self, thread: ClientThread) -> list[Out]:
         if thread.is_busy or not thread.is_whole or not thread.heard:
             return []
         thread.is_busy = True
@@ -131,19 +130,19 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
             return self._prompt(thread)
         return [self.ask_inside("session/new", self.session_setup(), partial(self._created, thread))]
 
-    def _created(self, thread: Held, answer: Message) -> list[Out]:
+    def _created(self, thread: ClientThread, answer: Message) -> list[Out]:
         thread.session = as_text(as_object(answer.result).get("sessionId"))
         if not thread.session:
             thread.heard = []
             return self._turned(thread, answer)
         return self._prompt(thread)
 
-    def _prompt(self, thread: Held) -> list[Out]:
+    def _prompt(self, thread: ClientThread) -> list[Out]:
         prompt, thread.heard = [block(text) for text in thread.heard], []
         params = {"sessionId": thread.session, "prompt": prompt}
         return [self.ask_inside("session/prompt", params, partial(self._turned, thread))]
 
-    def _turned(self, thread: Held, answer: Message) -> list[Out]:
+    def _turned(self, thread: ClientThread, answer: Message) -> list[Out]:
         """The posted message is the end of the turn, so one is posted whatever happened."""
         chunks = [one for entry in thread.said.listed() for one in as_list(entry.get("chunks"))]
         thread.said.clear()

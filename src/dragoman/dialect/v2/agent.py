@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Id,
@@ -24,10 +24,10 @@ from dragoman.dialect.message import (
 )
 from dragoman.dialect.v2 import agent_answers, agent_handshake
 from dragoman.dialect.v2.agent_openings import Openings
-from dragoman.dialect.v2.agent_prompts import Prompts
-from dragoman.dialect.v2.agent_questions import Questions
-from dragoman.dialect.v2.agent_requests import Asked, Requests
-from dragoman.dialect.v2.agent_session import Session, Sessions, told
+from dragoman.dialect.v2.agent_prompts import V2AgentPrompts
+from dragoman.dialect.v2.agent_questions import V2AgentQuestions
+from dragoman.dialect.v2.agent_requests import ForwardedRequest, ForwardedRequests
+from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, told
 from dragoman.dialect.v2.agent_setup import OPENING, RENAMED
 from dragoman.dialect.v2.to_v1 import config
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES, VERSION_UNSUPPORTED
@@ -38,16 +38,16 @@ class V2Agent(Edge):
 
     name = "v2"
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self.transparent = False
         self._introducing = False
         self._held: list[Message] = []  # what the client said before it was known what the agent speaks
-        self._sessions = Sessions(self)
-        self._requests = Requests()
+        self._sessions = V2AgentSessions(self)
+        self._requests = ForwardedRequests()
         self._openings = Openings(self, settings, self._sessions, self._requests)
-        self._prompts = Prompts(self, self._sessions, self._requests)
-        self._questions = Questions(self, self._sessions, self._requests)
+        self._prompts = V2AgentPrompts(self, self._sessions, self._requests)
+        self._questions = V2AgentQuestions(self, self._sessions, self._requests)
 
     def from_inside(self, message: Message) -> list[Out]:
         if self.transparent:
@@ -127,7 +127,7 @@ class V2Agent(Edge):
             session.turns.cancel()
         return [self._requests.send(message, RENAMED.get(method, method), message.params, session.id)]
 
-    def _set_mode(self, message: Message, session: Session, params: Object) -> list[Out]:
+    def _set_mode(self, message: Message, session: V2AgentSession, params: Object) -> list[Out]:
         option = config.mode_option(session.options)
         if option is None:
             why = f"{NAMES[METHOD_NOT_FOUND]}: this session has no modes"
@@ -208,13 +208,13 @@ class V2Agent(Edge):
         found = agent_answers.plain(asked.method, message.result, self)
         return [*outs, ("inside", agent_answers.passed(message, asked.client_id, found))]
 
-    def _failed(self, message: Message, asked: Asked) -> list[Out]:
+    def _failed(self, message: Message, asked: ForwardedRequest) -> list[Out]:
         sorry = agent_answers.failed(message, asked.client_id, self)
         if asked.turn is not None:
             return self._prompts.failed(self._sessions.of(asked.session), sorry)
         return [("inside", sorry), *self._released(), *self._openings.over(asked.offer)]
 
-    def _introduced(self, message: Message, asked: Asked) -> list[Out]:
+    def _introduced(self, message: Message, asked: ForwardedRequest) -> list[Out]:
         """The agent has shown itself, and is given what had to wait for that."""
         outs: list[Out] = [("inside", self._introduction(message, asked))]
         self._introducing = False
@@ -223,7 +223,7 @@ class V2Agent(Edge):
             outs += self.from_inside(one)
         return outs
 
-    def _introduction(self, message: Message, asked: Asked) -> Message:
+    def _introduction(self, message: Message, asked: ForwardedRequest) -> Message:
         result, error = as_object(message.result), as_object(message.error)
         if message.error is not UNSET and error.get("code") != VERSION_UNSUPPORTED:
             return agent_answers.failed(message, asked.client_id, self)
@@ -237,7 +237,7 @@ class V2Agent(Edge):
         self._openings.welcomed(agent_handshake.welcome(result))
         return answer(asked.client_id, agent_handshake.introduced(result, self))
 
-    def _opened(self, asked: Asked, result: Object) -> list[Out]:
+    def _opened(self, asked: ForwardedRequest, result: Object) -> list[Out]:
         if not (asked.session or as_text(result.get("sessionId"))):
             return self._failed(
                 refusal(UNSET, INTERNAL_ERROR, "Internal error: the session has no id"), asked
@@ -245,7 +245,7 @@ class V2Agent(Edge):
         outs, session, after = self._openings.opened(asked, result)
         return [*outs, *self._released(), *told(session, after)]
 
-    def _configured(self, asked: Asked, session: Session, result: Object) -> list[Out]:
+    def _configured(self, asked: ForwardedRequest, session: V2AgentSession, result: Object) -> list[Out]:
         before = session.options
         if type(result.get("configOptions")) is list:
             session.learn(result["configOptions"])
@@ -256,7 +256,7 @@ class V2Agent(Edge):
             news = [{"sessionUpdate": "config_option_update", "configOptions": session.options}]
         return [*told(session, news), ("inside", answer(asked.client_id, {}))]
 
-    def _closed(self, session: Session) -> list[Out]:
+    def _closed(self, session: V2AgentSession) -> list[Out]:
         session.calls.unseen()
         outs = self._prompts.closed(session)
         self._sessions.forget(session.id)
@@ -267,7 +267,7 @@ class V2Agent(Edge):
         early, self._sessions.early = self._sessions.early, []
         return [out for message in early for out in self._updated(message)]
 
-    def _session(self, message: Message) -> Session:
+    def _session(self, message: Message) -> V2AgentSession:
         return self._sessions.of(as_text(as_object(message.params).get("sessionId")))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from dragoman.dialect.message import Id, Json, Message, Object, answer, as_list, as_object, refusal
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, without
 from dragoman.wire.codes import INTERNAL_ERROR, VERSION_UNSUPPORTED
 
 
@@ -16,25 +16,25 @@ def passed(message: Message, client_id: Id | UnsetType, result: Json) -> Message
     return answer(client_id, result)
 
 
-def plain(method: str, result: Json, tell: Teller) -> Json:
+def plain(method: str, result: Json, report: LossReporter) -> Json:
     """Results that say the same in both versions, but for details."""
     fields = as_object(result)
     if method == "session/list":
-        return _listed(fields, tell)
+        return _listed(fields, report)
     if method == "session/status" and "state" in fields:
-        tell.lost("the state in a session's status", "left out: v1 has no place for it")
+        report.lost("the state in a session's status", "left out: v1 has no place for it")
         return without(fields, "state")
     if result is None or type(result) is not dict:  # v1 answers with objects
         return {}
     return result
 
 
-def failed(message: Message, client_id: Id | UnsetType, tell: Teller) -> Message:
+def failed(message: Message, client_id: Id | UnsetType, report: LossReporter) -> Message:
     """An error. The codes mean the same in both versions; v1 does not know the one about versions."""
     error = as_object(message.error)
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:
-        tell.repaired("a malformed error", "said as an internal error")
+        report.repaired("a malformed error", "said as an internal error")
         return refusal(client_id, INTERNAL_ERROR, "Internal error: the agent failed")
     if code == VERSION_UNSUPPORTED:
         return refusal(client_id, INTERNAL_ERROR, why, error.get("data", UNSET))
@@ -43,11 +43,11 @@ def failed(message: Message, client_id: Id | UnsetType, tell: Teller) -> Message
     return refusal(client_id, code, why, error.get("data", UNSET))
 
 
-def _listed(result: Object, tell: Teller) -> Object:
+def _listed(result: Object, report: LossReporter) -> Object:
     sessions = [as_object(item) for item in as_list(result.get("sessions"))]
     known = [item for item in sessions if fits(item.get("sessionId"), str) and fits(item.get("cwd"), str)]
     if len(known) < len(sessions):
-        tell.lost("a malformed session in the list", "left out")
+        report.lost("a malformed session in the list", "left out")
     elif known == result.get("sessions") and fits(result.get("nextCursor"), (str, type(None))):
         return result
-    return {**fitting(result, {"nextCursor": str}, tell), "sessions": known}
+    return {**fitting(result, {"nextCursor": str}, report), "sessions": known}

@@ -7,18 +7,18 @@ output of a terminal, `_meta`) is kept here and said whole.
 from __future__ import annotations
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, patched_meta, without
-from dragoman.dialect.v2.to_v1.terminals import Terminal
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, patched_meta, without
+from dragoman.dialect.v2.to_v1.terminals import V2Terminal
 from dragoman.dialect.v2.to_v1.tool_calls import changes, contents, fallback_title, terminals
 
 
-class Calls:
+class V2AgentToolCalls:
     """The tool calls of one session."""
 
-    def __init__(self, tell: Teller) -> None:
-        self._tell = tell
-        self._calls: dict[str, _Call] = {}
-        self._terminals: dict[str, Terminal] = {}
+    def __init__(self, report: LossReporter) -> None:
+        self._tell = report
+        self._calls: dict[str, _ToolCallState] = {}
+        self._terminals: dict[str, V2Terminal] = {}
         self._shown_by: dict[str, str] = {}  # the call that shows a terminal
         self._waiting: dict[str, None] = {}  # terminals with output that is not told yet
 
@@ -46,7 +46,7 @@ class Calls:
         if call is None and made_up:
             return changes(update, self._text, self._tell)
         if call is None:
-            call = self._calls[call_id] = _Call()
+            call = self._calls[call_id] = _ToolCallState()
             update = {name: value for name, value in update.items() if value is not None}
         if "content" in update:
             call.content = [item for item in as_list(update["content"]) if as_object(item)]
@@ -72,7 +72,7 @@ class Calls:
     def terminal(self, update: Object) -> list[Object]:
         """A `terminal_update` or a `terminal_output_chunk`."""
         terminal_id = as_text(update.get("terminalId"))
-        terminal = self._terminals.setdefault(terminal_id, Terminal())
+        terminal = self._terminals.setdefault(terminal_id, V2Terminal())
         if update["sessionUpdate"] == "terminal_update":
             terminal.update(update, self._tell)
         else:
@@ -105,16 +105,16 @@ class Calls:
         content = contents(self._calls[call_id].content, self._text, self._tell)
         return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "content": content}
 
-    def _note_terminals(self, call_id: str, call: _Call) -> None:
+    def _note_terminals(self, call_id: str, call: _ToolCallState) -> None:
         for terminal_id in terminals(call.content):
             self._shown_by.setdefault(terminal_id, call_id)
 
     def _text(self, terminal_id: str) -> str:
         self._waiting.pop(terminal_id, None)
-        return self._terminals.setdefault(terminal_id, Terminal()).text()
+        return self._terminals.setdefault(terminal_id, V2Terminal()).text()
 
 
-class _Call:
+class _ToolCallState:
     """What has to be remembered of one call."""
 
     __slots__ = ("content", "meta")

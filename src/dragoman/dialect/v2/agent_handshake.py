@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct, UnsetType
 
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text, refusal
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, without
 from dragoman.wire.codes import INVALID_REQUEST
 
 VERSION = 2
@@ -17,7 +17,7 @@ _UNKNOWN = {"name": "unknown", "version": "unknown"}
 _NAMED = ("delete", "additionalDirectories", "systemPrompt", "fork", "archive", "status", "title")
 
 
-class Abilities(Struct, frozen=True, kw_only=True):
+class ClientAbilities(Struct, frozen=True, kw_only=True):
     """What the v1 client said that it can do, and v2 takes for granted or has no word for."""
 
     booleans: bool = False
@@ -29,7 +29,7 @@ class Abilities(Struct, frozen=True, kw_only=True):
     """Files and terminals of the client, by the names that they have as tools."""
 
 
-class Welcome(Struct, frozen=True, kw_only=True):
+class V2Welcome(Struct, frozen=True, kw_only=True):
     """What the v2 agent said that matters later."""
 
     stdio: bool = False
@@ -50,7 +50,7 @@ def offer(params: Object) -> Object:
     return {**params, "protocolVersion": VERSION, "info": info, "capabilities": capabilities}
 
 
-def abilities(params: Object) -> Abilities:
+def abilities(params: Object) -> ClientAbilities:
     wanted = as_object(params.get("clientCapabilities"))
     session, files = as_object(wanted.get("session")), as_object(wanted.get("fs"))
     tools = {
@@ -58,7 +58,7 @@ def abilities(params: Object) -> Abilities:
         "write_text_file": files.get("writeTextFile") is True,
         "run_command": wanted.get("terminal") is True,
     }
-    return Abilities(
+    return ClientAbilities(
         booleans=_has(as_object(session.get("configOptions")), "boolean"),
         notices=_has(session, "notices"),
         compaction=_has(session, "compaction"),
@@ -74,18 +74,18 @@ def speaks_v1(result: Object) -> bool:
     return (type(version) is int and version == 1) or (version != VERSION and "agentCapabilities" in result)
 
 
-def welcome(result: Object) -> Welcome:
+def welcome(result: Object) -> V2Welcome:
     session = as_object(as_object(result.get("capabilities")).get("session"))
-    return Welcome(stdio=_has(as_object(session.get("mcp")), "stdio"))
+    return V2Welcome(stdio=_has(as_object(session.get("mcp")), "stdio"))
 
 
-def introduced(result: Object, tell: Teller) -> Object:
+def introduced(result: Object, report: LossReporter) -> Object:
     """The v2 agent's answer in v1."""
     offered = as_object(result.get("capabilities"))
-    methods = [_method(as_object(item), tell) for item in as_list(result.get("authMethods"))]
+    methods = [_method(as_object(item), report) for item in as_list(result.get("authMethods"))]
     capabilities = _capabilities(offered)
     auth: Object = {"logout": {}} if methods else {}
-    capabilities["auth"] = {**fitting(as_object(offered.get("auth")), {"_meta": dict}, tell), **auth}
+    capabilities["auth"] = {**fitting(as_object(offered.get("auth")), {"_meta": dict}, report), **auth}
     answer: Object = {
         **without(result, "info", "capabilities", "authMethods", "protocolVersion"),
         "protocolVersion": 1,
@@ -94,8 +94,8 @@ def introduced(result: Object, tell: Teller) -> Object:
     }
     info = as_object(result.get("info"))
     if fits(info.get("name"), str) and fits(info.get("version"), str):
-        answer["agentInfo"] = fitting(info, {"title": (str, type(None)), "_meta": dict}, tell)
-    return fitting(answer, {"_meta": dict}, tell)
+        answer["agentInfo"] = fitting(info, {"title": (str, type(None)), "_meta": dict}, report)
+    return fitting(answer, {"_meta": dict}, report)
 
 
 def version_refused(request_id: Id | UnsetType, error: Object) -> Message:
@@ -128,17 +128,17 @@ def _capabilities(offered: Object) -> Object:
     return found
 
 
-def _method(item: Object, tell: Teller) -> Object | None:
+def _method(item: Object, report: LossReporter) -> Object | None:
     kind = item.get("type", "agent")
     if kind not in ("agent", "terminal"):
         # A v1 client takes a type that it does not know for the agent's own login.
-        tell.lost("a way to log in of a type that v1 does not know", "not offered")
+        report.lost("a way to log in of a type that v1 does not know", "not offered")
         return None
     if not (fits(item.get("methodId"), str) and fits(item.get("name"), str)):
-        tell.lost("a malformed way to log in", "not offered")
+        report.lost("a malformed way to log in", "not offered")
         return None
     method = {"id": item["methodId"], **without(item, "methodId", "type", "env", "args")}
-    method = fitting(method, {"description": (str, type(None)), "_meta": (dict, type(None))}, tell)
+    method = fitting(method, {"description": (str, type(None)), "_meta": (dict, type(None))}, report)
     if kind == "agent":
         return method
     args = [arg for arg in as_list(item.get("args")) if type(arg) is str]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from msgspec import Struct, UnsetType
 
-from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import (
     Id,
@@ -30,23 +30,25 @@ from dragoman.dialect.message import (
 from dragoman.wire.codes import INTERNAL_ERROR, NAMES
 
 
-class Opening(Struct, frozen=True):
+class PendingOpening(Struct, frozen=True):
     """A request that waits for the server that its session is to have."""
 
     message: Message
     params: Object
 
 
-class Lending:
+class ClientToolOffers:
     """One for a conversation."""
 
     def __init__(self) -> None:
         self._offers = OwnIds("offer")
         self._ids = OwnIds("dragoman-client-tools")
-        self._waiting: dict[str, Opening] = {}
-        self._asked: Debts[tuple[Id | UnsetType]] = Debts()  # the client's debts to the host
+        self._waiting: dict[str, PendingOpening] = {}
+        self._asked: PendingRequests[tuple[Id | UnsetType]] = (
+            PendingRequests()
+        )  # the client's debts to the host
 
-    def offer(self, opening: Opening, tools: tuple[str, ...]) -> list[Out]:
+    def offer(self, opening: PendingOpening, tools: tuple[str, ...]) -> list[Out]:
         """Ask for a server; the opening waits."""
         offer = self._offers.next()
         self._waiting[offer] = opening
@@ -56,7 +58,7 @@ class Lending:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def granted(self, message: Message) -> tuple[str, Opening, Json] | None:
+    def granted(self, message: Message) -> tuple[str, PendingOpening, Json] | None:
         """The host's answer to an offer: its name, what waited for it, the server or None."""
         opening = self._waiting.pop(message.id, None) if type(message.id) is str else None
         if opening is None:
@@ -92,7 +94,7 @@ class Lending:
             return [("host", refusal(asked, code, text))]
         return [("host", answer(asked, message.result))]
 
-    def openings(self) -> list[Opening]:
+    def openings(self) -> list[PendingOpening]:
         found = list(self._waiting.values())
         self._waiting.clear()
         return found

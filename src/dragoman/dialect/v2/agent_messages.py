@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dragoman.dialect.message import Object, as_object, as_text
 from dragoman.dialect.v2.to_v1.content import block, blocks
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
 
 WHOLE = {
     "user_message": "user_message_chunk",
@@ -27,8 +27,8 @@ _TEXT = {"type", "text"}
 class Messages:
     """The messages of one session."""
 
-    def __init__(self, tell: Teller) -> None:
-        self._tell = tell
+    def __init__(self, report: LossReporter) -> None:
+        self._tell = report
         self._kinds: dict[str, str] = {}  # of which kind is the message that has this id
         self._shown: dict[tuple[str, str], _Shown] = {}
         self._old: set[tuple[str, str]] = set()

@@ -5,29 +5,35 @@ A session that is to have them waits for the host's word; everybody else goes on
 
 from __future__ import annotations
 
-from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.message import Id, Message, Object, answer, as_text, refusal
-from dragoman.dialect.v2.agent_handshake import Welcome
-from dragoman.dialect.v2.agent_lending import Lending, Opening, bound, withdrawn
-from dragoman.dialect.v2.agent_requests import Asked, Requests
-from dragoman.dialect.v2.agent_session import Session, Sessions
-from dragoman.dialect.v2.agent_setup import OPENING, Refused, opening, with_server
-from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.agent_handshake import V2Welcome
+from dragoman.dialect.v2.agent_lending import ClientToolOffers, PendingOpening, bound, withdrawn
+from dragoman.dialect.v2.agent_requests import ForwardedRequest, ForwardedRequests
+from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions
+from dragoman.dialect.v2.agent_setup import OPENING, SetupRefused, opening, with_server
+from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.wire.codes import CANCELLED, INVALID_PARAMS, NAMES
 
 
 class Openings:
     """The openings of a conversation."""
 
-    def __init__(self, tell: Teller, settings: Settings, sessions: Sessions, requests: Requests) -> None:
-        self._tell = tell
+    def __init__(
+        self,
+        report: LossReporter,
+        settings: EdgeSettings,
+        sessions: V2AgentSessions,
+        requests: ForwardedRequests,
+    ) -> None:
+        self._tell = report
         self._settings = settings
         self._sessions = sessions
         self._requests = requests
-        self._welcome = Welcome(stdio=True)
-        self.lending = Lending()
+        self._welcome = V2Welcome(stdio=True)
+        self.lending = ClientToolOffers()
 
-    def welcomed(self, welcome: Welcome) -> None:
+    def welcomed(self, welcome: V2Welcome) -> None:
         """The agent has said what it can do."""
         self._welcome = welcome
         if self._sessions.abilities.tools and not self._lends:
@@ -36,11 +42,11 @@ class Openings:
     def asked(self, message: Message, params: Object) -> list[Out]:
         """A request of the client that opens a session."""
         try:
-            found = opening(str(message.method), params, stdio=self._welcome.stdio, tell=self._tell)
-        except Refused as why:
+            found = opening(str(message.method), params, stdio=self._welcome.stdio, report=self._tell)
+        except SetupRefused as why:
             return [("inside", refusal(message.id, INVALID_PARAMS, f"Invalid params: {why}"))]
         if self._lends:
-            return self.lending.offer(Opening(message, found), self._sessions.abilities.tools)
+            return self.lending.offer(PendingOpening(message, found), self._sessions.abilities.tools)
         return self._open(message, found)
 
     def granted(self, message: Message) -> list[Out]:
@@ -60,7 +66,9 @@ class Openings:
             return []
         return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
 
-    def opened(self, asked: Asked, result: Object) -> tuple[list[Out], Session, list[Object]]:
+    def opened(
+        self, asked: ForwardedRequest, result: Object
+    ) -> tuple[list[Out], V2AgentSession, list[Object]]:
         """The agent's answer: what is said now, and what is told of the session after everything else."""
         session = self._sessions.of(asked.session or as_text(result.get("sessionId")))
         found, after = session.opened(result)

@@ -7,15 +7,15 @@ steps is said as a message.
 from __future__ import annotations
 
 from dragoman.dialect.message import Object, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.dialect.v2.to_v1.plans import named, told
 
 
 class Plans:
     """`named`: whether the client knows plans by their names."""
 
-    def __init__(self, tell: Teller, *, named: bool) -> None:
-        self._tell = tell
+    def __init__(self, report: LossReporter, *, named: bool) -> None:
+        self._tell = report
         self._named = named
         self._steps: dict[str, list[Object]] = {}
 

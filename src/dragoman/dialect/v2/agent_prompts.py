@@ -18,20 +18,20 @@ from dragoman.dialect.message import (
     refusal,
     with_params,
 )
-from dragoman.dialect.v2.agent_requests import Requests
-from dragoman.dialect.v2.agent_session import Session, Sessions, told
-from dragoman.dialect.v2.agent_turns import Turn, cancelled, outcome
-from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.agent_requests import ForwardedRequests
+from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, told
+from dragoman.dialect.v2.agent_turns import V2AgentTurn, cancelled, outcome
+from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.dialect.v2.to_v2.content import blocks
-from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.dialect.v2.to_v2.writer import V2Writer
 from dragoman.wire.codes import CANCELLED, INVALID_PARAMS, NAMES
 
 
-class Prompts:
+class V2AgentPrompts:
     """The turns of all sessions."""
 
-    def __init__(self, tell: Teller, sessions: Sessions, requests: Requests) -> None:
-        self._tell = tell
+    def __init__(self, report: LossReporter, sessions: V2AgentSessions, requests: ForwardedRequests) -> None:
+        self._tell = report
         self._sessions = sessions
         self._requests = requests
 
@@ -39,18 +39,18 @@ class Prompts:
         """A `session/prompt` of the client."""
         params = as_object(message.params)
         session = self._sessions.of(as_text(params.get("sessionId")))
-        prompt = blocks(params.get("prompt"), Scribe(self._tell, session.cwd))
+        prompt = blocks(params.get("prompt"), V2Writer(self._tell, session.cwd))
         if not prompt:
             return [("inside", refusal(message.id, INVALID_PARAMS, "Invalid params: the prompt is empty"))]
         if prompt != params["prompt"]:
             message = with_params(message, {**params, "prompt": prompt})
-        turn = Turn(message)
+        turn = V2AgentTurn(message)
         if session.turns.add(turn):
             return [self._send(session, turn)]
         self._tell.repaired("a prompt while another is open", "sent when the other has ended")
         return []
 
-    def acknowledged(self, turn: Turn, session: Session, result: Object) -> list[Out]:
+    def acknowledged(self, turn: V2AgentTurn, session: V2AgentSession, result: Object) -> list[Out]:
         """The agent has taken the prompt."""
         session.turns.acknowledge(turn, as_text(result.get("messageId")))
         if not turn.message_id:  # an older draft; what was held is the prompt, as far as anybody can know
@@ -60,11 +60,11 @@ class Prompts:
             outs += self.ended(session, outcome(turn, turn.ended, self._tell))
         return outs
 
-    def failed(self, session: Session, sorry: Message) -> list[Out]:
+    def failed(self, session: V2AgentSession, sorry: Message) -> list[Out]:
         """The agent has not taken the prompt."""
         return [*self.let_go(session), *self.ended(session, sorry)]
 
-    def changed_state(self, session: Session, update: Object) -> list[Out]:
+    def changed_state(self, session: V2AgentSession, update: Object) -> list[Out]:
         """A `state_update`."""
         outs = told(session, session.calls.rest())
         if update.get("background"):
@@ -79,7 +79,7 @@ class Prompts:
             outs += self.ended(session, outcome(turn, update, self._tell))
         return outs
 
-    def ended(self, session: Session, result: Message) -> list[Out]:
+    def ended(self, session: V2AgentSession, result: Message) -> list[Out]:
         """The running turn is over, and so are those that were cancelled while they waited."""
         outs: list[Out] = [("inside", result)]
         self._requests.forget(result.id)
@@ -89,7 +89,7 @@ class Prompts:
             turn = session.turns.next()
         return outs if turn is None else [*outs, self._send(session, turn)]
 
-    def closed(self, session: Session) -> list[Out]:
+    def closed(self, session: V2AgentSession) -> list[Out]:
         """The session is gone: what the client still waits for was cancelled."""
         outs = self.let_go(session)
         session.turns.cancel()
@@ -110,7 +110,7 @@ class Prompts:
                 return [("peer", notification("session/cancel", {"sessionId": session.id}))]
         return None
 
-    def let_go(self, session: Session) -> list[Out]:
+    def let_go(self, session: V2AgentSession) -> list[Out]:
         """What was held until it is known which message is the prompt."""
         outs: list[Out] = []
         for update in session.turns.let_go():
@@ -118,6 +118,6 @@ class Prompts:
                 outs += told(session, session.updates(update))
         return outs
 
-    def _send(self, session: Session, turn: Turn) -> Out:
+    def _send(self, session: V2AgentSession, turn: V2AgentTurn) -> Out:
         message = turn.message
         return self._requests.send(message, "session/prompt", message.params, session.id, turn=turn)

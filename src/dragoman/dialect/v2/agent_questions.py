@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct
 
-from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import (
     Json,
@@ -21,29 +21,29 @@ from dragoman.dialect.message import (
     with_params,
 )
 from dragoman.dialect.permission import CANCELLED
-from dragoman.dialect.v2.agent_requests import Requests
-from dragoman.dialect.v2.agent_session import Sessions, told
+from dragoman.dialect.v2.agent_requests import ForwardedRequests
+from dragoman.dialect.v2.agent_session import V2AgentSessions, told
 from dragoman.dialect.v2.to_v1 import permission
-from dragoman.dialect.v2.to_v1.elicitation import form
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
+from dragoman.dialect.v2.to_v1.permission import form
 from dragoman.wire.codes import INVALID_PARAMS
 
 
-class Question(Struct, frozen=True):
+class V2AgentQuestion(Struct, frozen=True):
     """A request of the agent that the client has not answered yet."""
 
     method: str
     offered: frozenset[str] = frozenset()
 
 
-class Questions:
+class V2AgentQuestions:
     """The open ones of a conversation."""
 
-    def __init__(self, tell: Teller, sessions: Sessions, requests: Requests) -> None:
-        self._tell = tell
+    def __init__(self, report: LossReporter, sessions: V2AgentSessions, requests: ForwardedRequests) -> None:
+        self._tell = report
         self._sessions = sessions
         self._requests = requests
-        self._open: Debts[Question] = Debts()
+        self._open: PendingRequests[V2AgentQuestion] = PendingRequests()
         self._fresh = OwnIds("permission")
 
     def ask(self, message: Message) -> list[Out]:
@@ -52,7 +52,7 @@ class Questions:
             return self._permission(message, params)
         if message.method == "elicitation/create":
             return self._elicitation(message, params)
-        self._open.owe(message.id, Question(str(message.method)))
+        self._open.owe(message.id, V2AgentQuestion(str(message.method)))
         return [("inside", message)]
 
     def is_open(self, request_id: Json) -> bool:
@@ -88,7 +88,7 @@ class Questions:
             outs = told(session, calls.upsert(subject))
         call = {"toolCallId": subject["toolCallId"], **calls.members(subject, made_up=not outs)}
         offered = frozenset(option["optionId"] for option in options)
-        self._open.owe(message.id, Question(str(message.method), offered))
+        self._open.owe(message.id, V2AgentQuestion(str(message.method), offered))
         return [*outs, ("inside", with_params(message, permission.question(params, call, options)))]
 
     def _elicitation(self, message: Message, params: Object) -> list[Out]:
@@ -103,5 +103,5 @@ class Questions:
                 return [("peer", refusal(message.id, INVALID_PARAMS, why))]
             if client_id != found["requestId"]:
                 found = {**found, "requestId": client_id}
-        self._open.owe(message.id, Question(as_text(message.method)))
+        self._open.owe(message.id, V2AgentQuestion(as_text(message.method)))
         return [("inside", message if found is message.params else with_params(message, found))]

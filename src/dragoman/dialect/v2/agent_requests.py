@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Id, Json, Message, request
-from dragoman.dialect.v2.agent_turns import Turn
+from dragoman.dialect.v2.agent_turns import V2AgentTurn
 
 
-class Asked(Struct, frozen=True):
+class ForwardedRequest(Struct, frozen=True):
     """A request that the agent has not answered."""
 
     method: str
@@ -19,14 +19,14 @@ class Asked(Struct, frozen=True):
     session: str = ""
     offer: str = ""
     """Under which name the session that it opens is lent the client's tools."""
-    turn: Turn | None = None
+    turn: V2AgentTurn | None = None
 
 
-class Requests:
+class ForwardedRequests:
     """Ids are kept, but for those that v2 does not know: null, and what is too large for it."""
 
     def __init__(self) -> None:
-        self._open: Debts[Asked] = Debts()  # by the agent's ids
+        self._open: PendingRequests[ForwardedRequest] = PendingRequests()  # by the agent's ids
         self._agent_ids: dict[Id, Id] = {}  # by the client's, for as long as the client waits
         self._ids = OwnIds("dragoman")
 
@@ -38,7 +38,7 @@ class Requests:
         session: str = "",
         *,
         offer: str = "",
-        turn: Turn | None = None,
+        turn: V2AgentTurn | None = None,
     ) -> Out:
         """A request of the client on its way to the agent."""
         known_as = message.id
@@ -46,12 +46,12 @@ class Requests:
             known_as = self._ids.next()
         if known_as is not UNSET and message.id is not UNSET:
             self._agent_ids[message.id] = known_as
-        self._open.owe(known_as, Asked(str(message.method), message.id, session, offer, turn))
+        self._open.owe(known_as, ForwardedRequest(str(message.method), message.id, session, offer, turn))
         if method == message.method and params is message.params and known_as == message.id:
             return "peer", message
         return "peer", request(known_as, method, params)
 
-    def settle(self, message: Message) -> Asked | None:
+    def settle(self, message: Message) -> ForwardedRequest | None:
         """What this is the agent's answer to."""
         asked = self._open.settle(message.id)
         if asked is not None and asked.turn is None:  # a prompt is open for longer
@@ -75,9 +75,9 @@ class Requests:
         """Whether a session may come to be whose id nobody knows yet."""
         return any(asked.method in ("session/new", "session/fork") for _, asked in self._open.items())
 
-    def left(self) -> list[Asked]:
+    def left(self) -> list[ForwardedRequest]:
         """All that is still open; nothing is afterwards."""
         found = [asked for _, asked in self._open.items() if asked.turn is None or not asked.turn.over]
-        self._open = Debts()
+        self._open = PendingRequests()
         self._agent_ids.clear()
         return found

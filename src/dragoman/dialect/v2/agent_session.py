@@ -9,21 +9,21 @@ from collections.abc import Callable
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification
-from dragoman.dialect.v2.agent_calls import Calls
-from dragoman.dialect.v2.agent_handshake import Abilities
+from dragoman.dialect.v2.agent_calls import V2AgentToolCalls
+from dragoman.dialect.v2.agent_handshake import ClientAbilities
 from dragoman.dialect.v2.agent_messages import CHUNKS, WHOLE, Messages
 from dragoman.dialect.v2.agent_plans import Plans
-from dragoman.dialect.v2.agent_turns import Turns
+from dragoman.dialect.v2.agent_turns import V2AgentTurns
 from dragoman.dialect.v2.to_v1 import config
-from dragoman.dialect.v2.to_v1.commands import commands
+from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.content import block, blocks
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, patched_meta, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, patched_meta, without
 
 _TEXT_OR_NONE = (str, type(None))
 _SUBAGENTS = ("subagent_update", "session_message", "session_message_chunk")
 
 
-def told(session: Session, updates: list[Object]) -> list[Out]:
+def told(session: V2AgentSession, updates: list[Object]) -> list[Out]:
     """Updates on their way to the client."""
     return [
         ("inside", notification("session/update", {"sessionId": session.id, "update": update}))
@@ -31,23 +31,23 @@ def told(session: Session, updates: list[Object]) -> list[Out]:
     ]
 
 
-class Sessions:
+class V2AgentSessions:
     """All sessions of a conversation, each known from the first word about it on."""
 
-    def __init__(self, tell: Teller) -> None:
-        self._tell = tell
-        self._found: dict[str, Session] = {}
-        self.abilities = Abilities()
+    def __init__(self, report: LossReporter) -> None:
+        self._tell = report
+        self._found: dict[str, V2AgentSession] = {}
+        self.abilities = ClientAbilities()
         self.early: list[Message] = []
         """Updates of sessions that the client does not know yet."""
 
-    def of(self, session_id: str) -> Session:
+    def of(self, session_id: str) -> V2AgentSession:
         session = self._found.get(session_id)
         if session is None:
-            session = self._found[session_id] = Session(session_id, self.abilities, self._tell)
+            session = self._found[session_id] = V2AgentSession(session_id, self.abilities, self._tell)
         return session
 
-    def all(self) -> list[Session]:
+    def all(self) -> list[V2AgentSession]:
         return list(self._found.values())
 
     def forget(self, session_id: str) -> None:
@@ -57,14 +57,14 @@ class Sessions:
         return session_id in self._found
 
 
-class Session:
+class V2AgentSession:
     """What is known of one session."""
 
-    def __init__(self, session_id: str, abilities: Abilities, tell: Teller) -> None:
+    def __init__(self, session_id: str, abilities: ClientAbilities, report: LossReporter) -> None:
         self.id = session_id
-        self._tell = tell
+        self._tell = report
         self._abilities = abilities
-        self.turns = Turns()
+        self.turns = V2AgentTurns()
         self.cwd = "/"
         self.options: list[Object] = []
         """The config options as v1 was told of them last."""
@@ -85,7 +85,7 @@ class Session:
     def begin_again(self) -> None:
         """All that was told is told once more."""
         self._messages = Messages(self._tell)
-        self.calls = Calls(self._tell)
+        self.calls = V2AgentToolCalls(self._tell)
         self._plans = Plans(self._tell, named=self._abilities.plans)
         self._meta: Object | None = None
         self.turns.forget_echoes()
@@ -117,7 +117,7 @@ class Session:
 
     def learn(self, value: Json) -> list[Object]:
         """Config options of v2, as v1 has them."""
-        self.options = config.options(value, booleans=self._abilities.booleans, tell=self._tell)
+        self.options = config.options(value, booleans=self._abilities.booleans, report=self._tell)
         self.switches = set() if self._abilities.booleans else config.switches(value)
         return self.options
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
 
 
-class Refused(Exception):
+class SetupRefused(Exception):
     """The client wants what the agent cannot have. The text is for the client."""
 
 
@@ -23,20 +23,20 @@ RENAMED = {"authenticate": "auth/login", "logout": "auth/logout"}
 REPLAY_ALL: Object = {"type": "start"}
 
 
-def opening(method: str, params: Object, *, stdio: bool, tell: Teller) -> Object:
-    """Params of a request that opens a session. Raises `Refused`."""
-    opened = {**params, "mcpServers": servers(params.get("mcpServers"), stdio=stdio, tell=tell)}
+def opening(method: str, params: Object, *, stdio: bool, report: LossReporter) -> Object:
+    """Params of a request that opens a session. Raises `SetupRefused`."""
+    opened = {**params, "mcpServers": servers(params.get("mcpServers"), stdio=stdio, report=report)}
     if opened.get("additionalDirectories") is None:
         opened = without(opened, "additionalDirectories")
     return {**opened, "replayFrom": REPLAY_ALL} if method == "session/load" else opened
 
 
-def servers(value: Json, *, stdio: bool, tell: Teller) -> list[Object]:
+def servers(value: Json, *, stdio: bool, report: LossReporter) -> list[Object]:
     """MCP servers of v1 in v2, where each says its type."""
-    found = [_server(as_object(item), tell) for item in as_list(value)]
+    found = [_server(as_object(item), report) for item in as_list(value)]
     if not stdio and any(server["type"] == "stdio" for server in found):
-        tell.lost("an MCP server that the agent should start", "refused: the agent starts none")
-        raise Refused("this agent starts no MCP servers of its own: it offers no stdio")
+        report.lost("an MCP server that the agent should start", "refused: the agent starts none")
+        raise SetupRefused("this agent starts no MCP servers of its own: it offers no stdio")
     return found
 
 
@@ -50,11 +50,11 @@ def with_server(params: Object, server: Json) -> Object:
     return {**params, "mcpServers": [*there, {"type": "stdio", **entry}]}
 
 
-def _server(item: Object, tell: Teller) -> Object:
+def _server(item: Object, report: LossReporter) -> Object:
     kind = item.get("type", "stdio")
     if kind == "sse":
-        tell.lost("an MCP server over SSE", "refused: v2 has no such transport")
-        raise Refused("version 2 of the protocol, which this agent speaks, has no MCP servers over SSE")
+        report.lost("an MCP server over SSE", "refused: v2 has no such transport")
+        raise SetupRefused("version 2 of the protocol, which this agent speaks, has no MCP servers over SSE")
     if type(kind) is not str:
-        raise Refused("an MCP server has a type that is no text")
+        raise SetupRefused("an MCP server has a type that is no text")
     return {"type": kind, **{name: value for name, value in item.items() if value is not None}}

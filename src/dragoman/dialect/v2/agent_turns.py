@@ -11,7 +11,7 @@ from collections import deque
 from msgspec import UNSET, Struct
 
 from dragoman.dialect.message import Id, Message, Object, answer, as_object, as_text, refusal
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, noted
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, noted
 from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import INTERNAL_ERROR
 
@@ -21,7 +21,7 @@ not going to tell us which message was the prompt.
 """
 
 
-class Turn(Struct):
+class V2AgentTurn(Struct):
     """A prompt of the client."""
 
     message: Message
@@ -40,12 +40,12 @@ class Turn(Struct):
     """Whether the client has its answer, whatever the agent may still say."""
 
 
-class Turns:
+class V2AgentTurns:
     """The turn that runs and those that wait for it."""
 
     def __init__(self) -> None:
-        self.running: Turn | None = None
-        self.waiting: deque[Turn] = deque()
+        self.running: V2AgentTurn | None = None
+        self.waiting: deque[V2AgentTurn] = deque()
         self.held: list[Object] = []
         """Updates that came before the agent said which message is the prompt itself, from the first that
         may be that message on.
@@ -53,7 +53,7 @@ class Turns:
         self._echoes: set[str] = set()
         self._last_idle: Object | None = None
 
-    def add(self, turn: Turn) -> bool:
+    def add(self, turn: V2AgentTurn) -> bool:
         """Whether it is its turn now."""
         if self.running is not None:
             self.waiting.append(turn)
@@ -61,7 +61,7 @@ class Turns:
         self._start(turn)
         return True
 
-    def next(self) -> Turn | None:
+    def next(self) -> V2AgentTurn | None:
         """After a turn has ended: the one that follows, if it is to be sent."""
         if self.running is not None:
             self.running.over = True
@@ -94,14 +94,14 @@ class Turns:
         for turn in self.waiting:
             turn.cancelled = True
 
-    def find(self, request_id: Id) -> Turn | None:
+    def find(self, request_id: Id) -> V2AgentTurn | None:
         turns = [self.running, *self.waiting]
         return next((turn for turn in turns if turn is not None and turn.message.id == request_id), None)
 
-    def withdraw(self, turn: Turn) -> None:
+    def withdraw(self, turn: V2AgentTurn) -> None:
         self.waiting.remove(turn)
 
-    def left(self) -> list[Turn]:
+    def left(self) -> list[V2AgentTurn]:
         """What the client waits for and the agent has no open request of; nothing is afterwards."""
         turns = [turn for turn in (self.running, *self.waiting) if turn is not None]
         self.running = None
@@ -123,7 +123,7 @@ class Turns:
         self.held.append(update)
         return True
 
-    def acknowledge(self, turn: Turn, message_id: str) -> None:
+    def acknowledge(self, turn: V2AgentTurn, message_id: str) -> None:
         turn.acknowledged = True
         turn.message_id = message_id
         if message_id:
@@ -143,34 +143,34 @@ class Turns:
         held, self.held = self.held, []
         return held
 
-    def _start(self, turn: Turn) -> None:
+    def _start(self, turn: V2AgentTurn) -> None:
         turn.sent = True
         self.running = turn
         self.held = []
 
 
-def outcome(turn: Turn, idle: Object, tell: Teller) -> Message:
+def outcome(turn: V2AgentTurn, idle: Object, report: LossReporter) -> Message:
     """The answer to the client's prompt, from the state that ended it."""
     reason = idle.get("stopReason")
     if reason == "error":
         return _failed(turn, as_object(idle.get("error")))
     if reason is None:
-        tell.repaired("a turn that ended without a reason", "said as end_turn")
+        report.repaired("a turn that ended without a reason", "said as end_turn")
     result: Object = {"stopReason": reason if fits(reason, str) and reason in STOP_REASONS else "end_turn"}
     if type(idle.get("_meta")) is dict:
         result["_meta"] = idle["_meta"]
     if reason is not None and result["stopReason"] != reason:
-        tell.lost("a stop reason that v1 does not know", "said as end_turn, the original in _meta")
+        report.lost("a stop reason that v1 does not know", "said as end_turn, the original in _meta")
         result = noted(result, {"stopReason": reason})
     usage = _usage(idle.get("usage"))
     return answer(turn.message.id, {**result, "usage": usage} if usage else result)
 
 
-def cancelled(turn: Turn) -> Message:
+def cancelled(turn: V2AgentTurn) -> Message:
     return answer(turn.message.id, {"stopReason": "cancelled"})
 
 
-def _failed(turn: Turn, error: Object) -> Message:
+def _failed(turn: V2AgentTurn, error: Object) -> Message:
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:
         return refusal(turn.message.id, INTERNAL_ERROR, "Internal error: the agent failed")

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -23,16 +23,15 @@ from dragoman.dialect.message import (
     refusal,
     request,
 )
-from dragoman.dialect.v2.client_calls import Calls
-from dragoman.dialect.v2.client_desk import BEGINNINGS, Call, Desk, only_meta, refused
+from dragoman.dialect.v2.client_calls import V2ClientCalls
+from dragoman.dialect.v2.client_desk import BEGINNINGS, PendingCall, PendingCalls, only_meta, refused
 from dragoman.dialect.v2.client_handshake import VERSION, abilities, initialize_in_v1, initialized_in_v2
 from dragoman.dialect.v2.client_lifetime import Lifetime
-from dragoman.dialect.v2.client_prompts import Prompts
-from dragoman.dialect.v2.client_questions import Questions
+from dragoman.dialect.v2.client_prompts import V2ClientPrompts
+from dragoman.dialect.v2.client_questions import V2ClientQuestions
 from dragoman.dialect.v2.to_v1.fields import NAME
-from dragoman.dialect.v2.to_v2.errors import error_in_v2
-from dragoman.dialect.v2.to_v2.remarks import REPEATED, STRANGE_NOTE, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_text
+from dragoman.dialect.v2.to_v2.ledger_notes import REPEATED, STRANGE_NOTE, WRONG
+from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2, is_text
 from dragoman.wire.codes import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -49,12 +48,12 @@ PASSED_NOTES = frozenset({"auth/status_update", "mcp/message"})
 class V2Client(Edge):
     name = NAME
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._desk = Desk(self, settings.nonce)
-        self._calls = Calls(self._desk)
-        self._prompts = Prompts(self._desk)
-        self._questions = Questions(self._desk, self)
+        self._desk = PendingCalls(self, settings.nonce)
+        self._calls = V2ClientCalls(self._desk)
+        self._prompts = V2ClientPrompts(self._desk)
+        self._questions = V2ClientQuestions(self._desk, self)
         self._lifetime = Lifetime(self._desk, self._prompts, self._questions)
         self._phase: Literal["new", "waiting", "ready"] = "new"
         self._waiting: list[Message] = []  # said while the handshake was under way
@@ -100,7 +99,7 @@ class V2Client(Edge):
             return refused(message, VERSION_UNSUPPORTED, "Unsupported protocol version", data)
         self._phase = "waiting"
         params = as_object(message.params)
-        self._desk.open.owe(message.id, Call(message.id, "initialize", params))
+        self._desk.open.owe(message.id, PendingCall(message.id, "initialize", params))
         return [("inside", request(message.id, "initialize", initialize_in_v1(params)))]
 
     def _again(self, message: Message, version: int) -> list[Out]:
@@ -110,7 +109,7 @@ class V2Client(Edge):
         self._desk.note(REPEATED)
         return [("peer", answer(message.id, self._introduction))]
 
-    def _introduced(self, call: Call, message: Message) -> list[Out]:
+    def _introduced(self, call: PendingCall, message: Message) -> list[Out]:
         self._phase = "new"
         result = as_object(message.result)
         version = result.get("protocolVersion")
@@ -121,7 +120,7 @@ class V2Client(Edge):
         else:
             self._phase = "ready"
             self._desk.can = abilities(result)
-            self._introduction = initialized_in_v2(result, Scribe(self))
+            self._introduction = initialized_in_v2(result, V2Writer(self))
             outs = [("peer", answer(call.id, self._introduction))]
         waiting, self._waiting = self._waiting, []
         for one in waiting:
@@ -163,7 +162,7 @@ class V2Client(Edge):
                 ]
         return []
 
-    def _is_acknowledged(self, call: Call) -> bool:
+    def _is_acknowledged(self, call: PendingCall) -> bool:
         turn = self._desk.session(call.session).turn if call.method == "session/prompt" else None
         return turn is not None and turn.acknowledged
 

@@ -8,17 +8,16 @@ from msgspec import UNSET
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text
-from dragoman.dialect.v2.client_desk import Call, Desk, only_meta, refused
-from dragoman.dialect.v2.client_session import Session
-from dragoman.dialect.v2.to_v1.servers import UnknownTransport, servers
-from dragoman.dialect.v2.to_v2.errors import error_in_v2
-from dragoman.dialect.v2.to_v2.remarks import NO_LIST, NO_LOGOUT, NO_PLACE, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_flag, is_object, is_text, is_texts
+from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, only_meta, refused
+from dragoman.dialect.v2.client_session import V2ClientSession
+from dragoman.dialect.v2.to_v1.config import UnknownTransport, servers
+from dragoman.dialect.v2.to_v2.ledger_notes import NO_LIST, NO_LOGOUT, NO_PLACE, WRONG
 from dragoman.dialect.v2.to_v2.updates import time
+from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2, is_flag, is_object, is_text, is_texts
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 Handler = Callable[[Message, Object], list[Out]]
-Answered = Callable[[Call, Object], list[Out]]
+Answered = Callable[[PendingCall, Object], list[Out]]
 
 _LISTED = {
     **dict.fromkeys(("sessionId", "cwd", "title", "updatedAt"), is_text),
@@ -29,10 +28,10 @@ _LISTED = {
 _SETUP = {"sessionId", "modes", "configOptions", "_meta"}
 
 
-class Calls:
+class V2ClientCalls:
     """`ask` a request of the client, `answered` when the agent has spoken."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PendingCalls) -> None:
         self._desk = desk
         self._asked: dict[str, Handler] = {
             "auth/login": self._login,
@@ -55,7 +54,7 @@ class Calls:
         handler = self._asked.get(str(message.method), self._pass)
         return handler(message, as_object(message.params))
 
-    def answered(self, call: Call, message: Message) -> list[Out]:
+    def answered(self, call: PendingCall, message: Message) -> list[Out]:
         if message.error is not UNSET:
             error = error_in_v2(message.error, call.session or None)
             return [("peer", Message("2.0", call.id, error=error))]
@@ -68,17 +67,17 @@ class Calls:
 
     def _pass(self, message: Message, params: Object) -> list[Out]:
         method = str(message.method)
-        call = Call(message.id, method, params, as_text(params.get("sessionId")))
+        call = PendingCall(message.id, method, params, as_text(params.get("sessionId")))
         return [self._desk.forward(call, method, message.params)]
 
     def _login(self, message: Message, params: Object) -> list[Out]:
         if as_text(params.get("methodId")) not in self._desk.can.logins:
             return refused(message, INVALID_PARAMS, "Invalid params: no such login, or one in a terminal")
-        return [self._desk.forward(Call(message.id, "auth/login", params), "authenticate", params)]
+        return [self._desk.forward(PendingCall(message.id, "auth/login", params), "authenticate", params)]
 
     def _logout(self, message: Message, params: Object) -> list[Out]:
         if self._desk.can.logout:
-            return [self._desk.forward(Call(message.id, "auth/logout", params), "logout", params)]
+            return [self._desk.forward(PendingCall(message.id, "auth/logout", params), "logout", params)]
         if not self._desk.can.has_logins:
             return refused(message, METHOD_NOT_FOUND, "Method not found")
         self._desk.note(NO_LOGOUT)
@@ -88,15 +87,15 @@ class Calls:
         plain = setup_in_v1(message, params)
         if type(plain) is list:
             return plain
-        call = Call(message.id, str(message.method), params)
+        call = PendingCall(message.id, str(message.method), params)
         return [self._desk.forward(call, call.method, plain)]
 
-    def _begun(self, call: Call, result: Object) -> list[Out]:
+    def _begun(self, call: PendingCall, result: Object) -> list[Out]:
         session_id = result.get("sessionId")
         if type(session_id) is not str:
             return refused(call, INTERNAL_ERROR, "The agent named no session")
         session = self._desk.session(session_id)
-        session.scribe = Scribe(self._desk.tell, as_text(call.params.get("cwd")) or "/")
+        session.writer = V2Writer(self._desk.report, as_text(call.params.get("cwd")) or "/")
         return [("peer", answer(call.id, {"sessionId": session_id, **setup_in_v2(session, result)}))]
 
     def _list(self, message: Message, params: Object) -> list[Out]:
@@ -105,18 +104,18 @@ class Calls:
         self._desk.note(NO_LIST)
         cwd, can = params.get("cwd"), self._desk.can
         known = [one for one in self._desk.sessions.values() if can.load or can.resume or not one.is_closed]
-        sessions = [_told(one) for one in known if cwd is None or one.scribe.cwd == cwd]
+        sessions = [_told(one) for one in known if cwd is None or one.writer.cwd == cwd]
         return [("peer", answer(message.id, {"sessions": sessions}))]
 
-    def _listed(self, call: Call, result: Object) -> list[Out]:
-        scribe = Scribe(self._desk.tell)
-        items = [scribe.clean(as_object(item), _LISTED) for item in as_list(result.get("sessions"))]
+    def _listed(self, call: PendingCall, result: Object) -> list[Out]:
+        writer = V2Writer(self._desk.report)
+        items = [writer.clean(as_object(item), _LISTED) for item in as_list(result.get("sessions"))]
         sessions = []
         for item in items:
             if "sessionId" not in item or "cwd" not in item:
-                scribe.note(WRONG)
+                writer.note(WRONG)
                 continue
-            when = time(item.pop("updatedAt"), scribe) if "updatedAt" in item else None
+            when = time(item.pop("updatedAt"), writer) if "updatedAt" in item else None
             sessions.append({**item, "updatedAt": when} if when is not None else item)
         told: Object = {"sessions": sessions}
         if is_text(result.get("nextCursor")):
@@ -128,7 +127,7 @@ class Calls:
             return self._pass(message, params)
         return refused(message, METHOD_NOT_FOUND, "Method not found")
 
-    def _deleted(self, call: Call, result: Object) -> list[Out]:
+    def _deleted(self, call: PendingCall, result: Object) -> list[Out]:
         self._desk.sessions.pop(call.session, None)
         return [("peer", answer(call.id, only_meta(result)))]
 
@@ -139,20 +138,20 @@ class Calls:
             return refused(message, INVALID_PARAMS, "Invalid params: sessionId or configId is missing")
         if not ((kind == "id" and is_text(value)) or (kind == "boolean" and is_flag(value))):
             return refused(message, INVALID_PARAMS, "Invalid params: no such type of value")
-        call = Call(message.id, str(message.method), params, session_id)
+        call = PendingCall(message.id, str(message.method), params, session_id)
         if self._desk.session(session_id).config.is_made(config_id):
             return [self._desk.forward(call, "session/set_mode", {"sessionId": session_id, "modeId": value})]
         plain = {name: one for name, one in params.items() if name != "type" or kind == "boolean"}
         return [self._desk.forward(call, call.method, plain)]
 
-    def _changed(self, call: Call, result: Object) -> list[Out]:
+    def _changed(self, call: PendingCall, result: Object) -> list[Out]:
         session = self._desk.session(call.session)
         if session.config.is_made(call.params["configId"]):
             session.config.set_mode(call.params["value"])
         elif type(result.get("configOptions")) is list:
-            session.config.replace(result["configOptions"], session.scribe)
+            session.config.replace(result["configOptions"], session.writer)
         else:
-            session.scribe.note(WRONG)
+            session.writer.note(WRONG)
             session.config.set_value(call.params["configId"], call.params["value"])
         return [("peer", answer(call.id, {"configOptions": session.config.shown, **only_meta(result)}))]
 
@@ -169,17 +168,17 @@ def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
     return {**rest, "mcpServers": listed}
 
 
-def setup_in_v2(session: Session, result: Object) -> Object:
+def setup_in_v2(session: V2ClientSession, result: Object) -> Object:
     """What is known of a session that has begun."""
     if result.keys() - _SETUP:
-        session.scribe.note(NO_PLACE)
-    session.config.learn(result, session.scribe)
+        session.writer.note(NO_PLACE)
+    session.config.learn(result, session.writer)
     told: Object = {"configOptions": session.config.shown} if session.config.is_known else {}
     return {**told, **only_meta(result)}
 
 
-def _told(session: Session) -> Object:
-    told: Object = {"sessionId": session.id, "cwd": session.scribe.cwd}
+def _told(session: V2ClientSession) -> Object:
+    told: Object = {"sessionId": session.id, "cwd": session.writer.cwd}
     if session.title is not None:
         told["title"] = session.title
     if session.updated_at is not None:

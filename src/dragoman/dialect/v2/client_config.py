@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_object
 from dragoman.dialect.v2.to_v2.config import mode_option, options, values
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_list
+from dragoman.dialect.v2.to_v2.writer import V2Writer, is_list
 
 
-class Config:
+class V2ClientConfig:
     """The choices of one session, in v2's words."""
 
     def __init__(self) -> None:
@@ -19,19 +19,19 @@ class Config:
         self._made: str | None = None  # the id of the option that we made of the modes
         self.is_known = False
 
-    def learn(self, result: Object, scribe: Scribe) -> None:
+    def learn(self, result: Object, writer: V2Writer) -> None:
         """From the answer that began or resumed the session."""
         modes, listed = as_object(result.get("modes")), result.get("configOptions")
         self._modes = modes
         self.is_known = bool(modes) or is_list(listed)
-        self.replace(listed, scribe)
+        self.replace(listed, writer)
 
-    def replace(self, listed: Json, scribe: Scribe) -> None:
+    def replace(self, listed: Json, writer: V2Writer) -> None:
         """By the options that v1 lists. Modes are added unless an option says the same."""
-        self._options, self._made = options(listed, scribe), None
+        self._options, self._made = options(listed, writer), None
         if self._modes and self._mode() is None:
             taken = {one["configId"] for one in self._options}
-            made = mode_option(self._modes, taken, scribe)
+            made = mode_option(self._modes, taken, writer)
             if made is not None:
                 self._options.append(made)
                 self._made = made["configId"]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Out
+from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.message import Id, Json, Message, Object, refusal, request
-from dragoman.dialect.v2.client_handshake import Abilities
-from dragoman.dialect.v2.client_session import Session
-from dragoman.dialect.v2.to_v1.fields import Teller
-from dragoman.dialect.v2.to_v2.remarks import Remark
-from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.dialect.v2.client_handshake import AgentAbilities
+from dragoman.dialect.v2.client_session import V2ClientSession
+from dragoman.dialect.v2.to_v1.fields import LossReporter
+from dragoman.dialect.v2.to_v2.writer import V2Writer
 from dragoman.wire.codes import NOT_FOUND
 
 BEGINNINGS = ("session/new", "session/fork")
 """Requests whose answers name a session."""
 
 
-class Call(Struct, frozen=True):
+class PendingCall(Struct, frozen=True):
     """A request of the client that the agent has not answered yet."""
 
     id: Id | UnsetType
@@ -31,20 +31,20 @@ class Call(Struct, frozen=True):
     session: str = ""
 
 
-class Desk:
-    def __init__(self, tell: Teller, nonce: str) -> None:
-        self.tell = tell
-        self.can = Abilities()
-        self.sessions: dict[str, Session] = {}
-        self.open: Debts[Call] = Debts()
+class PendingCalls:
+    def __init__(self, report: LossReporter, nonce: str) -> None:
+        self.report = report
+        self.can = AgentAbilities()
+        self.sessions: dict[str, V2ClientSession] = {}
+        self.open: PendingRequests[PendingCall] = PendingRequests()
         self._message_ids = OwnIds(f"dragoman-{nonce}" if nonce else "dragoman")
         self._call_ids = OwnIds("dragoman-call")
 
-    def session(self, session_id: str) -> Session:
+    def session(self, session_id: str) -> V2ClientSession:
         """Made at its first mention: agents speak of sessions before they have answered for them."""
         found = self.sessions.get(session_id)
         if found is None:
-            found = self.sessions[session_id] = Session(session_id, self._message_ids, self.tell)
+            found = self.sessions[session_id] = V2ClientSession(session_id, self._message_ids, self.report)
         return found
 
     @property
@@ -52,10 +52,10 @@ class Desk:
         """Whether a session may exist that has no name yet."""
         return any(call.method in BEGINNINGS for _, call in self.open.items())
 
-    def note(self, remark: Remark) -> None:
-        Scribe(self.tell).note(remark)
+    def note(self, note: LedgerNote) -> None:
+        V2Writer(self.report).note(note)
 
-    def forward(self, call: Call, method: str, params: Json | UnsetType = UNSET) -> Out:
+    def forward(self, call: PendingCall, method: str, params: Json | UnsetType = UNSET) -> Out:
         """To the agent, in its words."""
         inner = call.id if self.open.look(call.id) is None else self._call_ids.next()
         self.open.owe(inner, call)
@@ -67,7 +67,7 @@ def only_meta(fields: Object) -> Object:
     return {"_meta": fields["_meta"]} if type(fields.get("_meta")) is dict else {}
 
 
-def refused(message: Message | Call, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
+def refused(message: Message | PendingCall, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
     """An answer to the client that the agent knows nothing of."""
     return [("peer", refusal(message.id, code, why, data))]
 

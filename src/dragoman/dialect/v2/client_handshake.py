@@ -9,8 +9,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
-from dragoman.dialect.v2.to_v2.remarks import NO_SSE, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_object, is_text, is_texts
+from dragoman.dialect.v2.to_v2.ledger_notes import NO_SSE, WRONG
+from dragoman.dialect.v2.to_v2.writer import V2Writer, is_object, is_text, is_texts
 
 VERSION = 2
 
@@ -25,7 +25,7 @@ UNSTABLE = ("fork", "archive", "status", "title", "systemPrompt")
 """Abilities of sessions that both versions try out under the same names."""
 
 
-class Abilities(Struct, frozen=True, kw_only=True):
+class AgentAbilities(Struct, frozen=True, kw_only=True):
     """What the v1 agent can do of that which v2 takes for granted."""
 
     load: bool = False
@@ -39,11 +39,11 @@ class Abilities(Struct, frozen=True, kw_only=True):
     has_logins: bool = False
 
 
-def abilities(result: Object) -> Abilities:
+def abilities(result: Object) -> AgentAbilities:
     offered = as_object(result.get("agentCapabilities"))
     session = as_object(offered.get("sessionCapabilities"))
     methods = [as_object(method) for method in as_list(result.get("authMethods"))]
-    return Abilities(
+    return AgentAbilities(
         load=offered.get("loadSession") is True,
         resume=is_object(session.get("resume")),
         list=is_object(session.get("list")),
@@ -79,16 +79,16 @@ def initialize_in_v1(params: Object) -> Object:
     return asked
 
 
-def initialized_in_v2(result: Object, scribe: Scribe) -> Object:
+def initialized_in_v2(result: Object, writer: V2Writer) -> Object:
     """What the client is answered."""
-    info = scribe.clean(as_object(result.get("agentInfo")), _INFO)
+    info = writer.clean(as_object(result.get("agentInfo")), _INFO)
     offered = as_object(result.get("agentCapabilities"))
     answered: Object = {
         "protocolVersion": VERSION,
         "info": {"name": "unknown", "version": "unknown", **info},
-        "capabilities": _capabilities(offered, scribe),
+        "capabilities": _capabilities(offered, writer),
     }
-    methods = [_method(one, scribe) for one in as_list(result.get("authMethods"))]
+    methods = [_method(one, writer) for one in as_list(result.get("authMethods"))]
     if methods:
         answered["authMethods"] = [one for one in methods if one is not None]
     if is_object(result.get("_meta")):
@@ -96,12 +96,12 @@ def initialized_in_v2(result: Object, scribe: Scribe) -> Object:
     return answered
 
 
-def _capabilities(offered: Object, scribe: Scribe) -> Object:
+def _capabilities(offered: Object, writer: V2Writer) -> Object:
     prompt = as_object(offered.get("promptCapabilities"))
     session = as_object(offered.get("sessionCapabilities"))
     mcp = as_object(offered.get("mcpCapabilities"))
     if mcp.get("sse") is True:
-        scribe.note(NO_SSE)
+        writer.note(NO_SSE)
     told: Object = {
         "prompt": _flags(prompt, "image", "audio", "embeddedContext"),
         "mcp": {"stdio": {}, **_flags(mcp, "http", "acp")},
@@ -125,14 +125,14 @@ def _flags(fields: Object, *names: str) -> Object:
     return {**flags, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else flags
 
 
-def _method(value: Json, scribe: Scribe) -> Object | None:
+def _method(value: Json, writer: V2Writer) -> Object | None:
     fields = renamed(as_object(value), {"id": "methodId"})
     kind = fields.get("type") or "agent"
     if kind not in ("agent", "terminal"):  # v2 leaves the list of types open
         return fields if is_text(fields.get("methodId")) and is_text(fields.get("name")) else None
-    method = {**scribe.clean(fields, _METHOD), "type": kind}
+    method = {**writer.clean(fields, _METHOD), "type": kind}
     if not ("methodId" in method and "name" in method):
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     env = method.pop("env", None)
     if kind == "agent":

@@ -7,18 +7,17 @@ from msgspec import UNSET
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, notification
 from dragoman.dialect.v2.client_calls import setup_in_v1, setup_in_v2
-from dragoman.dialect.v2.client_desk import Call, Desk, no_session, only_meta, refused
-from dragoman.dialect.v2.client_prompts import Prompts
-from dragoman.dialect.v2.client_questions import Questions
-from dragoman.dialect.v2.client_session import Session
-from dragoman.dialect.v2.to_v2.errors import error_in_v2
-from dragoman.dialect.v2.to_v2.remarks import CANNOT_RESUME, NO_CLOSE, NO_RESUME
-from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, no_session, only_meta, refused
+from dragoman.dialect.v2.client_prompts import V2ClientPrompts
+from dragoman.dialect.v2.client_questions import V2ClientQuestions
+from dragoman.dialect.v2.client_session import V2ClientSession
+from dragoman.dialect.v2.to_v2.ledger_notes import CANNOT_RESUME, NO_CLOSE, NO_RESUME
+from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2
 from dragoman.wire.codes import CANCELLED, INVALID_PARAMS, NOT_FOUND
 
 
 class Lifetime:
-    def __init__(self, desk: Desk, prompts: Prompts, questions: Questions) -> None:
+    def __init__(self, desk: PendingCalls, prompts: V2ClientPrompts, questions: V2ClientQuestions) -> None:
         self._desk = desk
         self._prompts = prompts
         self._questions = questions
@@ -38,8 +37,8 @@ class Lifetime:
         if not can.load and not can.resume:
             return self._still_here(message, session_id)
         session = self._desk.session(session_id)
-        session.scribe = Scribe(self._desk.tell, params["cwd"])
-        call = Call(message.id, "session/resume", params, session_id)
+        session.writer = V2Writer(self._desk.report, params["cwd"])
+        call = PendingCall(message.id, "session/resume", params, session_id)
         if replay is None and can.resume:
             session.is_closed = False
             return [self._desk.forward(call, "session/resume", plain)]
@@ -56,7 +55,7 @@ class Lifetime:
         told: Object = {"configOptions": session.config.shown} if session.config.is_known else {}
         return [*session.snapshot(), ("peer", answer(message.id, told))]
 
-    def resumed(self, call: Call, message: Message) -> list[Out]:
+    def resumed(self, call: PendingCall, message: Message) -> list[Out]:
         session = self._desk.session(call.session)
         session.loaded()
         if message.error is not UNSET:
@@ -74,7 +73,7 @@ class Lifetime:
         session = self._desk.sessions.get(session_id)
         outs = self._stop(session) if session is not None else []
         if self._desk.can.close:
-            call = Call(message.id, "session/close", params, session_id)
+            call = PendingCall(message.id, "session/close", params, session_id)
             return [*outs, self._desk.forward(call, "session/close", message.params)]
         self._desk.note(NO_CLOSE)
         if session is None:
@@ -83,7 +82,7 @@ class Lifetime:
             outs.append(("inside", notification("session/cancel", {"sessionId": session_id})))
         return [*outs, *self._finish(session, answer(message.id, {}))]
 
-    def closed(self, call: Call, message: Message) -> list[Out]:
+    def closed(self, call: PendingCall, message: Message) -> list[Out]:
         if message.error is not UNSET:
             error = error_in_v2(message.error, call.session)
             if error["code"] != NOT_FOUND:
@@ -98,7 +97,7 @@ class Lifetime:
         outs: list[Out] = [("inside", message)]
         return [*outs, *self._stop(session)] if session is not None else outs
 
-    def ended(self, session: Session) -> list[Out]:
+    def ended(self, session: V2ClientSession) -> list[Out]:
         """After the end of a turn: what waited for it."""
         if not session.closing:
             return self._prompts.next(session)
@@ -107,11 +106,11 @@ class Lifetime:
         session.is_closed = True
         return outs
 
-    def _finish(self, session: Session, said: Message) -> list[Out]:
+    def _finish(self, session: V2ClientSession, said: Message) -> list[Out]:
         session.closing.append(said)
         return self.ended(session) if session.turn is None else []
 
-    def _stop(self, session: Session) -> list[Out]:
+    def _stop(self, session: V2ClientSession) -> list[Out]:
         """Prompts that are not part of the conversation never will be, and questions are not waited for."""
         outs: list[Out] = []
         for one in session.held:

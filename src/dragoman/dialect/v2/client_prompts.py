@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Json, Message, Object, as_list, as_object
-from dragoman.dialect.v2.client_desk import Call, Desk, no_session, refused
-from dragoman.dialect.v2.client_session import Session
+from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, no_session, refused
+from dragoman.dialect.v2.client_session import V2ClientSession
 from dragoman.dialect.v2.to_v1.content import blocks as blocks_in_v1
 from dragoman.dialect.v2.to_v2.content import blocks as blocks_in_v2
 from dragoman.wire.codes import CANCELLED, INVALID_PARAMS
 
 
-class Prompts:
-    def __init__(self, desk: Desk) -> None:
+class V2ClientPrompts:
+    def __init__(self, desk: PendingCalls) -> None:
         self._desk = desk
 
     def ask(self, message: Message) -> list[Out]:
@@ -30,7 +30,7 @@ class Prompts:
             return []
         return self._begin(session, message, params)
 
-    def next(self, session: Session) -> list[Out]:
+    def next(self, session: V2ClientSession) -> list[Out]:
         """What was held, as far as the agent takes it."""
         outs: list[Out] = []
         while session.held and session.turn is None and session.loading == "no":
@@ -47,11 +47,11 @@ class Prompts:
                     return refused(message, CANCELLED, "Request cancelled")
         return None
 
-    def _begin(self, session: Session, message: Message, params: Object) -> list[Out]:
-        given = blocks_in_v1(params.get("prompt"), self._desk.tell)
+    def _begin(self, session: V2ClientSession, message: Message, params: Object) -> list[Out]:
+        given = blocks_in_v1(params.get("prompt"), self._desk.report)
         if not given or len(given) != len(as_list(params.get("prompt"))):
             return refused(message, INVALID_PARAMS, "Invalid params: a prompt needs content")
-        said = blocks_in_v2(params.get("prompt"), session.scribe)
+        said = blocks_in_v2(params.get("prompt"), session.writer)
         session.begin(message.id, said, given)
-        call = Call(message.id, "session/prompt", params, session.id)
+        call = PendingCall(message.id, "session/prompt", params, session.id)
         return [self._desk.forward(call, "session/prompt", {**params, "prompt": given})]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.debts import OwnIds, PendingRequests
 from dragoman.dialect.edge import Edge, Out
 from dragoman.dialect.message import (
     Id,
@@ -25,25 +25,18 @@ from dragoman.dialect.message import (
     request,
 )
 from dragoman.dialect.permission import CANCELLED, answer_unchosen
-from dragoman.dialect.v2.client_desk import Desk, only_meta
+from dragoman.dialect.v2.client_desk import PendingCalls, only_meta
 from dragoman.dialect.v2.to_v1.permission import is_answer, outcome
 from dragoman.dialect.v2.to_v2 import questions
-from dragoman.dialect.v2.to_v2.errors import error_in_v2
-from dragoman.dialect.v2.to_v2.remarks import (
-    FILES,
-    FORM_VALUE,
-    NO_OPTIONS,
-    NO_SCOPE,
-    STRANGE_REQUEST,
-)
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_object, is_texts
+from dragoman.dialect.v2.to_v2.ledger_notes import FILES, FORM_VALUE, NO_OPTIONS, NO_SCOPE, STRANGE_REQUEST
+from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2, is_object, is_texts
 from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 
 DISMISSED: Object = {"action": "cancel"}
 ACTIONS = ("accept", "decline", "cancel")
 
 
-class Question(Struct, frozen=True):
+class V2ClientQuestion(Struct, frozen=True):
     """A request of the agent that the client has not answered yet."""
 
     id: Id | UnsetType
@@ -53,11 +46,11 @@ class Question(Struct, frozen=True):
     offered: frozenset[str] = frozenset()
 
 
-class Questions:
-    def __init__(self, desk: Desk, edge: Edge) -> None:
+class V2ClientQuestions:
+    def __init__(self, desk: PendingCalls, edge: Edge) -> None:
         self._desk = desk
         self._edge = edge
-        self._open: Debts[Question] = Debts()
+        self._open: PendingRequests[V2ClientQuestion] = PendingRequests()
         self._ids = OwnIds("dragoman-question")
 
     def ask(self, message: Message) -> list[Out]:
@@ -67,7 +60,7 @@ class Questions:
         if method == "elicitation/create":
             return self._elicitation(message, params)
         if method.startswith("_") or method == "mcp/message":
-            return [self._put(Question(message.id, method), method, message.params)]
+            return [self._put(V2ClientQuestion(message.id, method), method, message.params)]
         if method.startswith(("fs/", "terminal/")):
             self._desk.note(FILES)
             session = self._desk.sessions.get(as_text(params.get("sessionId")))
@@ -121,19 +114,19 @@ class Questions:
         is_cancelled = session.turn is not None and session.turn.cancelled and self._answers_for_peer
         if session.is_closed or is_cancelled:
             return [("inside", answer_unchosen(message.id, self._edge))]
-        asked = questions.permission(params, session.scribe)
+        asked = questions.permission(params, session.writer)
         if asked is None:
             if self._answers_for_peer:
                 self._desk.note(NO_OPTIONS)
             return [("inside", answer_unchosen(message.id, self._edge))]
         offered = frozenset(option["optionId"] for option in asked["options"])
-        question = Question(message.id, str(message.method), session_id, offered)
+        question = V2ClientQuestion(message.id, str(message.method), session_id, offered)
         outs = [*session.acknowledge(), *session.move("requires_action")]
         return [*outs, self._put(question, question.method, asked)]
 
     def _elicitation(self, message: Message, params: Object) -> list[Out]:
         scope = self._scope(params)
-        asked = questions.elicitation(params, Scribe(self._desk.tell))
+        asked = questions.elicitation(params, V2Writer(self._desk.report))
         if scope is None or asked is None:
             self._desk.note(NO_SCOPE)
             return _no(message, INVALID_PARAMS, "Invalid params: no form, or one that belongs to nothing")
@@ -142,7 +135,7 @@ class Questions:
         if session_id:
             session = self._desk.session(session_id)
             outs = [*session.acknowledge(), *session.move("requires_action")]
-        question = Question(message.id, str(message.method), session_id)
+        question = V2ClientQuestion(message.id, str(message.method), session_id)
         return [*outs, self._put(question, question.method, {**asked, **scope})]
 
     def _scope(self, params: Object) -> Object | None:
@@ -159,7 +152,7 @@ class Questions:
     def _answers_for_peer(self) -> bool:
         return self._edge.settings.answers_for_peer
 
-    def _put(self, question: Question, method: str, params: Json | UnsetType) -> Out:
+    def _put(self, question: V2ClientQuestion, method: str, params: Json | UnsetType) -> Out:
         """v2 takes no null for an id; and an id that is open cannot be used again."""
         outer = question.id
         if outer is None or self._open.look(outer) is not None:
@@ -173,14 +166,14 @@ class Questions:
             return []
         return session.settle()
 
-    def _answer(self, question: Question, message: Message) -> Message:
+    def _answer(self, question: V2ClientQuestion, message: Message) -> Message:
         if message.error is not UNSET:
             return Message("2.0", question.id, error=error_in_v2(message.error))
         result = as_object(message.result)
         if question.method == "session/request_permission":
             if not self._answers_for_peer and not is_answer(result, question.offered):
                 return answer_unchosen(question.id, self._edge)
-            return answer(question.id, outcome(result, set(question.offered), self._desk.tell))
+            return answer(question.id, outcome(result, set(question.offered), self._desk.report))
         if question.method == "elicitation/create":
             if result.get("action") not in ACTIONS:
                 return answer_unchosen(question.id, self._edge, DISMISSED)
@@ -204,7 +197,7 @@ class Questions:
         return msgspec.json.encode(value).decode()
 
 
-def _cancelled(question: Question) -> Message:
+def _cancelled(question: V2ClientQuestion) -> Message:
     if question.method == "session/request_permission":
         return answer(question.id, CANCELLED)
     if question.method == "elicitation/create":

@@ -16,17 +16,16 @@ from msgspec import UNSET, Struct, UnsetType
 from dragoman.dialect.debts import OwnIds
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, notification, refusal
-from dragoman.dialect.v2.client_config import Config
-from dragoman.dialect.v2.client_messages import CHUNKS, MessageIds
-from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.client_config import V2ClientConfig
+from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.dialect.v2.to_v2 import originals, updates
 from dragoman.dialect.v2.to_v2.content import block
-from dragoman.dialect.v2.to_v2.errors import error_in_v2
-from dragoman.dialect.v2.to_v2.remarks import AFTER_CLOSE, ECHO, LATE_ERROR, STOP_REASON, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_count, is_object, is_text
+from dragoman.dialect.v2.to_v2.ledger_notes import AFTER_CLOSE, CHUNK_ID, ECHO, LATE_ERROR, STOP_REASON, WRONG
 from dragoman.dialect.v2.to_v2.tool_call import terminals, tool_call
+from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2, is_count, is_object, is_text
 from dragoman.wire.codes import CANCELLED
 
+CHUNKS = frozenset({"user_message_chunk", "agent_message_chunk", "agent_thought_chunk"})
 WORK = CHUNKS | {
     *("tool_call", "tool_call_update", "plan", "plan_update", "plan_removed"),
     *("compaction_update", "compaction_summary_chunk"),
@@ -40,7 +39,7 @@ _MORE_TOKENS = ("thoughtTokens", "cachedReadTokens", "cachedWriteTokens")
 _USAGE = {**dict.fromkeys((*_TOKENS, *_MORE_TOKENS), is_count), "_meta": is_object}
 
 
-class Turn(Struct):
+class V2ClientTurn(Struct):
     """A prompt that the agent works on."""
 
     id: Id | UnsetType
@@ -53,14 +52,14 @@ class Turn(Struct):
     cancelled: bool = False
 
 
-class Session:
+class V2ClientSession:
     """Everything it gives out is for the client; what goes to the agent is `client_calls`' business."""
 
-    def __init__(self, session_id: str, ids: OwnIds, tell: Teller, cwd: str = "/") -> None:
+    def __init__(self, session_id: str, ids: OwnIds, report: LossReporter, cwd: str = "/") -> None:
         self.id = session_id
-        self.scribe = Scribe(tell, cwd)
-        self.config = Config()
-        self.turn: Turn | None = None
+        self.writer = V2Writer(report, cwd)
+        self.config = V2ClientConfig()
+        self.turn: V2ClientTurn | None = None
         self.held: deque[Message] = deque()  # prompts that wait for the turn, unacknowledged
         self.closing: list[Message] = []  # answers to session/close that wait for the turn to end
         self.loading: Loading = "no"
@@ -79,7 +78,7 @@ class Session:
         """The prompt goes to the agent."""
         self._messages.interrupt()
         self._swallow_late = False
-        self.turn = Turn(request_id, self._ids.next(), said, deque(given))
+        self.turn = V2ClientTurn(request_id, self._ids.next(), said, deque(given))
 
     def acknowledge(self) -> list[Out]:
         turn = self.turn
@@ -115,7 +114,7 @@ class Session:
         error = error_in_v2(message.error, self.id)
         if turn.cancelled or error["code"] == CANCELLED:
             return outs + self.move("idle", {"stopReason": "cancelled"})
-        self.scribe.note(LATE_ERROR)
+        self.writer.note(LATE_ERROR)
         return outs + self.move("idle", {"stopReason": "error", "error": error})
 
     def _ended(self, result: Object) -> Object:
@@ -124,8 +123,8 @@ class Session:
         if is_text(result.get("stopReason")):
             ended["stopReason"] = result["stopReason"]
         else:
-            self.scribe.note(STOP_REASON)
-        usage = self.scribe.clean(as_object(result.get("usage")), _USAGE)
+            self.writer.note(STOP_REASON)
+        usage = self.writer.clean(as_object(result.get("usage")), _USAGE)
         if all(name in usage for name in _TOKENS):
             ended["usage"] = usage
         if is_object(result.get("_meta")):
@@ -165,10 +164,10 @@ class Session:
         fields = as_object(params.get("update"))
         kind = fields.get("sessionUpdate")
         if self.is_closed:
-            self.scribe.note(AFTER_CLOSE)
+            self.writer.note(AFTER_CLOSE)
             return []
         if type(kind) is not str:
-            self.scribe.note(WRONG)
+            self.writer.note(WRONG)
             return []
         if kind in WORK and self._swallows():
             return []
@@ -193,14 +192,14 @@ class Session:
         if kind in ("tool_call", "tool_call_update"):
             return self._call(fields)
         if kind == "config_option_update":
-            self.config.replace(fields.get("configOptions"), self.scribe)
+            self.config.replace(fields.get("configOptions"), self.writer)
             return [self.options()]
         if kind == "current_mode_update":
             if self.config.set_mode(fields.get("currentModeId")):
                 return [self.options()]
-            self.scribe.note(WRONG)
+            self.writer.note(WRONG)
             return []
-        made = updates.update(fields, self.scribe)
+        made = updates.update(fields, self.writer)
         if made is not None and kind == "session_info_update":
             self.title = made.get("title", self.title)
             self.updated_at = made.get("updatedAt", self.updated_at)
@@ -210,10 +209,10 @@ class Session:
         return {"sessionUpdate": "config_option_update", "configOptions": self.config.shown}
 
     def _chunk(self, kind: str, fields: Object) -> list[Object]:
-        content = block(fields.get("content"), self.scribe)
+        content = block(fields.get("content"), self.writer)
         if content is None or (kind == "user_message_chunk" and self._is_echo(fields.get("content"))):
             return []
-        message_id = self._messages.of(kind, fields.get("messageId"), self.scribe)
+        message_id = self._messages.of(kind, fields.get("messageId"), self.writer)
         chunk: Object = {"sessionUpdate": kind, "messageId": message_id, "content": content}
         return [{**chunk, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else chunk]
 
@@ -223,16 +222,16 @@ class Session:
         if turn is None or self.loading != "no" or not turn.echo or turn.echo[0] != content:
             return False
         turn.echo.popleft()
-        self.scribe.note(ECHO)
+        self.writer.note(ECHO)
         return True
 
     def _call(self, fields: Object) -> list[Object]:
         self._messages.interrupt()
-        call = tool_call(fields, self.scribe)
+        call = tool_call(fields, self.writer)
         if call is None:
             return []
         shown = []
-        for one in terminals(fields, self.scribe):
+        for one in terminals(fields, self.writer):
             if len(one) > 2 or one["terminalId"] not in self._terminals:
                 shown.append(one)
             self._terminals.add(one["terminalId"])
@@ -243,3 +242,25 @@ class Session:
         if is_object(meta):
             params["_meta"] = meta
         return ("peer", notification("session/update", params))
+
+
+class MessageIds:
+    """Chunks of one kind in a row are one message, unless something came in between or they say otherwise."""
+
+    def __init__(self, ids: OwnIds) -> None:
+        self._ids = ids
+        self._kind = ""
+        self._id = ""
+
+    def of(self, kind: str, given: Json, writer: V2Writer) -> str:
+        if type(given) is str and given:
+            self._kind = ""
+            return given
+        if kind != self._kind:
+            self._kind, self._id = kind, self._ids.next()
+        writer.note(CHUNK_ID)
+        return self._id
+
+    def interrupt(self) -> None:
+        """A tool call, or a turn, begins: what follows is another message."""
+        self._kind = ""

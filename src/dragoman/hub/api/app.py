@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect import CHOICES, Ledger, Settings
+from dragoman.dialect import CHOICES, EdgeSettings, Ledger
 from dragoman.dialect.clues_client import begins_as_koog
 from dragoman.dialect.message import Message, as_object, as_text, decode
-from dragoman.dialect.quirks.known import quirks_of
+from dragoman.dialect.quirks.edge import quirks_of
 from dragoman.hub.api.endpoint import TICKET, Endpoint, Visit
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
@@ -116,7 +116,7 @@ class HubApp:
         history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
         door = HistoryDoor(transport, history, self.hub.owner, grant=visit.grant)
         # Other clients may be in its sessions: what becomes of a question is for the hub to say.
-        settings = Settings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False)
+        settings = EdgeSettings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False)
         return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
 
 

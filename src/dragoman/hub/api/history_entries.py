@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.message import Object, as_object, as_text
 from dragoman.dialect.threads.content import chunks_of
 from dragoman.dialect.threads.entries import MOST_BYTES, Entries
-from dragoman.dialect.threads.phrases import Phrase
 from dragoman.journal import Stored
 
 READ = "fs/read_text_file"
@@ -101,8 +101,8 @@ class ThreadFold:
         if path and type(content) is str:
             self._entries.read(path, content)
 
-    def _note(self, phrase: Phrase) -> None:
-        self.lost[phrase[0]] = self.lost.get(phrase[0], 0) + 1
+    def _note(self, phrase: LedgerNote) -> None:
+        self.lost[phrase.what] = self.lost.get(phrase.what, 0) + 1
 
 
 _READERS = {"to_client": ThreadFold._from_agent, "to_agent": ThreadFold._to_agent, "note": ThreadFold._noted}

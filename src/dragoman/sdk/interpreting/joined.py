@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 
-from dragoman.dialect import Decision, Entry, Ledger, Settings
+from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.errors import PeerDied
 from dragoman.runtime.relay import LAST_WORDS, Relay
 from dragoman.sdk.interpreting.speaking import speaking
@@ -33,14 +33,14 @@ class Joined:
         *,
         client_dialect: str = "v1",
         agent_dialect: str = "v1",
-        settings: Settings | None = None,
+        settings: EdgeSettings | None = None,
         strict: bool = False,
         quirks: bool = True,
-        on_decision: Callable[[Decision], None] | None = None,
+        on_decision: Callable[[DialectDecision], None] | None = None,
     ) -> None:
         self.ledger = Ledger(on_loss=self._lost if strict else None, on_decision=on_decision)
-        self.stopped_by: Entry | None = None
-        in_v1 = partial(speaking, settings=settings or Settings(), ledger=self.ledger, quirks=quirks)
+        self.stopped_by: LedgerEntry | None = None
+        in_v1 = partial(speaking, settings=settings or EdgeSettings(), ledger=self.ledger, quirks=quirks)
         self._relay = Relay(
             in_v1(client_dialect, client, position="client"),
             in_v1(agent_dialect, agent, position="agent"),
@@ -76,6 +76,6 @@ class Joined:
     ) -> None:
         await self.aclose()
 
-    def _lost(self, entry: Entry) -> None:
+    def _lost(self, entry: LedgerEntry) -> None:
         self.stopped_by = self.stopped_by or entry
         self._over.set()

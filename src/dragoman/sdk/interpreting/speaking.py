@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from dragoman.dialect import Edge, Ledger, Position, Settings, Translator, make_edge
-from dragoman.dialect.quirks import Quirks
+from dragoman.dialect import Edge, EdgeSettings, Ledger, Position, Translator, make_edge
+from dragoman.dialect.quirks.edge import Quirks
 from dragoman.sdk.interpreting.lending import LendingTransport
 from dragoman.transport.contract import Transport
 
@@ -22,7 +22,7 @@ def speaking(
     peer: Transport,
     *,
     position: Position,
-    settings: Settings,
+    settings: EdgeSettings,
     ledger: Ledger,
     quirks: bool = True,
 ) -> Transport:
@@ -34,7 +34,7 @@ def speaking(
 
 
 def interpreter_for(
-    dialect: str, *, position: Position, settings: Settings, ledger: Ledger, quirks: bool = True
+    dialect: str, *, position: Position, settings: EdgeSettings, ledger: Ledger, quirks: bool = True
 ) -> Translator | None:
     """What stands between us and a peer of this dialect; None if nothing has to."""
     if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
@@ -53,7 +53,7 @@ def agent_interpreter(
     dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
 ) -> Translator | None:
     """For an agent that somebody connects to; its sessions without a folder are in `cwd`."""
-    settings = Settings(cwd=os.path.abspath(cwd or "."))
+    settings = EdgeSettings(cwd=os.path.abspath(cwd or "."))
     known = Ledger() if ledger is None else ledger
     return interpreter_for(dialect, position="agent", settings=settings, ledger=known, quirks=quirks)
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dragoman.dialect import Decision, Entry, Ledger, Settings
+from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.sdk.interpreting.joined import Joined
 from dragoman.sdk.leaving import Leaving, first_of
 from dragoman.sdk.proxy.target import shown
@@ -25,7 +25,7 @@ class InterpreterResult(NamedTuple):
     """What came of a conversation."""
 
     ledger: Ledger
-    stopped_by: Entry | None
+    stopped_by: LedgerEntry | None
     """The loss that ended it, if one did."""
     agent_status: int
     """Of an agent that ended by itself, negative for a signal; 0 if we had to end it."""
@@ -36,10 +36,10 @@ def stand_between(
     *,
     client: str,
     agent: str,
-    settings: Settings,
+    settings: EdgeSettings,
     strict: bool = False,
     quirks: bool = True,
-    on_decision: Callable[[Decision], None] | None = None,
+    on_decision: Callable[[DialectDecision], None] | None = None,
     cwd: str | os.PathLike[str] | None = None,
 ) -> InterpreterResult:
     """Interpret until one side ends; blocks."""

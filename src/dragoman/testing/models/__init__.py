@@ -7,12 +7,19 @@
 docs/testing-models.md shows the rest.
 """
 
-from dragoman.testing.models.requests import Image, Message, ModelRequest, Tool, ToolResult, ToolUse
+from dragoman.testing.models.requests import (
+    Image,
+    ModelMessage,
+    ModelRequest,
+    ToolDefinition,
+    ToolResult,
+    ToolUse,
+)
 from dragoman.testing.models.script import ModelScript
 from dragoman.testing.models.server import NoTurnLeft, ScriptedModel, scripted_model
 from dragoman.testing.models.turns import (
-    Turn,
-    Usage,
+    ModelTurn,
+    TokenUsage,
     begin,
     call,
     cut,
@@ -30,16 +37,16 @@ from dragoman.testing.models.turns import (
 
 __all__ = [
     "Image",
-    "Message",
+    "ModelMessage",
     "ModelRequest",
     "ModelScript",
+    "ModelTurn",
     "NoTurnLeft",
     "ScriptedModel",
-    "Tool",
+    "TokenUsage",
+    "ToolDefinition",
     "ToolResult",
     "ToolUse",
-    "Turn",
-    "Usage",
     "begin",
     "call",
     "cut",

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dragoman.testing.models.requests import ModelRequest
-from dragoman.testing.models.turns import Fail, Usage
-from dragoman.testing.models.voice import Called, Event, Said, retry_headers
+from dragoman.testing.models.turns import FailStep, TokenUsage
+from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall, retry_headers
 
 CREATED = 1_700_000_000
 """Always the same: no test shall depend on it."""
 
-DONE = Event(None, "[DONE]")
+DONE = ModelEvent(None, "[DONE]")
 
 KINDS: dict[int, tuple[str, str | None, str]] = {
     400: ("invalid_request_error", None, "The request is not valid."),
@@ -36,7 +36,7 @@ KINDS: dict[int, tuple[str, str | None, str]] = {
 """Type, code and message of errors, by status."""
 
 
-class ChatVoice:
+class ChatFormat:
     """Says one answer as chat completion, whole or in chunks."""
 
     def __init__(self, request: ModelRequest, *, number: int, refuses: bool) -> None:
@@ -47,16 +47,16 @@ class ChatVoice:
         options = request.body.get("stream_options")
         self._counts = isinstance(options, dict) and options.get("include_usage") is True
 
-    def begin(self, usage: Usage) -> Iterator[Event]:
+    def begin(self, usage: TokenUsage) -> Iterator[ModelEvent]:
         yield self._delta({"role": "assistant", "content": None if self._saying == "refusal" else ""})
 
-    def text(self, piece: str) -> Iterator[Event]:
+    def text(self, piece: str) -> Iterator[ModelEvent]:
         yield self._delta({self._saying: piece})
 
-    def thought(self, piece: str) -> Iterator[Event]:
+    def thought(self, piece: str) -> Iterator[ModelEvent]:
         yield self._delta({"reasoning_content": piece})
 
-    def call(self, called: Called, pieces: Sequence[str]) -> Iterator[Event]:
+    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
         index, self._calls = self._calls, self._calls + 1
         function = {"name": called.name, "arguments": ""}
         head = {"index": index, "id": called.id, "type": "function", "function": function}
@@ -64,13 +64,13 @@ class ChatVoice:
         for piece in pieces:
             yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
 
-    def end(self, said: Said) -> Iterator[Event]:
+    def end(self, said: ModelOutput) -> Iterator[ModelEvent]:
         yield self._delta({}, finish=_finish(said.stop))
         if self._counts:
-            yield Event(None, {**self._chunk([]), "usage": usage_of(said.usage)})
+            yield ModelEvent(None, {**self._chunk([]), "usage": usage_of(said.usage)})
         yield DONE
 
-    def whole(self, said: Said) -> dict[str, Any]:
+    def whole(self, said: ModelOutput) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
         message[self._saying] = said.joined("text") or None
         if thoughts := said.joined("thought"):
@@ -88,19 +88,19 @@ class ChatVoice:
         whole = {**self._chunk([choice]), "object": "chat.completion"}
         return {**whole, "usage": usage_of(said.usage)}
 
-    def error(self, fail: Fail) -> dict[str, Any]:
+    def error(self, fail: FailStep) -> dict[str, Any]:
         return error_of(fail)
 
-    def broken(self, fail: Fail) -> Iterator[Event]:
-        yield Event(None, error_of(fail))
+    def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
+        yield ModelEvent(None, error_of(fail))
 
-    def headers(self, fail: Fail, *, now: float) -> Mapping[str, str]:
+    def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
         return limit_headers(fail)
 
-    def _delta(self, delta: dict[str, Any], *, finish: str | None = None) -> Event:
+    def _delta(self, delta: dict[str, Any], *, finish: str | None = None) -> ModelEvent:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         chunk = self._chunk([choice])
-        return Event(None, {**chunk, "usage": None} if self._counts else chunk)
+        return ModelEvent(None, {**chunk, "usage": None} if self._counts else chunk)
 
     def _chunk(self, choices: list[Any]) -> dict[str, Any]:
         return {
@@ -112,7 +112,7 @@ class ChatVoice:
         }
 
 
-def error_of(fail: Fail) -> dict[str, Any]:
+def error_of(fail: FailStep) -> dict[str, Any]:
     kind, code, message = KINDS.get(fail.status, ("server_error", None, "Something went wrong."))
     return {
         "error": {
@@ -124,7 +124,7 @@ def error_of(fail: Fail) -> dict[str, Any]:
     }
 
 
-def limit_headers(fail: Fail) -> dict[str, str]:
+def limit_headers(fail: FailStep) -> dict[str, str]:
     """How long to wait, as durations such as `1m30s`."""
     if fail.reset is None:
         return retry_headers(fail)
@@ -147,7 +147,7 @@ def duration(seconds: float) -> str:
     return "".join(parts)
 
 
-def usage_of(usage: Usage) -> dict[str, Any]:
+def usage_of(usage: TokenUsage) -> dict[str, Any]:
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,

@@ -1,7 +1,7 @@
 """As much of an HTTP/1.1 server as a scripted model needs, and all the ways to do it badly.
 
-A `Connection` takes one request after another and sends what it is told: a head, a body in chunks, half of a
-chunk, or nothing. It notices when the client leaves while it is being answered. TLS, compression and
+A `ModelConnection` takes one request after another and sends what it is told: a head, a body in chunks, half
+of a chunk, or nothing. It notices when the client leaves while it is being answered. TLS, compression and
 pipelining are not known here; this server is for one's own machine.
 """
 
@@ -33,7 +33,7 @@ class BadRequest(Exception):
     """What came is no HTTP that we know."""
 
 
-class Connection:
+class ModelConnection:
     """One connection of a client."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

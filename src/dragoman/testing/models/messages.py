@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from dragoman.testing.models.requests import ModelRequest
-from dragoman.testing.models.turns import Fail, Usage
-from dragoman.testing.models.voice import Called, Event, Said, retry_headers
+from dragoman.testing.models.turns import FailStep, TokenUsage
+from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall, retry_headers
 
 STOPS = {
     "stop": "end_turn",
@@ -39,7 +39,7 @@ SIGNATURE = "c2NyaXB0ZWQ="
 """Vouches for thoughts; clients send it back without looking at it."""
 
 
-class MessagesVoice:
+class MessagesFormat:
     """Says one answer as a message, whole or in events."""
 
     def __init__(self, request: ModelRequest, *, number: int) -> None:
@@ -48,20 +48,20 @@ class MessagesVoice:
         self._index = -1
         self._open: str | None = None
 
-    def begin(self, usage: Usage) -> Iterator[Event]:
+    def begin(self, usage: TokenUsage) -> Iterator[ModelEvent]:
         message = self._message([], stop=None, usage={**_usage(usage), "output_tokens": 1})
         yield _event("message_start", message=message)
         yield _event("ping")
 
-    def text(self, piece: str) -> Iterator[Event]:
+    def text(self, piece: str) -> Iterator[ModelEvent]:
         yield from self._block("text", {"type": "text", "text": ""})
         yield self._delta(type="text_delta", text=piece)
 
-    def thought(self, piece: str) -> Iterator[Event]:
+    def thought(self, piece: str) -> Iterator[ModelEvent]:
         yield from self._block("thinking", {"type": "thinking", "thinking": "", "signature": ""})
         yield self._delta(type="thinking_delta", thinking=piece)
 
-    def call(self, called: Called, pieces: Sequence[str]) -> Iterator[Event]:
+    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
         yield from self._close()
         yield from self._block(
             "tool_use", {"type": "tool_use", "id": called.id, "name": called.name, "input": {}}
@@ -70,26 +70,26 @@ class MessagesVoice:
         for piece in pieces:
             yield self._delta(type="input_json_delta", partial_json=piece)
 
-    def end(self, said: Said) -> Iterator[Event]:
+    def end(self, said: ModelOutput) -> Iterator[ModelEvent]:
         yield from self._close()
         stop = {"stop_reason": STOPS.get(said.stop, said.stop), "stop_sequence": None}
         yield _event("message_delta", delta=stop, usage={"output_tokens": said.usage.output})
         yield _event("message_stop")
 
-    def whole(self, said: Said) -> dict[str, Any]:
+    def whole(self, said: ModelOutput) -> dict[str, Any]:
         content = [_content(kind, part) for kind, part in said.parts]
         return self._message(content, stop=STOPS.get(said.stop, said.stop), usage=_usage(said.usage))
 
-    def error(self, fail: Fail) -> dict[str, Any]:
+    def error(self, fail: FailStep) -> dict[str, Any]:
         return error_of(fail, number=self._number)
 
-    def broken(self, fail: Fail) -> Iterator[Event]:
-        yield Event("error", self.error(fail))
+    def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
+        yield ModelEvent("error", self.error(fail))
 
-    def headers(self, fail: Fail, *, now: float) -> Mapping[str, str]:
+    def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
         return {"request-id": f"req_{self._number}", **limit_headers(fail, now=now)}
 
-    def _block(self, kind: str, start: dict[str, Any]) -> Iterator[Event]:
+    def _block(self, kind: str, start: dict[str, Any]) -> Iterator[ModelEvent]:
         if self._open == kind:
             return
         yield from self._close()
@@ -97,14 +97,14 @@ class MessagesVoice:
         self._index += 1
         yield _event("content_block_start", index=self._index, content_block=start)
 
-    def _close(self) -> Iterator[Event]:
+    def _close(self) -> Iterator[ModelEvent]:
         if self._open == "thinking":
             yield self._delta(type="signature_delta", signature=SIGNATURE)
         if self._open is not None:
             yield _event("content_block_stop", index=self._index)
         self._open = None
 
-    def _delta(self, **delta: str) -> Event:
+    def _delta(self, **delta: str) -> ModelEvent:
         return _event("content_block_delta", index=self._index, delta=delta)
 
     def _message(self, content: list[Any], *, stop: str | None, usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,13 +120,13 @@ class MessagesVoice:
         }
 
 
-def error_of(fail: Fail, *, number: int) -> dict[str, Any]:
+def error_of(fail: FailStep, *, number: int) -> dict[str, Any]:
     kind, message = KINDS.get(fail.status, ("api_error", "Something went wrong."))
     error = {"type": fail.kind or kind, "message": fail.message or message}
     return {"type": "error", "error": error, "request_id": f"req_{number}"}
 
 
-def limit_headers(fail: Fail, *, now: float) -> dict[str, str]:
+def limit_headers(fail: FailStep, *, now: float) -> dict[str, str]:
     """When to come back, as points in time."""
     if fail.reset is None:
         return retry_headers(fail)
@@ -137,11 +137,11 @@ def limit_headers(fail: Fail, *, now: float) -> dict[str, str]:
     return {**retry_headers(fail), **limits, **left, **resets}
 
 
-def _event(kind: str, **members: Any) -> Event:
-    return Event(kind, {"type": kind, **members})
+def _event(kind: str, **members: Any) -> ModelEvent:
+    return ModelEvent(kind, {"type": kind, **members})
 
 
-def _usage(usage: Usage) -> dict[str, int]:
+def _usage(usage: TokenUsage) -> dict[str, int]:
     return {
         "input_tokens": usage.input - usage.cached,
         "cache_creation_input_tokens": 0,
@@ -150,8 +150,8 @@ def _usage(usage: Usage) -> dict[str, int]:
     }
 
 
-def _content(kind: str, part: str | Called) -> dict[str, Any]:
-    if isinstance(part, Called):
+def _content(kind: str, part: str | ModelToolCall) -> dict[str, Any]:
+    if isinstance(part, ModelToolCall):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": _object(part.arguments)}
     if kind == "thought":
         return {"type": "thinking", "thinking": part, "signature": SIGNATURE}

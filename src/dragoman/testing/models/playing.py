@@ -12,31 +12,39 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from dragoman.testing.models.http import Connection
+from dragoman.testing.models.http import ModelConnection
 from dragoman.testing.models.requests import ModelRequest, Outcome
 from dragoman.testing.models.turns import (
-    Begin,
-    Call,
-    Cut,
-    Endless,
-    Fail,
-    Hold,
-    Raw,
-    Refuse,
+    BeginStep,
+    CallStep,
+    CutStep,
+    EndlessStep,
+    FailStep,
+    HoldStep,
+    ModelTurn,
+    RawStep,
+    RefuseStep,
     Step,
-    Text,
-    Thought,
-    Turn,
-    Usage,
-    Wait,
+    TextStep,
+    ThoughtStep,
+    TokenUsage,
+    WaitStep,
 )
-from dragoman.testing.models.voice import Called, Event, Said, Voice, arguments_text, cut_into, encode_event
+from dragoman.testing.models.voice import (
+    ModelEvent,
+    ModelFormat,
+    ModelOutput,
+    ModelToolCall,
+    arguments_text,
+    cut_into,
+    encode_event,
+)
 
 JSON = {"content-type": "application/json"}
 STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 
 
-class House(Protocol):
+class PlayerHost(Protocol):
     """What the server does for a turn."""
 
     async def hold(self, name: str) -> None: ...
@@ -49,11 +57,11 @@ class Player:
 
     def __init__(
         self,
-        turn: Turn,
+        turn: ModelTurn,
         request: ModelRequest,
-        voice: Voice,
-        connection: Connection,
-        house: House,
+        voice: ModelFormat,
+        connection: ModelConnection,
+        house: PlayerHost,
         *,
         number: int,
     ) -> None:
@@ -63,7 +71,7 @@ class Player:
         self._connection = connection
         self._house = house
         self._number = number
-        self._said = Said(stop=turn.stop or "stop")
+        self._said = ModelOutput(stop=turn.stop or "stop")
         self._begun = False
         self._raw: list[bytes] = []
 
@@ -83,31 +91,31 @@ class Player:
 
     async def _step(self, step: Step) -> Outcome | None:
         match step:
-            case Text() | Thought() | Call():
+            case TextStep() | ThoughtStep() | CallStep():
                 await self._speak(step)
-            case Wait(seconds):
+            case WaitStep(seconds):
                 await asyncio.sleep(seconds)
-            case Hold(name):
+            case HoldStep(name):
                 await self._house.hold(name)
-            case Begin():
+            case BeginStep():
                 await self._emit([])
-            case Raw(data):
+            case RawStep(data):
                 await self._send_raw(data)
-            case Endless(piece, pace):
+            case EndlessStep(piece, pace):
                 await self._forever(piece, pace)
-            case Cut():
+            case CutStep():
                 return await self._cut(step)
-            case Refuse(seconds):
+            case RefuseStep(seconds):
                 self._request.end("broken off")
                 self._house.refuse(seconds)
                 return "broken off"
-            case Fail():
+            case FailStep():
                 return await self._fail(step)
         return None
 
-    async def _speak(self, step: Text | Thought | Call) -> None:
-        if isinstance(step, Call):
-            called = Called(step.id or self._fresh_id(), step.name, arguments_text(step))
+    async def _speak(self, step: TextStep | ThoughtStep | CallStep) -> None:
+        if isinstance(step, CallStep):
+            called = ModelToolCall(step.id or self._fresh_id(), step.name, arguments_text(step))
             self._said.parts.append(("call", called))
             await self._emit(
                 self._voice.call(called, cut_into(called.arguments, step.pieces)), pace=step.pace
@@ -115,12 +123,12 @@ class Player:
             return
         for piece in step.pieces:
             said = piece.replace("$text", self._request.text)
-            thinks = isinstance(step, Thought)
+            thinks = isinstance(step, ThoughtStep)
             self._said.add("thought" if thinks else "text", said)
             await asyncio.sleep(step.pace)
             await self._emit(self._voice.thought(said) if thinks else self._voice.text(said))
 
-    async def _emit(self, events: Iterable[Event], *, pace: float = 0.0) -> None:
+    async def _emit(self, events: Iterable[ModelEvent], *, pace: float = 0.0) -> None:
         """Send events; whoever asked for no stream gets nothing yet, and its voice is not asked."""
         if not self._request.streams:
             return
@@ -156,7 +164,7 @@ class Player:
             await asyncio.sleep(pace)  # also when it is nothing: it must not keep everybody else waiting
             await self._emit(self._voice.text(piece))
 
-    async def _cut(self, step: Cut) -> Outcome:
+    async def _cut(self, step: CutStep) -> Outcome:
         if step.where == "quietly" and self._request.streams:
             await self._begin()
             self._request.end("broken off")
@@ -175,7 +183,7 @@ class Player:
         self._connection.close()
         return "broken off"
 
-    async def _fail(self, fail: Fail) -> Outcome:
+    async def _fail(self, fail: FailStep) -> Outcome:
         self._request.end("failed")
         if self._begun:
             await self._emit(self._voice.broken(fail))
@@ -185,7 +193,7 @@ class Player:
             await self._connection.answer(fail.status, headers, body)
         return "failed"
 
-    def _error(self, fail: Fail) -> tuple[Mapping[str, str], bytes]:
+    def _error(self, fail: FailStep) -> tuple[Mapping[str, str], bytes]:
         own = {name.lower(): value for name, value in fail.headers.items()}
         headers = {**JSON, **self._voice.headers(fail, now=time.time()), **own}
         if fail.body is None:
@@ -194,13 +202,13 @@ class Player:
             headers = {**headers, "content-type": "text/html", **own}
         return headers, fail.body.encode()
 
-    def _usage(self) -> Usage:
+    def _usage(self) -> TokenUsage:
         """As scripted; otherwise four characters are a token, which is about right and always the same."""
         if self._turn.usage is not None:
             return self._turn.usage
         asked = len(json.dumps(self._request.body)) // 4
         thought = len(self._said.joined("thought")) // 4
-        return Usage(asked, self._said.size // 4 + 1, reasoning=thought)
+        return TokenUsage(asked, self._said.size // 4 + 1, reasoning=thought)
 
     def _fresh_id(self) -> str:
         return f"call_{self._number}_{len(self._said.calls) + 1}"

@@ -57,7 +57,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class Message:
+class ModelMessage:
     """One message of the conversation so far."""
 
     role: str
@@ -69,7 +69,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Tool:
+class ToolDefinition:
     """A tool that the model may call."""
 
     name: str
@@ -142,12 +142,12 @@ class ModelRequest:
         return "\n".join(part for part in parts if part)
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[ModelMessage]:
         """The conversation without instructions; what a tool said has the role `tool`."""
         return [message for message in self._all() if message.role not in INSTRUCTING]
 
     @property
-    def tools(self) -> dict[str, Tool]:
+    def tools(self) -> dict[str, ToolDefinition]:
         return {tool.name: tool for tool in map(_tool, _dicts(self.body.get("tools"))) if tool.name}
 
     @property
@@ -167,10 +167,10 @@ class ModelRequest:
             return ""
         return last.text or "\n".join(result.text for result in last.results)
 
-    def _all(self) -> list[Message]:
+    def _all(self) -> list[ModelMessage]:
         given = self.body.get("input" if self.format == "responses" else "messages")
         if isinstance(given, str) and self.format == "responses":
-            return [Message("user", given)]
+            return [ModelMessage("user", given)]
         return [
             _item(entry) if "type" in entry and "role" not in entry else _message(entry)
             for entry in _dicts(given)
@@ -180,7 +180,7 @@ class ModelRequest:
 INSTRUCTING = ("system", "developer")
 
 
-def _message(entry: Mapping[str, Any]) -> Message:
+def _message(entry: Mapping[str, Any]) -> ModelMessage:
     """A message of any format: they differ in the parts of their content."""
     content = entry.get("content")
     parts = list(_dicts(content))
@@ -204,7 +204,7 @@ def _message(entry: Mapping[str, Any]) -> Message:
     elif results and all(part.get("type") == "tool_result" for part in parts):
         role = "tool"
     thoughts = "".join(str(part.get("thinking", "")) for part in parts if part.get("type") == "thinking")
-    return Message(
+    return ModelMessage(
         role,
         _text(content),
         tuple(_images(parts)),
@@ -214,27 +214,27 @@ def _message(entry: Mapping[str, Any]) -> Message:
     )
 
 
-def _item(entry: Mapping[str, Any]) -> Message:
+def _item(entry: Mapping[str, Any]) -> ModelMessage:
     """An item of the responses format that is no message."""
     if entry.get("type") == "function_call":
         use = ToolUse(str(entry.get("call_id")), str(entry.get("name")), _json(entry.get("arguments")))
-        return Message("assistant", "", calls=(use,))
+        return ModelMessage("assistant", "", calls=(use,))
     if entry.get("type") == "function_call_output":
         text = _text(entry.get("output"))
-        return Message("tool", text, results=(ToolResult(str(entry.get("call_id")), text),))
+        return ModelMessage("tool", text, results=(ToolResult(str(entry.get("call_id")), text),))
     thoughts = _text(entry.get("summary")) if entry.get("type") == "reasoning" else ""
-    return Message("assistant", "", thoughts=thoughts)
+    return ModelMessage("assistant", "", thoughts=thoughts)
 
 
 def _result(part: Mapping[str, Any]) -> ToolResult:
     return ToolResult(str(part.get("tool_use_id")), _text(part.get("content")), part.get("is_error") is True)
 
 
-def _tool(entry: Mapping[str, Any]) -> Tool:
+def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
     inner = entry.get("function")
     told = inner if isinstance(inner, dict) else entry
     schema = told.get("parameters", told.get("input_schema"))
-    return Tool(
+    return ToolDefinition(
         str(told.get("name", "")),
         str(told.get("description") or ""),
         schema if isinstance(schema, dict) else {},

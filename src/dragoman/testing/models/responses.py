@@ -12,13 +12,13 @@ from typing import Any
 
 from dragoman.testing.models.chat import CREATED, error_of, limit_headers
 from dragoman.testing.models.requests import ModelRequest
-from dragoman.testing.models.turns import Fail, Usage
-from dragoman.testing.models.voice import Called, Event, Said
+from dragoman.testing.models.turns import FailStep, TokenUsage
+from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class ResponsesVoice:
+class ResponsesFormat:
     """Says one answer as response, whole or in events."""
 
     def __init__(self, request: ModelRequest, *, number: int, refuses: bool) -> None:
@@ -30,22 +30,22 @@ class ResponsesVoice:
         self._open: str | None = None
         self._written = ""
 
-    def begin(self, usage: Usage) -> Iterator[Event]:
+    def begin(self, usage: TokenUsage) -> Iterator[ModelEvent]:
         for kind in ("response.created", "response.in_progress"):
             yield self._event(kind, response=self._response("in_progress"))
 
-    def text(self, piece: str) -> Iterator[Event]:
+    def text(self, piece: str) -> Iterator[ModelEvent]:
         yield from self._item("message")
         kind = "response.refusal.delta" if self._refuses else "response.output_text.delta"
         yield self._in_part(kind, delta=piece, **({} if self._refuses else {"logprobs": []}))
         self._written += piece
 
-    def thought(self, piece: str) -> Iterator[Event]:
+    def thought(self, piece: str) -> Iterator[ModelEvent]:
         yield from self._item("reasoning")
         yield self._in_part("response.reasoning_summary_text.delta", delta=piece)
         self._written += piece
 
-    def call(self, called: Called, pieces: Sequence[str]) -> Iterator[Event]:
+    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
         yield from self._close()
         item = {"type": "function_call", "call_id": called.id, "name": called.name, "arguments": ""}
         yield self._add(item)
@@ -56,14 +56,14 @@ class ResponsesVoice:
         yield self._event("response.function_call_arguments.done", **place, arguments=called.arguments)
         yield self._done()
 
-    def end(self, said: Said) -> Iterator[Event]:
+    def end(self, said: ModelOutput) -> Iterator[ModelEvent]:
         yield from self._close()
         status = "incomplete" if said.stop in INCOMPLETE else "completed"
         yield self._event(f"response.{status}", response=self._response(status, said=said))
 
-    def whole(self, said: Said) -> dict[str, Any]:
+    def whole(self, said: ModelOutput) -> dict[str, Any]:
         for kind, part in said.parts:
-            if isinstance(part, Called):
+            if isinstance(part, ModelToolCall):
                 events = self.call(part, [part.arguments])
             else:
                 events = self.thought(part) if kind == "thought" else self.text(part)
@@ -73,18 +73,18 @@ class ResponsesVoice:
         whole: dict[str, Any] = last.data["response"]
         return whole
 
-    def error(self, fail: Fail) -> dict[str, Any]:
+    def error(self, fail: FailStep) -> dict[str, Any]:
         return error_of(fail)
 
-    def broken(self, fail: Fail) -> Iterator[Event]:
+    def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
         told = error_of(fail)["error"]
         error = {"code": told["code"] or told["type"], "message": told["message"]}
         yield self._event("response.failed", response={**self._response("failed"), "error": error})
 
-    def headers(self, fail: Fail, *, now: float) -> Mapping[str, str]:
+    def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
         return limit_headers(fail)
 
-    def _item(self, kind: str) -> Iterator[Event]:
+    def _item(self, kind: str) -> Iterator[ModelEvent]:
         """Open an item of this kind, unless it is the one that is open."""
         if self._open == kind:
             return
@@ -97,7 +97,7 @@ class ResponsesVoice:
             yield self._add({"type": "message", "role": "assistant", "content": []})
             yield self._in_part("response.content_part.added", part=self._part(""))
 
-    def _close(self) -> Iterator[Event]:
+    def _close(self) -> Iterator[ModelEvent]:
         if self._open is None:
             return
         part = self._part(self._written)
@@ -124,28 +124,28 @@ class ResponsesVoice:
             return {"type": "refusal", "refusal": text}
         return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
-    def _add(self, item: dict[str, Any]) -> Event:
+    def _add(self, item: dict[str, Any]) -> ModelEvent:
         self._items.append(
             {"id": f"item_{self._number}_{len(self._items) + 1}", "status": "in_progress", **item}
         )
         return self._told("response.output_item.added")
 
-    def _done(self) -> Event:
+    def _done(self) -> ModelEvent:
         return self._told("response.output_item.done")
 
-    def _told(self, kind: str) -> Event:
+    def _told(self, kind: str) -> ModelEvent:
         return self._event(kind, output_index=len(self._items) - 1, item=dict(self._items[-1]))
 
-    def _in_part(self, kind: str, **members: Any) -> Event:
+    def _in_part(self, kind: str, **members: Any) -> ModelEvent:
         index = "summary_index" if self._open == "reasoning" else "content_index"
         place = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1, index: 0}
         return self._event(kind, **place, **members)
 
-    def _event(self, kind: str, **members: Any) -> Event:
+    def _event(self, kind: str, **members: Any) -> ModelEvent:
         number, self._sequence = self._sequence, self._sequence + 1
-        return Event(kind, {"type": kind, "sequence_number": number, **members})
+        return ModelEvent(kind, {"type": kind, "sequence_number": number, **members})
 
-    def _response(self, status: str, *, said: Said | None = None) -> dict[str, Any]:
+    def _response(self, status: str, *, said: ModelOutput | None = None) -> dict[str, Any]:
         reason = INCOMPLETE.get(said.stop) if said else None
         return {
             "id": f"resp_{self._number}",
@@ -167,7 +167,7 @@ class ResponsesVoice:
         }
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _usage(usage: TokenUsage) -> dict[str, Any]:
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cached},

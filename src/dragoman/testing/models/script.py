@@ -29,20 +29,20 @@ from typing import Any, TypeAlias, cast, get_args
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import (
     GARBAGE,
-    Begin,
-    Call,
-    Cut,
-    Endless,
-    Fail,
-    Hold,
-    Raw,
-    Refuse,
+    BeginStep,
+    CallStep,
+    CutStep,
+    EndlessStep,
+    FailStep,
+    HoldStep,
+    ModelTurn,
+    RawStep,
+    RefuseStep,
     Step,
-    Text,
-    Thought,
-    Turn,
-    Usage,
-    Wait,
+    TextStep,
+    ThoughtStep,
+    TokenUsage,
+    WaitStep,
     Where,
 )
 from dragoman.testing.script.patterns import matches
@@ -63,19 +63,23 @@ ASPECTS: dict[str, Callable[[ModelRequest], list[str]]] = {
 class ModelScript:
     """Turns, and what the server says of itself."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ModelTurn, ...]
     models: tuple[str, ...] = ("scripted",)
     key: str | None = None
 
     @classmethod
-    def of(cls, script: ModelScript | str | Sequence[Turn | str], *, key: str | None = None) -> ModelScript:
+    def of(
+        cls, script: ModelScript | str | Sequence[ModelTurn | str], *, key: str | None = None
+    ) -> ModelScript:
         """From whatever a test has: a script, its text, or turns; a turn that is text is said."""
         if isinstance(script, str):
             made = cls.parse(script)
         elif isinstance(script, ModelScript):
             made = script
         else:
-            made = cls(tuple(Turn((Text((turn,)),)) if isinstance(turn, str) else turn for turn in script))
+            made = cls(
+                tuple(ModelTurn((TextStep((turn,)),)) if isinstance(turn, str) else turn for turn in script)
+            )
         return made if key is None else replace(made, key=key)
 
     @classmethod
@@ -99,8 +103,8 @@ class ModelScript:
         return made
 
 
-def _turn(statement: Statement) -> Turn:
-    turn = Turn((), times=_times(statement), when=_when(statement), split=_split(statement))
+def _turn(statement: Statement) -> ModelTurn:
+    turn = ModelTurn((), times=_times(statement), when=_when(statement), split=_split(statement))
     steps: list[Step] = []
     stop: str | None = None
     for line in statement.body:
@@ -146,10 +150,10 @@ def _when(statement: Statement) -> Callable[[ModelRequest], bool] | None:
     return fits
 
 
-def _usage(line: Statement) -> Usage:
+def _usage(line: Statement) -> TokenUsage:
     words(line, options=("input", "output", "cached", "reasoning"))
     given = {name: number(line, value) for name, value in line.options.items()}
-    return Usage(**{"input": 0, "output": 0, **given})
+    return TokenUsage(**{"input": 0, "output": 0, **given})
 
 
 def _pace(line: Statement, default: float = 0.0) -> float:
@@ -157,11 +161,11 @@ def _pace(line: Statement, default: float = 0.0) -> float:
 
 
 def _say(line: Statement) -> Step:
-    return Text(tuple(texts(line, least=1, most=None, options=["pace"])), _pace(line))
+    return TextStep(tuple(texts(line, least=1, most=None, options=["pace"])), _pace(line))
 
 
 def _think(line: Statement) -> Step:
-    return Thought(tuple(texts(line, least=1, most=None, options=["pace"])), _pace(line))
+    return ThoughtStep(tuple(texts(line, least=1, most=None, options=["pace"])), _pace(line))
 
 
 def _call(line: Statement) -> Step:
@@ -171,7 +175,7 @@ def _call(line: Statement) -> Step:
     if not isinstance(name, str) or not isinstance(arguments, str | dict):
         raise ScriptError(line.line, "call takes a name, and an object or text")
     pieces = number(line, line.options.get("pieces", 2))
-    return Call(name, arguments, line.options.get("id"), pieces, _pace(line))
+    return CallStep(name, arguments, line.options.get("id"), pieces, _pace(line))
 
 
 def _fail(line: Statement) -> Step:
@@ -184,37 +188,37 @@ def _fail(line: Statement) -> Step:
         name: seconds(line, given[name]) for name in ("retry_after", "reset") if name in given
     }
     rest: dict[str, Any] = {name: value for name, value in given.items() if name not in times}
-    return Fail(number(line, status), message[0] if message else None, **times, **rest)
+    return FailStep(number(line, status), message[0] if message else None, **times, **rest)
 
 
 def _cut(line: Statement) -> Step:
     where = (texts(line, most=1) or ["event"])[0]
     if where not in get_args(Where):
         raise ScriptError(line.line, f"cut takes one of {', '.join(get_args(Where))}")
-    return Cut(cast(Where, where))
+    return CutStep(cast(Where, where))
 
 
 def _refuse(line: Statement) -> Step:
     given = texts(line, most=1)
-    return Refuse(seconds(line, given[0]) if given else None)
+    return RefuseStep(seconds(line, given[0]) if given else None)
 
 
 def _garbage(line: Statement) -> Step:
     given = texts(line, most=1)
-    return Raw(given[0].encode() if given else GARBAGE)
+    return RawStep(given[0].encode() if given else GARBAGE)
 
 
 def _huge(line: Statement) -> Step:
-    return Text(("x" * number(line, texts(line, least=1, most=1)[0]),))
+    return TextStep(("x" * number(line, texts(line, least=1, most=1)[0]),))
 
 
 def _endless(line: Statement) -> Step:
-    return Endless((texts(line, most=1, options=["pace"]) or ["and so on "])[0], _pace(line, 0.01))
+    return EndlessStep((texts(line, most=1, options=["pace"]) or ["and so on "])[0], _pace(line, 0.01))
 
 
 def _begin(line: Statement) -> Step:
     texts(line)
-    return Begin()
+    return BeginStep()
 
 
 Make: TypeAlias = Callable[[Statement], Step]
@@ -224,8 +228,8 @@ STEPS: dict[str, Make] = {
     "think": _think,
     "call": _call,
     "begin": _begin,
-    "wait": lambda line: Wait(seconds(line, texts(line, least=1, most=1)[0])),
-    "hold": lambda line: Hold((texts(line, most=1) or ["hold"])[0]),
+    "wait": lambda line: WaitStep(seconds(line, texts(line, least=1, most=1)[0])),
+    "hold": lambda line: HoldStep((texts(line, most=1) or ["hold"])[0]),
     "garbage": _garbage,
     "huge": _huge,
     "endless": _endless,

@@ -20,15 +20,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from dragoman.testing.models.chat import CREATED, ChatVoice
-from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Connection, Incoming
-from dragoman.testing.models.messages import MessagesVoice
+from dragoman.testing.models.chat import CREATED, ChatFormat
+from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Incoming, ModelConnection
+from dragoman.testing.models.messages import MessagesFormat
 from dragoman.testing.models.playing import JSON, Player
 from dragoman.testing.models.requests import Format, ModelRequest, Outcome
-from dragoman.testing.models.responses import ResponsesVoice
+from dragoman.testing.models.responses import ResponsesFormat
 from dragoman.testing.models.script import ModelScript
-from dragoman.testing.models.turns import Fail, Turn
-from dragoman.testing.models.voice import Voice
+from dragoman.testing.models.turns import FailStep, ModelTurn
+from dragoman.testing.models.voice import ModelFormat
 
 HOST = "127.0.0.1"
 
@@ -55,7 +55,7 @@ class ScriptedModel:
         self._port = port
         self._used = [0] * len(script.turns)
         self._server: asyncio.Server | None = None
-        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._connections: dict[asyncio.Task[None], ModelConnection] = {}
         self._relisten: asyncio.TimerHandle | None = None
         self._opening: asyncio.Task[None] | None = None
         self._news = asyncio.Condition()
@@ -144,7 +144,7 @@ class ScriptedModel:
         self._opening = asyncio.get_running_loop().create_task(self.listen(), name="scripted model listens")
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(reader, writer)
+        connection = ModelConnection(reader, writer)
         task = asyncio.get_running_loop().create_task(self._serve(connection), name="scripted model")
         self._connections[task] = connection
         task.add_done_callback(self._ended)
@@ -154,7 +154,7 @@ class ScriptedModel:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._broken.append(error)
 
-    async def _serve(self, connection: Connection) -> None:
+    async def _serve(self, connection: ModelConnection) -> None:
         try:
             while connection.lasting and (incoming := await connection.receive()) is not None:
                 await self._answer(connection, incoming)
@@ -164,7 +164,7 @@ class ScriptedModel:
         except (OSError, asyncio.IncompleteReadError):
             pass  # the client has left; what that meant for a request stands in its outcome
 
-    async def _answer(self, connection: Connection, incoming: Incoming) -> None:
+    async def _answer(self, connection: ModelConnection, incoming: Incoming) -> None:
         path = incoming.path.rstrip("/").removeprefix("/v1")
         format = PATHS.get(path)
         if incoming.method == "POST" and format is not None:
@@ -180,7 +180,7 @@ class ScriptedModel:
             }
             await _send(connection, 404, {"error": error})
 
-    async def _turn(self, connection: Connection, format: Format, incoming: Incoming) -> None:
+    async def _turn(self, connection: ModelConnection, format: Format, incoming: Incoming) -> None:
         try:
             body = json.loads(incoming.body)
         except ValueError:
@@ -201,10 +201,10 @@ class ScriptedModel:
         if outcome in ("broken off", "abandoned"):
             connection.lasting = False
 
-    def _choose(self, request: ModelRequest) -> Turn:
+    def _choose(self, request: ModelRequest) -> ModelTurn:
         """The turn for a request: one that was made for it, or the next in order."""
         if self.script.key is not None and request.key != self.script.key:
-            return Turn((Fail(401),))
+            return ModelTurn((FailStep(401),))
         left = [
             (index, turn)
             for index, turn in enumerate(self.script.turns)
@@ -214,7 +214,7 @@ class ScriptedModel:
         in_order = [(index, turn) for index, turn in left if turn.when is None]
         if not (fitting or in_order):
             self.unanswered.append(request)
-            return Turn((Fail(400, "the script has no turn left for this request"),))
+            return ModelTurn((FailStep(400, "the script has no turn left for this request"),))
         index, turn = (fitting or in_order)[0]
         self._used[index] += 1
         request.turn = index
@@ -239,7 +239,7 @@ class ScriptedModel:
 
 @asynccontextmanager
 async def scripted_model(
-    script: ModelScript | str | Sequence[Turn | str],
+    script: ModelScript | str | Sequence[ModelTurn | str],
     *,
     key: str | None = None,
     strict: bool = True,
@@ -261,7 +261,7 @@ async def scripted_model(
         )
 
 
-async def _unless_gone(player: Player, connection: Connection) -> Outcome:
+async def _unless_gone(player: Player, connection: ModelConnection) -> Outcome:
     """Play, but not for a client that has left."""
     playing = asyncio.ensure_future(player.play())
     leaving = asyncio.ensure_future(connection.gone())
@@ -276,13 +276,13 @@ async def _unless_gone(player: Player, connection: Connection) -> Outcome:
         await asyncio.gather(playing, leaving, return_exceptions=True)
 
 
-def _voice(request: ModelRequest, turn: Turn, *, number: int) -> Voice:
+def _voice(request: ModelRequest, turn: ModelTurn, *, number: int) -> ModelFormat:
     if request.format == "messages":
-        return MessagesVoice(request, number=number)
+        return MessagesFormat(request, number=number)
     if request.format == "responses":
-        return ResponsesVoice(request, number=number, refuses=turn.stop == "refusal")
-    return ChatVoice(request, number=number, refuses=turn.stop == "refusal")
+        return ResponsesFormat(request, number=number, refuses=turn.stop == "refusal")
+    return ChatFormat(request, number=number, refuses=turn.stop == "refusal")
 
 
-async def _send(connection: Connection, status: int, body: Any) -> None:
+async def _send(connection: ModelConnection, status: int, body: Any) -> None:
     await connection.answer(status, JSON, json.dumps(body).encode())

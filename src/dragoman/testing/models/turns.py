@@ -25,7 +25,7 @@ Where: TypeAlias = Literal["event", "between", "head", "quietly"]
 
 
 @dataclass(frozen=True)
-class Text:
+class TextStep:
     """What the model says, piece by piece. `$text` in a piece is the text of the last message."""
 
     pieces: tuple[str, ...]
@@ -34,7 +34,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Thought:
+class ThoughtStep:
     """What the model thinks, piece by piece."""
 
     pieces: tuple[str, ...]
@@ -42,7 +42,7 @@ class Thought:
 
 
 @dataclass(frozen=True)
-class Call:
+class CallStep:
     """A tool call. Arguments that are text are sent as they are, whether they are JSON or not."""
 
     name: str
@@ -54,33 +54,33 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitStep:
     """Seconds without a byte. Before anything was said, the head of the answer is late too."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
-class Hold:
+class HoldStep:
     """Nothing, until the test says `model.release(name)`; a wait that needs no clock."""
 
     name: str = "hold"
 
 
 @dataclass(frozen=True)
-class Begin:
+class BeginStep:
     """Send the head of the answer and what opens a stream, before anything is said."""
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawStep:
     """These bytes into the body, as they are."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
-class Endless:
+class EndlessStep:
     """The same piece again and again, until the client is gone."""
 
     piece: str
@@ -88,7 +88,7 @@ class Endless:
 
 
 @dataclass(frozen=True)
-class Cut:
+class CutStep:
     """The answer ends here: in the middle of an event, between two, or before its first byte, each time with
     the connection; or `quietly`, as if that had been all.
     """
@@ -97,14 +97,14 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Refuse:
+class RefuseStep:
     """This connection is dropped, and new ones are refused: for some seconds, or until `model.listen()`."""
 
     seconds: float | None = None
 
 
 @dataclass(frozen=True)
-class Fail:
+class FailStep:
     """An error: as the status of the answer, or inside of the stream when that has begun."""
 
     status: int
@@ -120,11 +120,23 @@ class Fail:
     """Sent instead of the format's error."""
 
 
-Step: TypeAlias = Text | Thought | Call | Wait | Hold | Begin | Raw | Endless | Cut | Refuse | Fail
+Step: TypeAlias = (
+    TextStep
+    | ThoughtStep
+    | CallStep
+    | WaitStep
+    | HoldStep
+    | BeginStep
+    | RawStep
+    | EndlessStep
+    | CutStep
+    | RefuseStep
+    | FailStep
+)
 
 
 @dataclass(frozen=True)
-class Usage:
+class TokenUsage:
     """Tokens. `input` counts everything, also what was cached; `output` counts thoughts too."""
 
     input: int
@@ -134,7 +146,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Turn:
+class ModelTurn:
     """The answer to one request."""
 
     steps: tuple[Step, ...]
@@ -142,7 +154,7 @@ class Turn:
     """stop, length, tool_calls, refusal, content_filter, or the other format's word for one of them. Without
     it, what fits the steps.
     """
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     when: Callable[[ModelRequest], bool] | None = None
     times: int | None = 1
     """How often it may be used; None is without end."""
@@ -151,7 +163,7 @@ class Turn:
 
     def __post_init__(self) -> None:
         if self.stop is None:
-            calls = any(isinstance(step, Call) for step in self.steps)
+            calls = any(isinstance(step, CallStep) for step in self.steps)
             object.__setattr__(self, "stop", "tool_calls" if calls else "stop")
         else:
             object.__setattr__(self, "stop", SAME.get(self.stop, self.stop))
@@ -168,66 +180,66 @@ SAME = {
 def turn(
     *steps: Step | str,
     stop: str | None = None,
-    usage: Usage | None = None,
+    usage: TokenUsage | None = None,
     when: Callable[[ModelRequest], bool] | None = None,
     times: int | Literal["default"] | None = "default",
     split: int | None = None,
-) -> Turn:
+) -> ModelTurn:
     """A turn of these steps; text alone is said. With `when` it is used without end unless `times` says."""
     if times == "default":
         times = 1 if when is None else None
-    made = tuple(Text((step,)) if isinstance(step, str) else step for step in steps)
-    return Turn(made, stop, usage, when, times, split)
+    made = tuple(TextStep((step,)) if isinstance(step, str) else step for step in steps)
+    return ModelTurn(made, stop, usage, when, times, split)
 
 
-def say(*pieces: str, pace: float = 0.0) -> Text:
-    return Text(pieces, pace)
+def say(*pieces: str, pace: float = 0.0) -> TextStep:
+    return TextStep(pieces, pace)
 
 
-def think(*pieces: str, pace: float = 0.0) -> Thought:
-    return Thought(pieces, pace)
+def think(*pieces: str, pace: float = 0.0) -> ThoughtStep:
+    return ThoughtStep(pieces, pace)
 
 
-def call(tool: str, raw: str | None = None, /, **arguments: Any) -> Call:
+def call(tool: str, raw: str | None = None, /, **arguments: Any) -> CallStep:
     """A call with these arguments, or with a text in their place, which need not be JSON."""
-    return Call(tool, arguments if raw is None else raw)
+    return CallStep(tool, arguments if raw is None else raw)
 
 
-def wait(seconds: float) -> Wait:
-    return Wait(seconds)
+def wait(seconds: float) -> WaitStep:
+    return WaitStep(seconds)
 
 
-def hold(name: str = "hold") -> Hold:
-    return Hold(name)
+def hold(name: str = "hold") -> HoldStep:
+    return HoldStep(name)
 
 
-def begin() -> Begin:
-    return Begin()
+def begin() -> BeginStep:
+    return BeginStep()
 
 
 GARBAGE = b"event: content_block_delta\ndata: {this is no JSON\n\n"
 """Named, because Anthropic's clients pass over events without a known name; others do not look at it."""
 
 
-def garbage(data: bytes = GARBAGE) -> Raw:
-    return Raw(data)
+def garbage(data: bytes = GARBAGE) -> RawStep:
+    return RawStep(data)
 
 
-def huge(size: int) -> Text:
+def huge(size: int) -> TextStep:
     """One piece of this many characters."""
-    return Text(("x" * size,))
+    return TextStep(("x" * size,))
 
 
-def endless(piece: str = "and so on ", *, pace: float = 0.01) -> Endless:
-    return Endless(piece, pace)
+def endless(piece: str = "and so on ", *, pace: float = 0.01) -> EndlessStep:
+    return EndlessStep(piece, pace)
 
 
-def cut(where: Where = "event") -> Cut:
-    return Cut(where)
+def cut(where: Where = "event") -> CutStep:
+    return CutStep(where)
 
 
-def refuse(seconds: float | None = None) -> Refuse:
-    return Refuse(seconds)
+def refuse(seconds: float | None = None) -> RefuseStep:
+    return RefuseStep(seconds)
 
 
 def fail(
@@ -240,5 +252,5 @@ def fail(
     reset: float | None = None,
     headers: Mapping[str, str] | None = None,
     body: str | None = None,
-) -> Fail:
-    return Fail(status, message, kind, code, retry_after, reset, headers or {}, body)
+) -> FailStep:
+    return FailStep(status, message, kind, code, retry_after, reset, headers or {}, body)

@@ -1,7 +1,7 @@
 """What a wire format must be able to say, and what all of them share.
 
-A `Voice` speaks for one request. It gives events and bodies as values and knows no socket: `playing` decides
-when they are sent, cut or spoiled. Time is given to it, so that the same script gives the same bytes.
+A `ModelFormat` speaks for one request. It gives events and bodies as values and knows no socket: `playing`
+decides when they are sent, cut or spoiled. Time is given to it, so that the same script gives the same bytes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from dragoman.testing.models.turns import Call, Fail, Usage
+from dragoman.testing.models.turns import CallStep, FailStep, TokenUsage
 
 
-class Event(NamedTuple):
+class ModelEvent(NamedTuple):
     """One event of a stream. Text is sent as it is, anything else as JSON."""
 
     name: str | None
@@ -22,7 +22,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Called:
+class ModelToolCall:
     """A call with everything that a format wants to know of it."""
 
     id: str
@@ -31,13 +31,13 @@ class Called:
 
 
 @dataclass
-class Said:
+class ModelOutput:
     """A whole answer, gathered from its steps in their order."""
 
-    parts: list[tuple[str, str | Called]] = field(default_factory=list)
+    parts: list[tuple[str, str | ModelToolCall]] = field(default_factory=list)
     """`text` and `thought` with what was said, `call` with the call."""
     stop: str = "stop"
-    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    usage: TokenUsage = field(default_factory=lambda: TokenUsage(0, 0))
 
     def add(self, kind: str, piece: str) -> None:
         if self.parts and self.parts[-1][0] == kind:
@@ -49,51 +49,51 @@ class Said:
         return "".join(str(part) for name, part in self.parts if name == kind)
 
     @property
-    def calls(self) -> list[Called]:
-        return [part for _, part in self.parts if isinstance(part, Called)]
+    def calls(self) -> list[ModelToolCall]:
+        return [part for _, part in self.parts if isinstance(part, ModelToolCall)]
 
     @property
     def size(self) -> int:
-        return sum(len(part.arguments if isinstance(part, Called) else part) for _, part in self.parts)
+        return sum(len(part.arguments if isinstance(part, ModelToolCall) else part) for _, part in self.parts)
 
 
-class Voice(Protocol):
+class ModelFormat(Protocol):
     """One answer in one wire format."""
 
-    def begin(self, usage: Usage) -> Iterable[Event]: ...
+    def begin(self, usage: TokenUsage) -> Iterable[ModelEvent]: ...
 
-    def text(self, piece: str) -> Iterable[Event]: ...
+    def text(self, piece: str) -> Iterable[ModelEvent]: ...
 
-    def thought(self, piece: str) -> Iterable[Event]: ...
+    def thought(self, piece: str) -> Iterable[ModelEvent]: ...
 
-    def call(self, called: Called, pieces: Sequence[str]) -> Iterable[Event]: ...
+    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterable[ModelEvent]: ...
 
-    def end(self, said: Said) -> Iterable[Event]: ...
+    def end(self, said: ModelOutput) -> Iterable[ModelEvent]: ...
 
-    def whole(self, said: Said) -> Any:
+    def whole(self, said: ModelOutput) -> Any:
         """The answer when no stream was asked for."""
         ...
 
-    def error(self, fail: Fail) -> Any:
+    def error(self, fail: FailStep) -> Any:
         """The body of an error."""
         ...
 
-    def broken(self, fail: Fail) -> Iterable[Event]:
+    def broken(self, fail: FailStep) -> Iterable[ModelEvent]:
         """The same error when a stream has begun."""
         ...
 
-    def headers(self, fail: Fail, *, now: float) -> Mapping[str, str]:
+    def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
         """What goes with an error, besides what the script says."""
         ...
 
 
-def encode_event(event: Event) -> bytes:
+def encode_event(event: ModelEvent) -> bytes:
     data = event.data if isinstance(event.data, str) else json.dumps(event.data, ensure_ascii=False)
     head = f"event: {event.name}\n" if event.name else ""
     return f"{head}data: {data}\n\n".encode()
 
 
-def arguments_text(call: Call) -> str:
+def arguments_text(call: CallStep) -> str:
     return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
 
 
@@ -103,7 +103,7 @@ def cut_into(text: str, count: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 
 
-def retry_headers(fail: Fail) -> dict[str, str]:
+def retry_headers(fail: FailStep) -> dict[str, str]:
     if fail.retry_after is None:
         return {}
     # Whole seconds are what the header's definition knows; vendors send fractions too.

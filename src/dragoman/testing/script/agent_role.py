@@ -26,9 +26,9 @@ from dragoman.testing.script.body import Body
 from dragoman.testing.script.checking import OPENING, checked, needs_session
 from dragoman.testing.script.patterns import Names
 from dragoman.testing.script.peer import Peer, plain_data
-from dragoman.testing.script.scene import Actions, Scene
-from dragoman.testing.script.script import Rules, Script, prompt_text
-from dragoman.testing.script.turning import Prompted, Prompts
+from dragoman.testing.script.scene import Actions, ScriptScene
+from dragoman.testing.script.script import Script, ScriptRules, prompt_text
+from dragoman.testing.script.turning import ScriptPrompt, ScriptPrompts
 from dragoman.testing.transcript import Party
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, ErrorObject, Notification, Request, error_object, failure
@@ -64,19 +64,21 @@ class AgentRole:
     def __init__(self, script: Script, transport: Transport, *, body: Body, keep: bool = True) -> None:
         self.peer = Peer(transport, role=self, body=body, keep=keep)
         self._script = script
-        self._rules = Rules(script.rules)
+        self._rules = ScriptRules(script.rules)
         self._numbers = itertools.count(1)
         self._connection: Connection[None] = Connection(Lifecycle())
         self._sessions: dict[str, str] = {}  # by id, where each works
-        self._prompts = Prompts(self.peer, withdraw=self._withdraw)
-        self._scenes: dict[Any, tuple[Debt, Scene]] = {}  # by the id of the request, until it is answered
+        self._prompts = ScriptPrompts(self.peer, withdraw=self._withdraw)
+        self._scenes: dict[
+            Any, tuple[Debt, ScriptScene]
+        ] = {}  # by the id of the request, until it is answered
         self._bytes = 0  # of their params
         self._notes = 0
 
     def start(self) -> None:
         self.peer.start()
         if self._script.story:
-            self.peer.begin(Scene(self.peer).play(self._script.story))
+            self.peer.begin(ScriptScene(self.peer).play(self._script.story))
 
     # What arrives.
 
@@ -129,9 +131,9 @@ class AgentRole:
         names: Names = {"id": None, "text": "", "uuid": str(uuid4()), "session": named}
         rule = self._rules.pick(method, params, names)
         if rule is not None:
-            self._note(Scene(self.peer, method=method, names=names), rule.actions)
+            self._note(ScriptScene(self.peer, method=method, names=names), rule.actions)
 
-    def _note(self, scene: Scene, actions: Actions) -> None:
+    def _note(self, scene: ScriptScene, actions: Actions) -> None:
         def over(_: object) -> None:
             self._notes -= 1
             if self._notes < NOTES // 2:
@@ -159,7 +161,7 @@ class AgentRole:
         if method == "session/prompt" and rule is None:
             raise invalid_params("the script has no rule for this prompt")
         settled = functools.partial(self._settled, debt)
-        scene = Scene(self.peer, method=method, answers=True, names=names, settled=settled)
+        scene = ScriptScene(self.peer, method=method, answers=True, names=names, settled=settled)
         self._set(scene, params if isinstance(params, dict) else {})
         self._scenes[debt.id] = debt, scene
         self._bytes += _size(debt)
@@ -183,7 +185,7 @@ class AgentRole:
             case _:
                 return method in ("initialize", "session/new", "session/prompt", "session/close")
 
-    def _set(self, scene: Scene, params: dict[str, Any]) -> None:
+    def _set(self, scene: ScriptScene, params: dict[str, Any]) -> None:
         """Where the scene plays, and how it usually ends."""
         match scene.method:
             case "initialize":
@@ -208,21 +210,21 @@ class AgentRole:
             "authMethods": list(settings.auth_methods),
         }
 
-    def _prompt(self, debt: Debt, scene: Scene, actions: Actions) -> None:
+    def _prompt(self, debt: Debt, scene: ScriptScene, actions: Actions) -> None:
         try:
-            self._prompts.ask(scene.session, Prompted(debt, scene, actions))
+            self._prompts.ask(scene.session, ScriptPrompt(debt, scene, actions))
         except ErrorAnswer:
             self._forget(debt)
             raise
 
-    async def _close(self, scene: Scene, actions: Actions) -> None:
+    async def _close(self, scene: ScriptScene, actions: Actions) -> None:
         """The turns are answered first, as by a cancel."""
         await self._prompts.clear(scene.session, seconds=CLOSING_SECONDS)
         await scene.play(actions)
 
     # What is answered.
 
-    def _answer(self, debt: Debt, scene: Scene) -> None:
+    def _answer(self, debt: Debt, scene: ScriptScene) -> None:
         """At once, because nothing is to be played before it."""
         self.peer.tell(self._connection.answer(debt, msgspec.json.encode(scene.outcome)) or b"")
         scene.answered = True
@@ -237,7 +239,7 @@ class AgentRole:
         self.peer.tell(self._connection.answer(debt, b'{"stopReason":"cancelled"}') or b"")
         self._forget(debt)
 
-    def _settled(self, debt: Debt, scene: Scene, accepted: bool | None, result: Any) -> None:
+    def _settled(self, debt: Debt, scene: ScriptScene, accepted: bool | None, result: Any) -> None:
         """A scene has sent its first answer, or never will; then its id stays in use."""
         if accepted is None:
             self._forget(debt)
@@ -248,7 +250,7 @@ class AgentRole:
             self._connection.refuse(debt, error_object(INTERNAL_ERROR))
         self._done(debt, scene, accepted=accepted, result=result)
 
-    def _done(self, debt: Debt, scene: Scene, *, accepted: bool, result: Any) -> None:
+    def _done(self, debt: Debt, scene: ScriptScene, *, accepted: bool, result: Any) -> None:
         self._forget(debt)
         if debt.method in OPENING and accepted:
             named = result.get("sessionId") if isinstance(result, dict) else None

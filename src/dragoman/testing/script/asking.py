@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dragoman.errors import CallFailed
-from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.speaking import tool_id
 from dragoman.testing.script.statements import Statement
 from dragoman.testing.script.verbs import branches, number, verb, words
@@ -27,7 +27,7 @@ def ask(statement: Statement) -> Action:
     inner = Statement(statement.verb, body=rest, line=statement.line)
     ways = branches(inner, ("allowed", "rejected", "cancelled", "failed"))
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         offered = options or [_offer(kind, kind, name) for kind, name in OPTIONS]
         scene.tool, before = scene.tool or tool_id(scene, dict(statement.options)), scene.tool
         call = {"toolCallId": scene.tool, "title": scene.fill(title)}
@@ -49,7 +49,7 @@ def read(statement: Statement) -> Action:
         if name in statement.options
     }
 
-    async def ask_client(scene: Scene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Any:
         answer = await scene.call("fs/read_text_file", {"path": scene.fill(path), **window})
         return _member(answer, "content")
 
@@ -60,7 +60,7 @@ def read(statement: Statement) -> Action:
 def write(statement: Statement) -> Action:
     path, text = words(statement, least=2, most=2)
 
-    async def ask_client(scene: Scene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Any:
         await scene.call("fs/write_text_file", {"path": scene.fill(path), "content": str(scene.fill(text))})
 
     return _asked(statement, ask_client)
@@ -71,7 +71,7 @@ def run(statement: Statement) -> Action:
     """Run a command in a terminal of the client, to its end; what it is named after is its output."""
     command, *arguments = words(statement, least=1, most=None, options=("as",))
 
-    async def ask_client(scene: Scene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Any:
         made = {"command": scene.fill(command), "args": scene.fill(arguments)}
         terminal = {"terminalId": _member(await scene.call("terminal/create", made), "terminalId")}
         try:
@@ -88,17 +88,17 @@ def call(statement: Statement) -> Action:
     """Any request: its method and its params."""
     method, *params = words(statement, least=1, most=2, options=("as",))
 
-    async def ask_client(scene: Scene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Any:
         return await scene.peer.call(method, scene.fill(params[0]) if params else {})
 
     return _asked(statement, ask_client)
 
 
-def _asked(statement: Statement, ask_client: Callable[[Scene], Awaitable[Any]]) -> Action:
+def _asked(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[Any]]) -> Action:
     failed = branches(statement, ("failed",)).get("failed")
     name = statement.options.get("as")
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         try:
             answer = await ask_client(scene)
         except CallFailed as error:
@@ -113,7 +113,7 @@ def _asked(statement: Statement, ask_client: Callable[[Scene], Awaitable[Any]]) 
     return act
 
 
-async def _decide(scene: Scene, call: dict[str, Any], offered: list[dict[str, str]]) -> str:
+async def _decide(scene: ScriptScene, call: dict[str, Any], offered: list[dict[str, str]]) -> str:
     """Which branch the answer means. An answer that makes no sense is a failed one, never a yes."""
     try:
         answer = await scene.call("session/request_permission", {"toolCall": call, "options": offered})

@@ -33,7 +33,7 @@ class Body(Protocol):
         """Write a line to standard error."""
 
 
-class Ghost:
+class MemoryBody:
     """A body in somebody else's process."""
 
     def __init__(self, transport: Transport) -> None:

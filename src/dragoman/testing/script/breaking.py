@@ -10,7 +10,7 @@ import signal
 
 import msgspec
 
-from dragoman.testing.script.scene import Action, Scene
+from dragoman.testing.script.scene import Action, ScriptScene
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import no_body, number, plain, seconds, texts, verb, words
 
@@ -22,7 +22,7 @@ def frame(statement: Statement) -> Action:
     (given,) = words(statement, least=1, most=1)
     value = plain(given)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.peer.send(msgspec.json.encode(scene.fill(value)))
 
     return act
@@ -33,7 +33,7 @@ def line(statement: Statement) -> Action:
     """Any text as one line."""
     (text,) = texts(statement, least=1, most=1)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.peer.send_bytes(str(scene.fill(text)).encode() + b"\n")
 
     return act
@@ -48,7 +48,7 @@ def raw(statement: Statement) -> Action:
     except (KeyError, ValueError):
         raise ScriptError(statement.line, "raw takes one text, or hex= and pairs of digits") from None
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.peer.send_bytes(block)
 
     return act
@@ -61,7 +61,7 @@ def die(statement: Statement) -> Action:
     known = {one.name: -one.value for one in signal.Signals}
     status = known[how] if how in known else number(statement, how)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await _settle(scene)
         await scene.peer.body.die(status)
 
@@ -74,7 +74,7 @@ def stall(statement: Statement) -> Action:
     word = texts(statement, most=1)
     duration = seconds(statement, word[0]) if word else None
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await _settle(scene)
         await scene.peer.stall(duration)
 
@@ -86,7 +86,7 @@ def close(statement: Statement) -> Action:
     """Close the way out, and live on."""
     texts(statement)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await _settle(scene)
         await scene.peer.body.close_output()
 
@@ -98,7 +98,7 @@ def linger(statement: Statement) -> Action:
     """From here on ignore the end of the input, and SIGTERM."""
     texts(statement)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.peer.body.linger()
 
     return act
@@ -109,13 +109,13 @@ def complain(statement: Statement) -> Action:
     """Write a line to standard error."""
     (text,) = texts(statement, least=1, most=1)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.peer.body.complain(str(scene.fill(text)))
 
     return act
 
 
-async def _settle(scene: Scene) -> None:
+async def _settle(scene: ScriptScene) -> None:
     """Let everything leave that was said; from here on, not even a cancel gets in between."""
     scene.deaf = True
     await scene.peer.flush()

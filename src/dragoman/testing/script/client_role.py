@@ -12,8 +12,8 @@ from dragoman.testing.script.body import Body
 from dragoman.testing.script.expecting import ScriptFailed, frame_value
 from dragoman.testing.script.patterns import Names
 from dragoman.testing.script.peer import Peer, plain_data
-from dragoman.testing.script.scene import Scene, perform
-from dragoman.testing.script.script import Rules, Script
+from dragoman.testing.script.scene import ScriptScene, perform
+from dragoman.testing.script.script import Script, ScriptRules
 from dragoman.testing.transcript import Party, show
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, Notification, Request
@@ -33,8 +33,8 @@ class ClientRole:
         self.at = 0
         """The line of the story that is being played."""
         self._script = script
-        self._rules = Rules(script.rules)
-        self._story = Scene(self.peer, names=dict(names))
+        self._rules = ScriptRules(script.rules)
+        self._story = ScriptScene(self.peer, names=dict(names))
 
     def start(self) -> None:
         self.peer.start()
@@ -77,7 +77,7 @@ class ClientRole:
         names["options"] = params.get("options") if isinstance(params, dict) else None
         names["id"] = envelope.id if isinstance(envelope, Request) else None
         asked = isinstance(envelope, Request)
-        scene = Scene(self.peer, method=envelope.method, answers=asked, names=names)
+        scene = ScriptScene(self.peer, method=envelope.method, answers=asked, names=names)
         scene.outcome = NOT_CHOSEN if envelope.method == "session/request_permission" else {}
         self.peer.begin(scene.play(rule.actions))
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 
-from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import named, no_body, number, plain, prepare, seconds, texts, verb, words
 
@@ -22,7 +22,7 @@ def wait(statement: Statement) -> Action:
     (word,) = texts(statement, least=1, most=1)
     duration = named(statement, word, seconds)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await asyncio.sleep(duration(scene))
 
     return act
@@ -37,7 +37,7 @@ def until(statement: Statement) -> Action:
     if what != "cancelled" and not METHOD.search(what):
         raise ScriptError(statement.line, f"wait for `until cancelled` or a method, not for {what!r}")
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         if what == "cancelled":
             scene.deaf = True
             await scene.cancelled.wait()
@@ -52,7 +52,7 @@ def deaf(statement: Statement) -> Action:
     """From here on a cancel changes nothing."""
     texts(statement)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.deaf = True
 
     return act
@@ -64,7 +64,7 @@ def repeat(statement: Statement) -> Action:
     (word,) = words(statement, least=1, most=1)
     times, body = named(statement, word, number), prepare(statement.body)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         for at in range(1, times(scene) + 1):
             scene.names["n"] = at
             await perform(body, scene)
@@ -78,7 +78,7 @@ def stop(statement: Statement) -> Action:
     """Answer the prompt with this stop reason."""
     (reason,) = texts(statement, least=1, most=1)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.answer({"stopReason": scene.fill(reason)})
 
     return act
@@ -90,7 +90,7 @@ def answer(statement: Statement) -> Action:
     no_body(statement)
     result = [plain(word) for word in words(statement, most=1)]
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.answer(scene.fill(result[0]) if result else scene.outcome)
 
     return act
@@ -105,7 +105,7 @@ def fail(statement: Statement) -> Action:
     message = str(given[1]) if len(given) > 1 else "the script says so"
     data = given[2] if len(given) > 2 else None
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.refuse(code, scene.fill(message), scene.fill(data))
 
     return act
@@ -116,7 +116,7 @@ def unanswered(statement: Statement) -> Action:
     """Never answer this request."""
     texts(statement)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.leave_unanswered()
 
     return act

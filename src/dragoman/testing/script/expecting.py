@@ -11,8 +11,8 @@ import json
 from typing import Any
 
 from dragoman.testing.pace import deadline
-from dragoman.testing.script.forms import Form, form, is_chunk
-from dragoman.testing.script.scene import Action, Scene
+from dragoman.testing.script.forms import ExpectedForm, form, is_chunk
+from dragoman.testing.script.scene import Action, ScriptScene
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import no_body, seconds, texts, verb, words
 from dragoman.testing.transcript import show
@@ -39,7 +39,7 @@ def initialize(statement: Statement) -> Action:
         "clientCapabilities": statement.options.get("capabilities", {}),
     }
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.names["agent"] = await scene.peer.call("initialize", params)
 
     return act
@@ -51,7 +51,7 @@ def new(statement: Statement) -> Action:
     words(statement, options=("cwd",))
     cwd = statement.options.get("cwd", "/tmp")  # noqa: S108  # any folder will do
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         answer = await scene.peer.call("session/new", {"cwd": scene.fill(cwd), "mcpServers": []})
         scene.names["session"] = answer["sessionId"]
 
@@ -64,7 +64,7 @@ def prompt(statement: Statement) -> Action:
     no_body(statement)
     content = words(statement, least=1, most=None)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.names["last"] = scene.peer.next_id()
         blocks = [
             {"type": "text", "text": one} if isinstance(one, str) else one for one in scene.fill(content)
@@ -81,7 +81,7 @@ def prompt(statement: Statement) -> Action:
 def cancel(statement: Statement) -> Action:
     texts(statement)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         params = {"sessionId": scene.session}
         await scene.peer.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
 
@@ -91,7 +91,7 @@ def cancel(statement: Statement) -> Action:
 def _permission(statement: Statement, wanted: str) -> Action:
     texts(statement)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         offered = scene.names.get("options")
         for option in offered if isinstance(offered, list) else ():
             if isinstance(option, dict) and str(option.get("kind", "")).startswith(wanted):
@@ -129,7 +129,7 @@ def _expected(statement: Statement, *, passing_over: bool) -> Action:
     wanted = form(statement)
     limit = seconds(statement, statement.options.get("within", PATIENCE))
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         try:
             async with deadline(limit):
                 await _meet(scene, statement, wanted, passing_over=passing_over)
@@ -140,7 +140,9 @@ def _expected(statement: Statement, *, passing_over: bool) -> Action:
     return act
 
 
-async def _meet(scene: Scene, statement: Statement, wanted: Form, *, passing_over: bool) -> None:
+async def _meet(
+    scene: ScriptScene, statement: Statement, wanted: ExpectedForm, *, passing_over: bool
+) -> None:
     said = ""
     while True:
         value = await scene.inbox.get()

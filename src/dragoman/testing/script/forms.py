@@ -28,7 +28,7 @@ OPTIONS = {"within", "stop"}
 
 
 @dataclass(frozen=True)
-class Form:
+class ExpectedForm:
     """Something that can be expected."""
 
     name: str
@@ -37,7 +37,7 @@ class Form:
     """Whether chunks of text before it are put together instead of being in its way."""
 
 
-def form(statement: Statement) -> Form:
+def form(statement: Statement) -> ExpectedForm:
     """Read the words behind `expect` or `await`."""
     for name in statement.options.keys() - OPTIONS:
         raise ScriptError(statement.line, f"{statement.verb} has no option {name!r}")
@@ -58,8 +58,8 @@ def is_chunk(value: Any) -> bool:
     return matches({"method": "session/update", "params": said}, value, {})
 
 
-def _pattern(name: str, pattern: Any) -> Form:
-    return Form(name, lambda value, names, _: _matches(pattern, value, names))
+def _pattern(name: str, pattern: Any) -> ExpectedForm:
+    return ExpectedForm(name, lambda value, names, _: _matches(pattern, value, names))
 
 
 def _matches(pattern: Any, value: Any, names: Names) -> bool:
@@ -71,7 +71,7 @@ def _matches(pattern: Any, value: Any, names: Names) -> bool:
     return True
 
 
-def _update(statement: Statement, rest: list[Any]) -> Form:
+def _update(statement: Statement, rest: list[Any]) -> ExpectedForm:
     kind, *text = _few(statement, rest, most=2, least=1)
     update: dict[str, Any] = {"sessionUpdate": kind}
     if text:
@@ -79,7 +79,7 @@ def _update(statement: Statement, rest: list[Any]) -> Form:
     return _pattern(f"the update {kind}", {"method": "session/update", "params": {"update": update}})
 
 
-def _request(statement: Statement, rest: list[Any]) -> Form:
+def _request(statement: Statement, rest: list[Any]) -> ExpectedForm:
     method, *params = _few(statement, rest, most=2, least=1)
     pattern = {"method": method, **({"params": params[0]} if params else {})}
 
@@ -91,13 +91,13 @@ def _request(statement: Statement, rest: list[Any]) -> Form:
         names["options"] = given.get("options") if isinstance(given, dict) else None
         return True
 
-    return Form(f"the request {method}", fits)
+    return ExpectedForm(f"the request {method}", fits)
 
 
-def _notification(statement: Statement, rest: list[Any]) -> Form:
+def _notification(statement: Statement, rest: list[Any]) -> ExpectedForm:
     method, *params = _few(statement, rest, most=2, least=1)
     pattern = {"method": method, **({"params": params[0]} if params else {})}
-    return Form(
+    return ExpectedForm(
         f"the notification {method}",
         lambda value, names, _: (
             isinstance(value, dict) and "id" not in value and _matches(pattern, value, names)
@@ -105,17 +105,17 @@ def _notification(statement: Statement, rest: list[Any]) -> Form:
     )
 
 
-def _answer(statement: Statement, rest: list[Any]) -> Form:
+def _answer(statement: Statement, rest: list[Any]) -> ExpectedForm:
     result = _few(statement, rest, most=1)
     return _to_last("an answer", {"result": plain(result[0]) if result else "$_"})
 
 
-def _stop(statement: Statement, rest: list[Any]) -> Form:
+def _stop(statement: Statement, rest: list[Any]) -> ExpectedForm:
     (reason,) = _few(statement, rest, most=1, least=1)
     return _to_last(f"the stop reason {reason}", {"result": {"stopReason": reason}})
 
 
-def _error(statement: Statement, rest: list[Any]) -> Form:
+def _error(statement: Statement, rest: list[Any]) -> ExpectedForm:
     given = _few(statement, rest, most=2)
     error: dict[str, Any] = {"code": number(statement, given[0])} if given else {}
     if len(given) == 2:
@@ -123,27 +123,27 @@ def _error(statement: Statement, rest: list[Any]) -> Form:
     return _to_last(" ".join(["the error", *map(str, given)]), {"error": error})
 
 
-def _turn(statement: Statement, rest: list[Any]) -> Form:
+def _turn(statement: Statement, rest: list[Any]) -> ExpectedForm:
     text = _few(statement, rest, most=1)
     answer = _to_last("", {"result": {"stopReason": statement.options.get("stop", "end_turn")}})
 
     def fits(value: Any, names: Names, said: str) -> bool:
         return answer.fits(value, names, said) and (not text or matches(text[0], said, dict(names)))
 
-    return Form(f"a turn that says {text[0]!r}" if text else "a whole turn", fits, gathers=True)
+    return ExpectedForm(f"a turn that says {text[0]!r}" if text else "a whole turn", fits, gathers=True)
 
 
-def _line(statement: Statement, rest: list[Any]) -> Form:
+def _line(statement: Statement, rest: list[Any]) -> ExpectedForm:
     (text,) = _few(statement, rest, most=1, least=1)
     return _pattern(f"the line {text!r}", str(text))
 
 
-def _end(statement: Statement, rest: list[Any]) -> Form:
+def _end(statement: Statement, rest: list[Any]) -> ExpectedForm:
     _few(statement, rest, most=0)
-    return Form("the end of the connection", lambda value, names, _: value is None)
+    return ExpectedForm("the end of the connection", lambda value, names, _: value is None)
 
 
-def _to_last(name: str, pattern: dict[str, Any]) -> Form:
+def _to_last(name: str, pattern: dict[str, Any]) -> ExpectedForm:
     return _pattern(name, {"id": "$last", **pattern})
 
 
@@ -155,7 +155,7 @@ def _few(statement: Statement, rest: list[Any], *, most: int, least: int = 0) ->
     return rest
 
 
-FORMS: dict[str, Callable[[Statement, list[Any]], Form]] = {
+FORMS: dict[str, Callable[[Statement, list[Any]], ExpectedForm]] = {
     "update": _update,
     "request": _request,
     "notification": _notification,

@@ -20,7 +20,7 @@ import msgspec
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.schema.surrogates import mended
 from dragoman.testing.script.body import Body
-from dragoman.testing.transcript import Party, Passed, Transcript, other
+from dragoman.testing.transcript import Party, Transcript, TranscriptFrame, other
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, ErrorObject, Failure, Response, decode
 from dragoman.wire.encode import notification
@@ -112,7 +112,7 @@ class Peer:
 
     def _write(self, block: bytes) -> None:
         if self._keep:
-            self.transcript.append(Passed(other(self._role.party), block.removesuffix(b"\n")))
+            self.transcript.append(TranscriptFrame(other(self._role.party), block.removesuffix(b"\n")))
         self.transport.write(block)
 
     def next_id(self) -> int:
@@ -165,7 +165,7 @@ class Peer:
 
     def _hear(self, line: bytes) -> None:
         if self._keep:
-            self.transcript.append(Passed(self._role.party, line))
+            self.transcript.append(TranscriptFrame(self._role.party, line))
         envelope = decode(line)
         match envelope:
             case Response(call_id, result) if call_id in self._calls:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from dragoman.errors import CallFailed
-from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.statements import Statement
 from dragoman.testing.script.verbs import branches, verb, words
 
@@ -19,7 +19,7 @@ def _kept(statement: Statement, mode: str) -> Action:
     path, text = words(statement, least=2, most=2)
     failed = branches(statement, ("failed",)).get("failed")
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         try:
             place = os.path.join(str(scene.names.get("cwd", "")), str(scene.fill(path)))
             _write(place, str(scene.fill(text)), mode=mode)

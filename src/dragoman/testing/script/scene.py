@@ -22,19 +22,19 @@ from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, NAMES
 
 log = logging.getLogger(__name__)
 
-Action: TypeAlias = Callable[["Scene"], Awaitable[None]]
+Action: TypeAlias = Callable[["ScriptScene"], Awaitable[None]]
 """What a line of a script does when its turn comes."""
 
 Actions: TypeAlias = Sequence[tuple[int, Action]]
 """With the number of the line."""
 
-Settled: TypeAlias = Callable[["Scene", bool | None, Any], None]
+Settled: TypeAlias = Callable[["ScriptScene", bool | None, Any], None]
 """Told of the first answer of a scene: whether it is a result (None when there will never be any), and what
 it is.
 """
 
 
-class Scene:
+class ScriptScene:
     """Made for each request that a rule answers, and for a story."""
 
     def __init__(
@@ -165,7 +165,7 @@ class Scene:
         return session
 
 
-async def perform(actions: Actions, scene: Scene) -> None:
+async def perform(actions: Actions, scene: ScriptScene) -> None:
     """Line after line."""
     for line, act in actions:
         await scene.peer.moving()

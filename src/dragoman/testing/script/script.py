@@ -1,4 +1,11 @@
-"""A script, read and checked: who plays it, which rules it answers by, and the story it tells by itself.
+"""Scripts: what an agent or a client says and does, written down line by line and played as it stands.
+
+`statements` is the grammar, `verbs` the table of what can be said, and the modules that fill it are
+`speaking`, `asking`, `saving`, `ending`, `breaking` and `expecting`. `script` is a whole script, `peer` and
+`scene` play it, and `agent_role` and `client_role` know what is special about each side; `checking` and
+`turning` are what an agent does well without being told. The language is described in `docs/testing.md`.
+
+A script, read and checked: who plays it, which rules it answers by, and the story it tells by itself.
 
 agent NAME …      settings of the agent, in the lines below it
 client NAME       what the client does from beginning to end
@@ -45,7 +52,7 @@ CAN: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class ScriptSettings:
     """How the agent introduces itself."""
 
     name: str = "script"
@@ -55,7 +62,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScriptRule:
     """What is done when something arrives."""
 
     method: str
@@ -73,10 +80,10 @@ class Rule:
         return matches(self.pattern, value, names)
 
 
-class Rules:
+class ScriptRules:
     """The rules of a script in one conversation, where each is used up at its own pace."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[ScriptRule]) -> None:
         self._rules = rules
         self._used: dict[int, int] = {}  # by the rule's line
         self._methods = frozenset(rule.method for rule in rules)
@@ -85,7 +92,7 @@ class Rules:
         """Whether there is any rule for this, used up or not."""
         return method in self._methods
 
-    def pick(self, method: str, params: Any, names: Names) -> Rule | None:
+    def pick(self, method: str, params: Any, names: Names) -> ScriptRule | None:
         """The first rule that fits and is not used up; it counts as used, and what it bound is in `names`."""
         for rule in self._rules:
             used = self._used.get(rule.line, 0)
@@ -102,8 +109,8 @@ class Script:
     """Made by `Script.parse` or `Script.load`; what it holds is checked."""
 
     statements: tuple[Statement, ...]
-    settings: Settings
-    rules: tuple[Rule, ...]
+    settings: ScriptSettings
+    rules: tuple[ScriptRule, ...]
     story: Actions
     """What is done by itself: of a client everything, of an agent what it does at its start."""
 
@@ -117,8 +124,8 @@ class Script:
 
     @classmethod
     def of(cls, statements: tuple[Statement, ...]) -> Script:
-        settings, story = Settings(), list[tuple[int, Any]]()
-        rules: list[Rule] = []
+        settings, story = ScriptSettings(), list[tuple[int, Any]]()
+        rules: list[ScriptRule] = []
         for statement in statements:
             match statement.verb:
                 case "agent":
@@ -147,7 +154,7 @@ def prompt_text(params: Any) -> str:
     return "".join(text for text in found if isinstance(text, str))
 
 
-def _settings(statement: Statement) -> Settings:
+def _settings(statement: Statement) -> ScriptSettings:
     (name,) = words(statement, most=1, options=("version",)) or ["script"]
     capabilities: dict[str, Any] = {}
     auth: list[Any] = []
@@ -164,13 +171,13 @@ def _settings(statement: Statement) -> Settings:
                 auth += words(line, least=1, most=None)
             case other:
                 raise ScriptError(line.line, f"an agent has can, capabilities and auth, not {other!r}")
-    return Settings(name, str(statement.options.get("version", "0.0.0")), capabilities, auth)
+    return ScriptSettings(name, str(statement.options.get("version", "0.0.0")), capabilities, auth)
 
 
-def _rule(statement: Statement) -> Rule:
+def _rule(statement: Statement) -> ScriptRule:
     what, *pattern = words(statement, least=1, most=2, options=("times",))
     times = statement.options.get("times")
-    return Rule(
+    return ScriptRule(
         method=SHORT.get(what, what),
         pattern=pattern[0] if pattern else None,
         times=None if times is None else number(statement, times),

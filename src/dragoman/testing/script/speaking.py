@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import named, no_body, number, prepare, texts, verb, words
 
@@ -17,7 +17,7 @@ STATUSES = ("pending", "in_progress", "completed", "failed")
 def _chunks(statement: Statement, kind: str) -> Action:
     pieces = texts(statement, least=1, most=None)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         for piece in pieces:
             await scene.update({"sessionUpdate": kind, "content": _text(str(scene.fill(piece)))})
 
@@ -50,7 +50,7 @@ def plan(statement: Statement) -> Action:
             raise ScriptError(entry.line, f"an entry is {', '.join(STATUSES[:3])}, not {entry.verb!r}")
         entries += [(entry.verb, text) for text in texts(entry, least=1, most=1)]
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         filled = [
             {"content": scene.fill(text), "priority": "medium", "status": status} for status, text in entries
         ]
@@ -65,7 +65,7 @@ def update(statement: Statement) -> Action:
     no_body(statement)
     (given,) = words(statement, least=1, most=1)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         await scene.update(scene.fill(given))
 
     return act
@@ -78,7 +78,7 @@ def tool(statement: Statement) -> Action:
     body = prepare(statement.body)
     given = {"kind": "other", "status": "pending", **statement.options}
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         scene.tool, before = tool_id(scene, given), scene.tool
         known = {"title": scene.fill(title), "kind": given["kind"], "status": given["status"]}
         await scene.update({"sessionUpdate": "tool_call", "toolCallId": scene.tool, **known})
@@ -97,7 +97,7 @@ def status(statement: Statement) -> Action:
     if new not in STATUSES:
         raise ScriptError(statement.line, f"a status is {', '.join(STATUSES)}, not {new!r}")
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         if not scene.tool:
             raise ScriptError(statement.line, "status belongs below tool or ask")
         await report(scene, new, [str(scene.fill(text)) for text in content])
@@ -111,7 +111,7 @@ def notify(statement: Statement) -> Action:
     no_body(statement)
     method, *params = words(statement, least=1, most=2)
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         frame = {"jsonrpc": "2.0", "method": method}
         await scene.peer.send({**frame, "params": scene.fill(params[0])} if params else frame)
 
@@ -123,7 +123,7 @@ def flood(statement: Statement) -> Action:
     """That many chunks, each that many characters long and beginning with its number."""
     count, *size = [named(statement, word, number) for word in texts(statement, least=1, most=2)]
 
-    async def act(scene: Scene) -> None:
+    async def act(scene: ScriptScene) -> None:
         width = min(size[0](scene), LARGEST) if size else 0
         for at in range(count(scene)):
             text = f"{at} ".ljust(width, ".")
@@ -132,11 +132,11 @@ def flood(statement: Statement) -> Action:
     return act
 
 
-def tool_id(scene: Scene, given: dict[str, Any]) -> str:
+def tool_id(scene: ScriptScene, given: dict[str, Any]) -> str:
     return str(scene.fill(given["id"])) if "id" in given else f"call-{next(scene.peer.tools)}"
 
 
-async def report(scene: Scene, new: str, content: list[str] | None = None) -> None:
+async def report(scene: ScriptScene, new: str, content: list[str] | None = None) -> None:
     change: dict[str, Any] = {"sessionUpdate": "tool_call_update", "toolCallId": scene.tool, "status": new}
     if content:
         change["content"] = [{"type": "content", "content": _text(text)} for text in content]

@@ -13,31 +13,31 @@ from typing import NamedTuple
 from dragoman.core import Debt
 from dragoman.core.turns import RunningTurn, State, Turns
 from dragoman.testing.script.peer import Peer
-from dragoman.testing.script.scene import Actions, Scene
+from dragoman.testing.script.scene import Actions, ScriptScene
 from dragoman.wire import Id
 from dragoman.wire.codes import invalid_request
 
 
-class Prompted(NamedTuple):
+class ScriptPrompt(NamedTuple):
     """One prompt, with what the script says to it."""
 
     debt: Debt
-    scene: Scene
+    scene: ScriptScene
     actions: Actions
 
 
-class Prompts:
+class ScriptPrompts:
     """All prompts of one connection. `withdraw` answers a prompt that was cancelled before it began."""
 
     def __init__(self, peer: Peer, *, withdraw: Callable[[Debt], None]) -> None:
         self._peer = peer
         self._withdraw = withdraw
         self._turns = Turns()
-        self._open: dict[RunningTurn, Prompted] = {}
+        self._open: dict[RunningTurn, ScriptPrompt] = {}
         self._by_id: dict[Id, RunningTurn] = {}
         self._tasks: dict[RunningTurn, asyncio.Task[None]] = {}
 
-    def ask(self, session_id: str, prompted: Prompted) -> None:
+    def ask(self, session_id: str, prompted: ScriptPrompt) -> None:
         """Play it when its turn comes; raises `ErrorAnswer` when too many wait already."""
         turn = self._turns.ask(session_id)
         if turn is None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar
 
-from dragoman.testing.script.scene import Action, Actions, Scene
+from dragoman.testing.script.scene import Action, Actions, ScriptScene
 from dragoman.testing.script.statements import ScriptError, Statement
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def seconds(statement: Statement, word: Any) -> float:
     return value
 
 
-def named(statement: Statement, word: Any, read: Callable[[Statement, Any], T]) -> Callable[[Scene], T]:
+def named(statement: Statement, word: Any, read: Callable[[Statement, Any], T]) -> Callable[[ScriptScene], T]:
     """A number that may be a name's: read now if it stands here, otherwise when its line is played."""
     if isinstance(word, str) and word.startswith("$"):
         return lambda scene: read(statement, scene.fill(word))

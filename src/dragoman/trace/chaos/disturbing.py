@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.trace.chaos.faults import Fault
+from dragoman.trace.chaos.faults import ChaosFault
 from dragoman.trace.frames import as_object, decoded
 
 UNKNOWN = b'{"jsonrpc":"2.0","method":"_chaos/nobody_knows_this","params":{"n":1}}\n'
@@ -29,7 +29,7 @@ class Disturbed(Struct):
     """What becomes of a frame."""
 
     pieces: list[Piece]
-    struck: list[Fault]
+    struck: list[ChaosFault]
     """The faults that really happened: a fault for an answer does nothing to a notification."""
     kill: bool = False
     stall: float = 0.0
@@ -37,7 +37,7 @@ class Disturbed(Struct):
     """To be sent after the next answer."""
 
 
-def disturb(frame: bytes, faults: list[Fault]) -> Disturbed:
+def disturb(frame: bytes, faults: list[ChaosFault]) -> Disturbed:
     """One frame, with its newline, under these faults."""
     message = as_object(decoded(frame))
     done = Disturbed([Piece(frame)], [])
@@ -47,7 +47,7 @@ def disturb(frame: bytes, faults: list[Fault]) -> Disturbed:
     return done
 
 
-def _strike(fault: Fault, message: dict[str, Any], frame: bytes, done: Disturbed) -> bool:
+def _strike(fault: ChaosFault, message: dict[str, Any], frame: bytes, done: Disturbed) -> bool:
     is_answer = "method" not in message and "id" in message
     is_note = "method" in message and "id" not in message
     match fault.kind:

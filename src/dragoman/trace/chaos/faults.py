@@ -2,13 +2,15 @@
 
 The same seed gives the same faults to the same conversation, however fast it goes. A list of faults can be
 written down as a script, replayed without the seed, and shortened.
+
+`shrink` makes a script of faults as short as it can be while the test still fails.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -40,7 +42,7 @@ SECONDS: dict[Kind, tuple[float, float]] = {"delay": (0.001, 0.2), "stall": (0.5
 FLOOD = (50, 2000)
 
 
-class Fault(Struct, frozen=True, omit_defaults=True):
+class ChaosFault(Struct, frozen=True, omit_defaults=True):
     """What happens to one frame. `amount` is seconds, messages, or where a line is cut (0 to 1)."""
 
     kind: Kind
@@ -57,10 +59,10 @@ class Seeded:
         self._seed = seed
         self._rates = PROFILES[profile]
 
-    def at(self, direction: Direction, frame: int) -> list[Fault]:
+    def at(self, direction: Direction, frame: int) -> list[ChaosFault]:
         chance = random.Random(f"{self._seed} {direction} {frame}")
         return [
-            Fault(kind, direction, frame, self._amount(kind, chance))
+            ChaosFault(kind, direction, frame, self._amount(kind, chance))
             for kind, rate in self._rates.items()
             if chance.random() < rate
         ]
@@ -74,23 +76,44 @@ class Seeded:
 class Scripted:
     """Faults from a script."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self._faults: dict[tuple[str, int], list[Fault]] = {}
+    def __init__(self, faults: Iterable[ChaosFault]) -> None:
+        self._faults: dict[tuple[str, int], list[ChaosFault]] = {}
         for fault in faults:
             self._faults.setdefault((fault.direction, fault.frame), []).append(fault)
 
-    def at(self, direction: Direction, frame: int) -> list[Fault]:
+    def at(self, direction: Direction, frame: int) -> list[ChaosFault]:
         return self._faults.get((direction, frame), [])
 
 
 Plan: TypeAlias = Seeded | Scripted
 
 
-def write_script(faults: Iterable[Fault]) -> bytes:
+def write_script(faults: Iterable[ChaosFault]) -> bytes:
     """One fault a line."""
     return b"".join(msgspec.json.encode(fault) + b"\n" for fault in faults)
 
 
-def read_script(text: bytes) -> list[Fault]:
+def read_script(text: bytes) -> list[ChaosFault]:
     """Raises `msgspec.MsgspecError` for what is no script."""
-    return [msgspec.json.decode(line, type=Fault) for line in text.splitlines() if line.strip()]
+    return [msgspec.json.decode(line, type=ChaosFault) for line in text.splitlines() if line.strip()]
+
+
+T = TypeVar("T")
+
+
+async def shrink(items: Sequence[T], fails: Callable[[list[T]], Awaitable[bool]]) -> list[T]:
+    """A part of `items` that fails and of which no single item can be left out. `items` must fail."""
+    left = list(items)
+    size = max(1, len(left) // 2)
+    while left:
+        at = 0
+        while at < len(left):
+            tried = left[:at] + left[at + size :]
+            if await fails(tried):
+                left = tried
+            else:
+                at += size
+        if size == 1:
+            break
+        size = max(1, size // 2)
+    return left

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from dragoman.runtime.relay import Relay, Way
 from dragoman.trace.chaos.disturbing import Disturbed, disturb
-from dragoman.trace.chaos.faults import Fault, Plan
+from dragoman.trace.chaos.faults import ChaosFault, Plan
 from dragoman.trace.frames import as_object, decoded
 from dragoman.transport.contract import Transport
 
@@ -27,11 +27,13 @@ class Chaos:
     def __init__(
         self, client: Transport, agent: Transport, plan: Plan, *, kill: Callable[[], None] | None = None
     ) -> None:
-        self.struck: list[Fault] = []
+        self.struck: list[ChaosFault] = []
         self._plan = plan
         self._kill = kill
         self._relay = Relay(client, agent, interpreter=self, name="chaos")
-        self._lanes = {way.direction: _Lane(way) for way in (self._relay.to_agent, self._relay.to_client)}
+        self._lanes = {
+            way.direction: _FrameQueue(way) for way in (self._relay.to_agent, self._relay.to_client)
+        }
 
     async def __aenter__(self) -> Chaos:
         for lane in self._lanes.values():
@@ -66,7 +68,7 @@ class Chaos:
 
     # Inside.
 
-    async def _work(self, lane: _Lane) -> None:
+    async def _work(self, lane: _FrameQueue) -> None:
         while True:
             frame = await lane.queue.get()
             try:
@@ -74,7 +76,7 @@ class Chaos:
             finally:
                 lane.taken(frame)
 
-    async def _pass(self, lane: _Lane, frame: bytes) -> None:
+    async def _pass(self, lane: _FrameQueue, frame: bytes) -> None:
         lane.count += 1
         direction = lane.way.direction
         done = disturb(frame, self._plan.at(direction, lane.count))
@@ -83,7 +85,7 @@ class Chaos:
         if done.kill and self._kill is not None:
             self._kill()
 
-    async def _send(self, lane: _Lane, done: Disturbed, frame: bytes) -> None:
+    async def _send(self, lane: _FrameQueue, done: Disturbed, frame: bytes) -> None:
         if done.stall:
             await asyncio.sleep(done.stall)
         for piece in done.pieces:
@@ -97,7 +99,7 @@ class Chaos:
             lane.later = []
 
 
-class _Lane:
+class _FrameQueue:
     def __init__(self, way: Way) -> None:
         self.way = way
         self.queue: asyncio.Queue[bytes] = asyncio.Queue()

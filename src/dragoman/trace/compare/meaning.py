@@ -22,7 +22,7 @@ _SETUP = {"session/new": "new session", "session/load": "load session", "session
 _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", "rawOutput")
 
 
-class Difference(Struct, frozen=True):
+class LineDifference(Struct, frozen=True):
     """Lines that only one of two recordings has, with how they stand in it."""
 
     line: str
@@ -30,15 +30,15 @@ class Difference(Struct, frozen=True):
     """`-` for the first recording, `+` for the second."""
 
 
-def compare(first: Iterable[Entry], second: Iterable[Entry]) -> list[Difference]:
+def compare(first: Iterable[Entry], second: Iterable[Entry]) -> list[LineDifference]:
     """Empty if both mean the same."""
     found = difflib.ndiff(meaning(first), meaning(second))
-    return [Difference(line[2:], line[0]) for line in found if line[0] in "-+"]
+    return [LineDifference(line[2:], line[0]) for line in found if line[0] in "-+"]
 
 
 def meaning(entries: Iterable[Entry]) -> list[str]:
     """The lines of all sessions, one session after the other."""
-    told = _Telling()
+    told = _ConversationText()
     for entry in entries:
         if entry.direction != "note":
             told.entry(entry.direction == "to_agent", decoded(entry.frame))
@@ -99,7 +99,7 @@ class _Session:
         return line
 
 
-class _Telling:
+class _ConversationText:
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
         self._asked: dict[tuple[bool, Any], tuple[str, dict[str, Any]]] = {}

@@ -1,1 +1,0 @@
-"""A recording served again: as the agent that it was, or as the client."""

@@ -15,8 +15,7 @@ import msgspec
 
 from dragoman.errors import LinkClosed
 from dragoman.trace.frames import decoded
-from dragoman.trace.replay.cassette import Cassette, Match, Scene, Step
-from dragoman.trace.replay.places import Places
+from dragoman.trace.replay.cassette import Cassette, Match, PathMap, RecordedExchange, RecordedStep
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import id_key
@@ -35,7 +34,7 @@ class ReplayedAgent:
         self._transport = transport
         self._match: Match = match
         self._speed = speed
-        self._places = Places()
+        self._places = PathMap()
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: dict[Any, asyncio.Future[None]] = {}
         self._cancels: dict[str, asyncio.Event] = {}
@@ -103,7 +102,9 @@ class ReplayedAgent:
 
     # What is played.
 
-    async def _play(self, scene: Scene, request: dict[str, Any], cancelled: asyncio.Event | None) -> None:
+    async def _play(
+        self, scene: RecordedExchange, request: dict[str, Any], cancelled: asyncio.Event | None
+    ) -> None:
         recorded = any(step.do == "await cancel" for step in scene.steps)
         try:
             for step in scene.steps:
@@ -122,7 +123,7 @@ class ReplayedAgent:
         except LinkClosed:
             self.over.set()
 
-    async def _step(self, step: Step, cancelled: asyncio.Event | None) -> None:
+    async def _step(self, step: RecordedStep, cancelled: asyncio.Event | None) -> None:
         if step.do == "await cancel":
             if cancelled is not None:
                 await cancelled.wait()

@@ -3,6 +3,8 @@
 A scene is what can be played again when somebody makes a request like the recorded one: frames to send,
 questions of the agent whose answers are waited for, a cancel that the recorded turn was ended by. Which
 request is like which is decided here; nothing here waits or sends.
+
+`PathMap` exchanges the folder of a recording for the folder of whoever it is played to.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ REUSED = frozenset({"initialize", "session/list", "authenticate"})
 """Requests that may come more often than they were recorded."""
 
 
-class Step(Struct, frozen=True):
+class RecordedStep(Struct, frozen=True):
     """One thing to do: send a frame, wait for the answer to our question, or wait for a cancel."""
 
     do: Literal["send", "ask", "await cancel"]
@@ -31,15 +33,15 @@ class Step(Struct, frozen=True):
     """Seconds since the step before."""
 
 
-class Scene(Struct):
+class RecordedExchange(Struct):
     """A recorded request with everything that came of it."""
 
     request: dict[str, Any]
     began: float
-    steps: list[Step]
+    steps: list[RecordedStep]
     answer: dict[str, Any] | None = None
     answer_after: float = 0.0
-    afterwards: list[Step] = []
+    afterwards: list[RecordedStep] = []
     """What the agent said by itself after its answer, while nothing else was open."""
     used: bool = False
     last: float = 0.0
@@ -58,9 +60,9 @@ class Cassette:
     """All scenes, in the order of their requests."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self.scenes: list[Scene] = []
-        self._open: dict[Any, Scene] = {}  # recorded requests that are not answered yet
-        self._asked: dict[Any, Scene] = {}  # questions of the agent, by id
+        self.scenes: list[RecordedExchange] = []
+        self._open: dict[Any, RecordedExchange] = {}  # recorded requests that are not answered yet
+        self._asked: dict[Any, RecordedExchange] = {}  # questions of the agent, by id
         for entry in entries:
             message = as_object(decoded(entry.frame))
             if entry.direction == "to_agent" and message:
@@ -68,7 +70,7 @@ class Cassette:
             elif entry.direction == "to_client" and message:
                 self._by_agent(message, entry.time)
 
-    def find(self, request: dict[str, Any], match: Match) -> Scene | None:
+    def find(self, request: dict[str, Any], match: Match) -> RecordedExchange | None:
         """The scene for a request like this one, the most alike first; it is not found a second time."""
         alike = [scene for scene in self.scenes if scene.method == request.get("method")]
         fresh = [scene for scene in alike if not scene.used]
@@ -88,7 +90,7 @@ class Cassette:
     def _by_client(self, message: dict[str, Any], at: float) -> None:
         method = message.get("method")
         if isinstance(method, str) and "id" in message:
-            scene = Scene(message, at, [], last=at)
+            scene = RecordedExchange(message, at, [], last=at)
             self.scenes.append(scene)
             self._open[id_key(message["id"])] = scene
         elif method == "session/cancel":
@@ -107,16 +109,16 @@ class Cassette:
         if found is not None:
             self._add(found, "ask" if "id" in message else "send", message, at)
 
-    def _of_session(self, message: dict[str, Any]) -> Scene | None:
+    def _of_session(self, message: dict[str, Any]) -> RecordedExchange | None:
         """The open turn of the session that this is about; else the request that was opened last."""
         params = message.get("params")
         session = params.get("sessionId") if isinstance(params, dict) else None
         turns = [scene for scene in self._open.values() if scene.params.get("sessionId") == session]
         return turns[-1] if turns else next(reversed(self._open.values()), None)
 
-    def _add(self, scene: Scene, do: Any, message: dict[str, Any], at: float) -> None:
+    def _add(self, scene: RecordedExchange, do: Any, message: dict[str, Any], at: float) -> None:
         steps = scene.steps if scene.answer is None else scene.afterwards
-        steps.append(Step(do, message, max(0.0, at - scene.last)))
+        steps.append(RecordedStep(do, message, max(0.0, at - scene.last)))
         scene.last = at
 
 
@@ -141,3 +143,28 @@ def _shape(value: Any) -> Any:
 
 def _without_paths(text: str) -> str:
     return " ".join("PATH" if "/" in word else word for word in text.split())
+
+
+class PathMap:
+    """Learns pairs of folders, and puts one for the other. The longest is exchanged first."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, str] = {}
+
+    def learn(self, recorded: Any, actual: Any) -> None:
+        if isinstance(recorded, str) and isinstance(actual, str) and len(recorded) > 1 and recorded != actual:
+            self._pairs[recorded] = actual
+
+    def to_actual(self, value: Any) -> Any:
+        return self._exchanged(value, sorted(self._pairs.items(), key=lambda pair: -len(pair[0])))
+
+    def _exchanged(self, value: Any, pairs: list[tuple[str, str]]) -> Any:
+        if isinstance(value, str):
+            for old, new in pairs:
+                value = value.replace(old, new)
+            return value
+        if isinstance(value, list):
+            return [self._exchanged(inner, pairs) for inner in value]
+        if isinstance(value, dict):
+            return {name: self._exchanged(inner, pairs) for name, inner in value.items()}
+        return value

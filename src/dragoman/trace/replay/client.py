@@ -18,7 +18,7 @@ import msgspec
 from dragoman.errors import DragomanError
 from dragoman.journal.contract import Direction, Entry
 from dragoman.trace.frames import as_object, decoded
-from dragoman.trace.replay.places import Places
+from dragoman.trace.replay.cassette import PathMap
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import METHOD_NOT_FOUND
 from dragoman.wire.envelope import id_key
@@ -27,7 +27,7 @@ MOMENT = 0.5
 """Seconds that an agent gets to say what it had said, before the client goes on without it."""
 
 
-class NoAnswer(DragomanError):
+class AgentSilent(DragomanError):
     """The live agent did not answer a request that the recorded one had answered."""
 
 
@@ -42,7 +42,7 @@ class ReplayedClient:
         self._transport = transport
         self._cwd = cwd
         self._patience = patience
-        self._places = Places()
+        self._places = PathMap()
         self._sent: dict[Any, dict[str, Any]] = {}  # recorded requests by id
         self._waiting: dict[Any, asyncio.Future[Any]] = {}
         self._replies: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -52,7 +52,7 @@ class ReplayedClient:
         self._collect_replies()
 
     async def play(self) -> None:
-        """Raises `NoAnswer` when the agent leaves us waiting."""
+        """Raises `AgentSilent` when the agent leaves us waiting."""
         self._transport.start(self)
         told = 0  # what the recorded agent had said by itself so far
         for direction, message in self._recorded:
@@ -129,7 +129,7 @@ class ReplayedClient:
             await asyncio.wait((gone,))
         if not self._waiting[key].done():
             why = "ended" if self._gone.is_set() else f"did not answer within {self._patience:g} s"
-            raise NoAnswer(f"the agent {why}: {request.get('method')}")
+            raise AgentSilent(f"the agent {why}: {request.get('method')}")
         self._learn_session(recorded, self._waiting.pop(key).result())
 
     def _learn_session(self, recorded: dict[str, Any], now: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ BOUND = 1024 * 1024
 _anything = msgspec.json.Decoder()
 
 
-class Guard:
+class StdoutGuard:
     """A sieve. `noise` gets each line that was kept off the wire, with its newline."""
 
     def __init__(self, noise: Callable[[bytes], None]) -> None:

@@ -16,7 +16,7 @@ from dragoman.transport.reading import open_reader
 from dragoman.transport.writing import open_writer
 
 
-class Sieve(Protocol):
+class ByteFilter(Protocol):
     """Decides what of a chunk goes on; for a pump that does not pass everything."""
 
     def take(self, chunk: bytes) -> bytes: ...
@@ -32,7 +32,7 @@ class Pump:
         write_fd: int,
         *,
         seen: Callable[[bytes], None],
-        sieve: Sieve | None = None,
+        sieve: ByteFilter | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.source_ended = asyncio.Event()

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from dragoman.journal.contract import Direction, Entry, StreamInfo
+from dragoman.journal.history import history_path
 from dragoman.journal.transcript import header, line
 from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.holding import Holding
@@ -25,7 +26,7 @@ LONGEST = 128 * 1024 * 1024
 """Bytes of a line; a longer one is written in pieces, which nobody takes for frames."""
 
 
-class Recorder:
+class TapRecorder:
     """Takes chunks as they passed; knows lines. `close` writes what is left."""
 
     def __init__(
@@ -151,3 +152,13 @@ class Recorder:
         self._size = 0
         title = self._name if self._number == 1 else f"{self._name}, part {self._number}"
         self._put(header(StreamInfo(stream=self._first.stem, title=title)))
+
+
+def taps_folder(named: str | None = None) -> Path:
+    return Path(named) if named else history_path().parent / "taps"
+
+
+def newest(folder: Path) -> Path | None:
+    """The recording that was written to last."""
+    found = [path for path in folder.glob("*.ndjson") if path.is_file()]
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)

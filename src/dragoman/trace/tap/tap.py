@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from dragoman.errors import SpawnFailed
-from dragoman.trace.tap.guard import Guard
+from dragoman.trace.tap.guard import StdoutGuard
 from dragoman.trace.tap.pump import Pump
-from dragoman.trace.tap.recorder import Recorder
+from dragoman.trace.tap.recorder import TapRecorder
 from dragoman.transport.owned import Grace, OwnedTree, Program, start_tree
 from dragoman.transport.process import close_all, open_pipes
 from dragoman.transport.refusal import why_not
@@ -40,15 +40,15 @@ async def tap(
     stdin: int,
     stdout: int,
     show: Callable[[bytes], None],
-    recorder: Recorder,
+    recorder: TapRecorder,
     guard: bool = False,
 ) -> int:
     """Runs the command on these descriptors, which it takes over, until it ends; gives its exit status.
 
     `show` gets what the agent complains about, and what a guard kept off the wire.
     """
-    running = _Running(command, show=show, recorder=recorder)
-    sieve = Guard(running.kept_off) if guard else None
+    running = _TappedAgent(command, show=show, recorder=recorder)
+    sieve = StdoutGuard(running.kept_off) if guard else None
     to_agent = Pump(stdin, running.input_fd, seen=lambda chunk: recorder.passed("to_agent", chunk))
     to_client = Pump(
         running.output_fd, stdout, seen=lambda chunk: recorder.passed("to_client", chunk), sieve=sieve
@@ -62,8 +62,10 @@ async def tap(
         await running.tree.aclose()
 
 
-class _Running:
-    def __init__(self, command: Sequence[str], *, show: Callable[[bytes], None], recorder: Recorder) -> None:
+class _TappedAgent:
+    def __init__(
+        self, command: Sequence[str], *, show: Callable[[bytes], None], recorder: TapRecorder
+    ) -> None:
         self._show = show
         self._recorder = recorder
         self._exited = asyncio.Event()

@@ -22,7 +22,7 @@ GATHERED = ("stderr", "note")
 """Notes of these kinds are one row if they follow each other."""
 
 
-class Model(msgspec.Struct):
+class ViewModel(msgspec.Struct):
     """What is embedded in the page."""
 
     title: str
@@ -33,9 +33,9 @@ class Model(msgspec.Struct):
     findings: list[dict[str, Any]]
 
 
-def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[str, Any]] = ()) -> Model:
+def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[str, Any]] = ()) -> ViewModel:
     """`findings` have `frame`, `rule`, `level` and `why`; frames are counted from 1, notes left out."""
-    told = _Telling()
+    told = _ModelBuilder()
     start: float | None = None
     numbers: list[int] = []  # of a frame as rules count it → its place among all entries
     for place, entry in enumerate(entries):
@@ -48,10 +48,10 @@ def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[
         for finding in findings
         if 0 < finding["frame"] <= len(numbers)
     ]
-    return Model(title=title, start=start or 0.0, frames=told.frames, rows=told.rows, findings=placed)
+    return ViewModel(title=title, start=start or 0.0, frames=told.frames, rows=told.rows, findings=placed)
 
 
-class _Telling:
+class _ModelBuilder:
     def __init__(self) -> None:
         self.frames: list[tuple[int, int, str, str]] = []
         self.rows: list[dict[str, Any]] = []
@@ -183,7 +183,7 @@ class _Telling:
         row["last"], row["end"] = place, at
 
 
-def finished(model: Model) -> Model:
+def finished(model: ViewModel) -> ViewModel:
     """Joins the pieces of messages; done once, at the end."""
     for row in model.rows:
         for block in row.get("blocks", ()) if row["kind"] == "message" else ():

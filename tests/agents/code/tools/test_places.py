@@ -12,7 +12,7 @@ import pytest
 from dragoman import Client
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse, Terminal, WriteTextFileRequest
-from dragoman.testing.models import Turn, call, turn
+from dragoman.testing.models import ModelTurn, call, turn
 from dragoman.workspace.buffers import TextBuffers
 from dragoman.workspace.workspace import Workspace
 from tests.agents.code.coding import Coder, Person, calls, coding, status
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.bound(30)
 
 @asynccontextmanager
 async def lending(
-    script: Sequence[Turn], folder: Path, buffers: TextBuffers, **more: Any
+    script: Sequence[ModelTurn], folder: Path, buffers: TextBuffers, **more: Any
 ) -> AsyncIterator[Coder]:
     """A coder whose client lends files, with unsaved texts, and terminals."""
     client = Person().client()

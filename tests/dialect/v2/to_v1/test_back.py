@@ -14,7 +14,7 @@ from dragoman.dialect.v2.to_v2 import config as config_in_v2
 from dragoman.dialect.v2.to_v2.content import block as block_in_v2
 from dragoman.dialect.v2.to_v2.diff import diff as diff_in_v2
 from dragoman.dialect.v2.to_v2.diff import git_patch
-from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.dialect.v2.to_v2.writer import V2Writer
 from tests.dialect.v2.to_v1.told import Told
 
 words = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -59,7 +59,7 @@ def options(draw: st.DrawFn) -> dict[str, Any]:
 @given(blocks)
 def test_content_comes_back(value: dict[str, Any]) -> None:
     told = Told()
-    assert block_in_v2(block_in_v1(value, told), Scribe(told)) == value
+    assert block_in_v2(block_in_v1(value, told), V2Writer(told)) == value
     assert told.losses == []
 
 
@@ -67,8 +67,8 @@ def test_content_comes_back(value: dict[str, Any]) -> None:
 @given(options())
 def test_config_options_come_back(value: dict[str, Any]) -> None:
     told = Told()
-    (said,) = config_in_v1.options([value], booleans=True, tell=told)
-    assert config_in_v2.options([said], Scribe(told)) == [value]
+    (said,) = config_in_v1.options([value], booleans=True, report=told)
+    assert config_in_v2.options([said], V2Writer(told)) == [value]
     assert told.losses == []
 
 
@@ -84,5 +84,5 @@ def test_a_new_file_comes_back(path: str, text: str) -> None:
     }
     (said,) = diff_in_v1(value, told)
     assert (said["path"], said["newText"]) == (path, text)
-    assert diff_in_v2(said, Scribe(told)) == value
+    assert diff_in_v2(said, V2Writer(told)) == value
     assert told.losses == []

@@ -22,18 +22,18 @@ def test_ids_and_groups_have_other_names() -> None:
             {"name": "x", "options": []},
         ],
     }
-    (option,) = options([grouped], booleans=True, tell=Told())
+    (option,) = options([grouped], booleans=True, report=Told())
     assert option["id"] == "c"
     assert option["options"] == [{"group": "g", "name": "G", "options": [CALM]}]
 
 
 def test_a_switch_is_a_choice_of_two_if_it_has_to_be() -> None:
     told = Told()
-    (option,) = options([SWITCH], booleans=False, tell=told)
+    (option,) = options([SWITCH], booleans=False, report=told)
     assert (option["type"], option["currentValue"]) == ("select", "false")
     assert [entry["value"] for entry in option["options"]] == ["true", "false"]
     assert switches([SWITCH, SELECT, 5]) == {"b"}
-    assert options([SWITCH], booleans=True, tell=told)[0]["type"] == "boolean"
+    assert options([SWITCH], booleans=True, report=told)[0]["type"] == "boolean"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_switch_is_a_choice_of_two_if_it_has_to_be() -> None:
 )
 def test_what_is_no_option_of_v1_is_named(option: Any, lost: str) -> None:
     told = Told()
-    assert options([option], booleans=True, tell=told) == []
+    assert options([option], booleans=True, report=told) == []
     assert told.losses == [lost]
 
 
@@ -59,13 +59,13 @@ def test_modes_are_the_first_select_of_their_category() -> None:
         "category": "mode",
         "options": [{"groupId": "g", "name": "G", "options": [{**CALM, "description": "still"}]}],
     }
-    found = options([SELECT, {**SWITCH, "category": "mode"}, mode], booleans=True, tell=Told())
+    found = options([SELECT, {**SWITCH, "category": "mode"}, mode], booleans=True, report=Told())
     assert modes(found) == {
         "currentModeId": "calm",
         "availableModes": [{"id": "calm", "name": "Calm", "description": "still"}],
     }
     assert modes([]) is None
-    assert mode_option(options([SELECT], booleans=True, tell=Told())) is None
+    assert mode_option(options([SELECT], booleans=True, report=Told())) is None
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect.v2.to_v1.commands import commands
-from dragoman.dialect.v2.to_v1.elicitation import form
+from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.fields import fits, patched_meta
-from dragoman.dialect.v2.to_v1.permission import outcome, question, subject
+from dragoman.dialect.v2.to_v1.permission import form, outcome, question, subject
 from dragoman.dialect.v2.to_v1.plans import entries, named, told
 from tests.dialect.v2.to_v1.told import Told
 

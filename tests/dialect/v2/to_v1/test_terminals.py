@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from dragoman.dialect.v2.to_v1.terminals import KEPT, Terminal
+from dragoman.dialect.v2.to_v1.terminals import KEPT, V2Terminal
 from tests.dialect.v2.to_v1.told import Told
 
 
@@ -13,7 +13,7 @@ def data(said: bytes) -> str:
 
 
 def test_a_character_that_was_cut_in_two_is_whole() -> None:
-    terminal, told = Terminal(), Told()
+    terminal, told = V2Terminal(), Told()
     whole = "🐟".encode()
     terminal.add(data(whole[:2]), told)
     terminal.add(data(whole[2:]), told)
@@ -21,13 +21,13 @@ def test_a_character_that_was_cut_in_two_is_whole() -> None:
 
 
 def test_escapes_are_not_shown() -> None:
-    terminal = Terminal()
+    terminal = V2Terminal()
     terminal.add(data(b"\x1b[1;31mred\x1b[0m \x1b]0;title\x07ok\x1b(B\x07\r\nnext"), Told())
     assert terminal.text() == "```console\nred ok\nnext\n```"
 
 
 def test_an_upsert_replaces_the_output_and_keeps_what_it_does_not_name() -> None:
-    terminal, told = Terminal(), Told()
+    terminal, told = V2Terminal(), Told()
     terminal.update({"command": "ls"}, told)
     terminal.add(data(b"old"), told)
     terminal.update({"output": {"data": data(b"new")}}, told)
@@ -38,7 +38,7 @@ def test_an_upsert_replaces_the_output_and_keeps_what_it_does_not_name() -> None
 
 
 def test_what_is_no_base64_is_named() -> None:
-    terminal, told = Terminal(), Told()
+    terminal, told = V2Terminal(), Told()
     for wrong in ("***", 5, None, "a"):
         terminal.add(wrong, told)
     assert set(told.losses) == {"terminal output that is no base64"}
@@ -46,7 +46,7 @@ def test_what_is_no_base64_is_named() -> None:
 
 
 def test_only_the_end_of_a_very_long_output_is_kept() -> None:
-    terminal, told = Terminal(), Told()
+    terminal, told = V2Terminal(), Told()
     terminal.add(data(b"x" * KEPT + b"end"), told)
     text = terminal.text()
     assert len(text) < KEPT + 100
@@ -56,7 +56,7 @@ def test_only_the_end_of_a_very_long_output_is_kept() -> None:
 
 
 def test_it_says_when_it_has_grown_enough() -> None:
-    terminal, told = Terminal(), Told()
+    terminal, told = V2Terminal(), Told()
     assert [terminal.has_grown] == [False]
     terminal.add(data(b"x" * 80), told)
     assert [terminal.has_grown] == [True]

@@ -1,11 +1,11 @@
-"""A scribe whose notes can be read, and our strict reading of v2 as a judge."""
+"""A writer whose notes can be read, and our strict reading of v2 as a judge."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.dialect.v2.to_v2.writer import V2Writer
 from dragoman.schema.codec import examine
 
 
@@ -20,9 +20,9 @@ class Notes:
         self.noted.add(what)
 
 
-def scribe(cwd: str = "/home/ann") -> tuple[Scribe, set[str]]:
+def make_writer(cwd: str = "/home/ann") -> tuple[V2Writer, set[str]]:
     notes = Notes()
-    return Scribe(notes, cwd), notes.noted
+    return V2Writer(notes, cwd), notes.noted
 
 
 def is_v2(value: Any, kind: Any) -> bool:

@@ -8,14 +8,14 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.config import mode_option, option, options, values
 from dragoman.schema.v2 import SessionConfigOption
-from tests.dialect.v2.to_v2.judging import is_v2, scribe
+from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
 CHOICES = [{"value": "a", "name": "A", "description": "The first"}, {"value": "b", "name": "B"}]
 SELECT = {"id": "x", "type": "select", "name": "X", "currentValue": "b", "options": CHOICES}
 
 
 def test_an_option_has_its_id_under_another_name() -> None:
-    made = option({**SELECT, "category": "model", "description": None}, scribe()[0])
+    made = option({**SELECT, "category": "model", "description": None}, make_writer()[0])
     assert made == {
         "configId": "x",
         "type": "select",
@@ -32,7 +32,7 @@ def test_groups_have_their_ids_under_another_name() -> None:
         {"group": "g", "name": "G", "options": CHOICES},
         {"group": "empty", "name": "E", "options": []},
     ]
-    made = option({**SELECT, "options": grouped}, scribe()[0])
+    made = option({**SELECT, "options": grouped}, make_writer()[0])
     assert made is not None
     assert made["options"] == [{"groupId": "g", "name": "G", "options": CHOICES}]
     assert values(made) == ["a", "b"]
@@ -55,7 +55,7 @@ def test_groups_have_their_ids_under_another_name() -> None:
     ],
 )
 def test_an_option_that_cannot_be_offered_is_left_out(value: Any, remark: str) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert option(value, writer) is None
     assert remark in noted
 
@@ -63,14 +63,14 @@ def test_an_option_that_cannot_be_offered_is_left_out(value: Any, remark: str) -
 def test_each_option_is_offered_once_and_unknown_types_pass() -> None:
     slider = {"id": "s", "type": "_slider", "name": "S", "currentValue": 3}
     boolean = {"id": "y", "type": "boolean", "name": "Y", "currentValue": True}
-    made = options([SELECT, {**SELECT, "name": "again"}, slider, boolean], scribe()[0])
+    made = options([SELECT, {**SELECT, "name": "again"}, slider, boolean], make_writer()[0])
     assert [(one["configId"], one["currentValue"]) for one in made] == [("x", "b"), ("s", 3), ("y", True)]
-    assert options("none", scribe()[0]) == []
+    assert options("none", make_writer()[0]) == []
 
 
 def test_modes_become_a_choice() -> None:
     modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask", "description": None}]}
-    writer, noted = scribe()
+    writer, noted = make_writer()
     made = mode_option(modes, {"mode"}, writer)
     assert made == {
         "configId": "session-mode",

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.content import block, blocks, uri
 from dragoman.schema.v2 import ContentBlock
-from tests.dialect.v2.to_v2.judging import is_v2, scribe
+from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
 FINE: list[dict[str, Any]] = [
     {"type": "text", "text": ""},
@@ -29,7 +29,7 @@ FINE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("value", FINE, ids=lambda value: value["type"])
 def test_what_is_fine_stays_as_it_is(value: dict[str, Any]) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert block(value, writer) == value
     assert noted == set()
     assert is_v2(value, ContentBlock)
@@ -60,7 +60,7 @@ def test_what_v2_would_not_take_is_left_out_or_mended(
     given: dict[str, Any], made: dict[str, Any], remark: str | None
 ) -> None:
     link = {"type": "resource_link", "name": "a", "uri": "file:///a"}
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert block({**link, **given}, writer) == {**link, **made}
     assert (remark in noted) if remark else not noted
     assert is_v2({**link, **made}, ContentBlock)
@@ -83,7 +83,7 @@ def test_what_v2_would_not_take_is_left_out_or_mended(
     ],
 )
 def test_what_is_no_content_is_left_out(value: Any) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert blocks([{"type": "text", "text": "a"}, value], writer) == [{"type": "text", "text": "a"}]
     assert "a value that breaks v1's own rules" in noted
 
@@ -101,6 +101,6 @@ def test_what_is_no_content_is_left_out(value: Any) -> None:
     ],
 )
 def test_a_uri_is_left_alone(text: str) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert uri(text, writer) == text
     assert noted == set()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dragoman.dialect.v2.to_v2 import diff as module
 from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quoted
 from dragoman.schema.v2 import ToolCallContent
-from tests.dialect.v2.to_v2.judging import is_v2, scribe
+from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "d", "e\r", "\x0c", "é"]), max_size=30).map("\n".join)
 
@@ -109,7 +109,7 @@ def test_unusual_names_are_quoted_as_git_quotes_them() -> None:
 
 
 def test_a_diff_says_what_was_done_to_which_file() -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     made = diff(
         {"type": "diff", "path": "a.txt", "oldText": None, "newText": "x\n", "_meta": {"k": 1}}, writer
     )
@@ -122,12 +122,12 @@ def test_a_diff_says_what_was_done_to_which_file() -> None:
 
 
 def test_a_diff_that_changes_nothing_has_no_patch() -> None:
-    made = diff({"type": "diff", "path": "C:\\a", "oldText": "x", "newText": "x"}, scribe()[0])
+    made = diff({"type": "diff", "path": "C:\\a", "oldText": "x", "newText": "x"}, make_writer()[0])
     assert made == {"type": "diff", "changes": [{"operation": "modify", "path": "C:\\a", "fileType": "text"}]}
 
 
 @pytest.mark.parametrize("value", [{}, {"path": "/a"}, {"newText": "x"}, {"path": 3, "newText": "x"}])
 def test_a_diff_without_file_or_text_is_left_out(value: dict[str, object]) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert diff(value, writer) is None
     assert noted

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.questions import elicitation, schema
 from dragoman.schema.v2 import ElicitationSchema
-from tests.dialect.v2.to_v2.judging import is_v2, scribe
+from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
 FIELDS: dict[str, Any] = {
     "name": {"type": "string", "title": "Name", "minLength": 1, "format": "email"},
@@ -22,7 +22,7 @@ FIELDS: dict[str, Any] = {
 
 def test_a_form_stays_as_it_is() -> None:
     form = {"type": "object", "properties": FIELDS, "required": ["name"], "title": "You"}
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert schema(form, writer) == form
     assert noted == set()
     assert is_v2(form, ElicitationSchema)
@@ -42,7 +42,7 @@ def test_a_form_stays_as_it_is() -> None:
 def test_a_field_that_v2_would_not_take_is_left_out_or_mended(
     given: Any, made: Any, remark: str | None
 ) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     form = schema({"type": "object", "properties": {"x": given}, "required": ["x"]}, writer)
     assert form["properties"] == ({} if made is None else {"x": made})
     assert form["required"] == ([] if made is None else ["x"])
@@ -52,15 +52,17 @@ def test_a_field_that_v2_would_not_take_is_left_out_or_mended(
 
 @pytest.mark.parametrize("given", [{}, {"type": "array"}, {"properties": None, "required": 3}])
 def test_a_form_says_that_it_is_one(given: dict[str, Any]) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert schema(given, writer) == {"type": "object", "properties": {}}
     assert "a form without its type or properties" in noted
 
 
 def test_a_question_without_words_is_none() -> None:
-    assert elicitation({"mode": "form"}, scribe()[0]) is None
-    assert elicitation({"mode": "url", "message": "Go", "url": "https://example.org"}, scribe()[0]) is None
-    assert elicitation({"mode": "_voice", "message": "Go"}, scribe()[0]) == {
+    assert elicitation({"mode": "form"}, make_writer()[0]) is None
+    assert (
+        elicitation({"mode": "url", "message": "Go", "url": "https://example.org"}, make_writer()[0]) is None
+    )
+    assert elicitation({"mode": "_voice", "message": "Go"}, make_writer()[0]) == {
         "mode": "_voice",
         "message": "Go",
     }

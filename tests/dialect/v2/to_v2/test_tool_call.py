@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.tool_call import content, terminals, tool_call
 from dragoman.schema.v2 import ToolCallProgress
-from tests.dialect.v2.to_v2.judging import is_v2, scribe
+from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
 
 def test_a_call_keeps_what_both_versions_know() -> None:
@@ -24,7 +24,7 @@ def test_a_call_keeps_what_both_versions_know() -> None:
         "rawOutput": "text",
         "_meta": {"b": 2},
     }
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert tool_call({"sessionUpdate": "tool_call", **call}, writer) == call
     assert noted == set()
     assert is_v2({"sessionUpdate": "tool_call_update", **call}, ToolCallProgress)
@@ -51,27 +51,27 @@ def test_a_call_keeps_what_both_versions_know() -> None:
     ],
 )
 def test_what_v2_would_not_take_is_left_out_or_mended(given: Any, made: Any, remark: str | None) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert tool_call({"toolCallId": "t", **given}, writer) == {"toolCallId": "t", **made}
     assert (remark in noted) if remark else not noted
 
 
 def test_a_call_without_an_id_is_none() -> None:
-    assert tool_call({"title": "T"}, scribe()[0]) is None
-    assert tool_call({"toolCallId": 3}, scribe()[0]) is None
+    assert tool_call({"title": "T"}, make_writer()[0]) is None
+    assert tool_call({"toolCallId": 3}, make_writer()[0]) is None
 
 
 @pytest.mark.parametrize(
     "value", [None, {}, {"type": "content"}, {"type": "terminal"}, {"type": "diff"}, {"type": 3}]
 )
 def test_content_that_is_none_is_left_out(value: Any) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert content(value, writer) is None
     assert noted
 
 
 def test_content_of_a_type_that_nobody_knows_is_passed_on() -> None:
-    assert content({"type": "_chart", "bars": 3}, scribe()[0]) == {"type": "_chart", "bars": 3}
+    assert content({"type": "_chart", "bars": 3}, make_writer()[0]) == {"type": "_chart", "bars": 3}
 
 
 def test_terminals_are_told_of_without_believing_anything() -> None:
@@ -80,7 +80,7 @@ def test_terminals_are_told_of_without_believing_anything() -> None:
         "terminal_output_delta": {"terminal_id": "x", "data": ["x"]},
         "terminal_exit": {"terminal_id": "x", "exit_code": "0", "signal": "TERM"},
     }
-    assert terminals({"content": [{"type": "terminal", "terminalId": 3}], "_meta": meta}, scribe()[0]) == [
-        {"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": {"signal": "TERM"}}
-    ]
-    assert terminals({"content": 3, "_meta": []}, scribe()[0]) == []
+    assert terminals(
+        {"content": [{"type": "terminal", "terminalId": 3}], "_meta": meta}, make_writer()[0]
+    ) == [{"sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": {"signal": "TERM"}}]
+    assert terminals({"content": 3, "_meta": []}, make_writer()[0]) == []

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.dialect.v2.to_v2.updates import time, update
 from dragoman.schema.v2 import SessionUpdate
-from tests.dialect.v2.to_v2.judging import is_v2, scribe
+from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ from tests.dialect.v2.to_v2.judging import is_v2, scribe
     ids=lambda value: value["sessionUpdate"],
 )
 def test_an_update_is_told_in_v2(given: dict[str, Any], made: dict[str, Any]) -> None:
-    assert update(given, scribe()[0]) == made
+    assert update(given, make_writer()[0]) == made
     assert is_v2(made, SessionUpdate)
 
 
@@ -139,7 +139,7 @@ def test_an_update_is_told_in_v2(given: dict[str, Any], made: dict[str, Any]) ->
     ],
 )
 def test_an_update_that_lacks_what_it_is_about_is_left_out(given: dict[str, Any]) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert update(given, writer) is None
     assert "a value that breaks v1's own rules" in noted
 
@@ -157,6 +157,6 @@ def test_an_update_that_lacks_what_it_is_about_is_left_out(given: dict[str, Any]
     ],
 )
 def test_times_are_told_as_rfc_3339(given: Any, made: str | None, remark: str | None) -> None:
-    writer, noted = scribe()
+    writer, noted = make_writer()
     assert time(given, writer) == made
     assert noted == ({remark} if remark else set())

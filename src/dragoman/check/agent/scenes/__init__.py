@@ -34,7 +34,7 @@ class Scene(Struct, frozen=True, kw_only=True):
 
 
 SCENES: tuple[Scene, ...] = (
-    Scene(name="story", play=turns.story),
+    Scene(name="story", play=turns.conversation),
     Scene(name="probes", play=malformed.probes, needs_session=False),
     Scene(name="bare", play=turns.bare),
     Scene(name="reads", play=turns.reads, versions=(1,)),

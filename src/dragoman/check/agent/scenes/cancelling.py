@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from dragoman.check.agent.connection import Silence
+from dragoman.check.agent.driver import SLOW, AgentDriver, prompt_params
 from dragoman.check.agent.editor import ASK, EVERYTHING
 from dragoman.check.agent.scenes.settings import id_of, modes_of, options_of
 from dragoman.check.agent.stage import Stage
-from dragoman.check.agent.talk import SLOW, Talk, prompting
 
 
 async def cancels(stage: Stage) -> None:
@@ -30,7 +30,9 @@ async def cancels(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _with_neighbour(stage: Stage, talk: Talk, setup: dict[str, Any], two: str, slow: list[str]) -> None:
+async def _with_neighbour(
+    stage: Stage, talk: AgentDriver, setup: dict[str, Any], two: str, slow: list[str]
+) -> None:
     one, talk.editor.holding = str(setup.get("sessionId")), SLOW
     begun = talk.here
     first = talk.begin_prompt(one, slow[0])
@@ -60,7 +62,7 @@ async def _with_neighbour(stage: Stage, talk: Talk, setup: dict[str, Any], two: 
     await _end(talk, second, two, other, "neighbour")
 
 
-async def _end(talk: Talk, running: Any, session: str, since: int, name: str) -> None:
+async def _end(talk: AgentDriver, running: Any, session: str, since: int, name: str) -> None:
     """The end of a turn. If it does not come soon, what the turn waits for is answered."""
     try:
         await talk.end(running, session, since=since, seconds=talk.brief)
@@ -71,7 +73,7 @@ async def _end(talk: Talk, running: Any, session: str, since: int, name: str) ->
         talk.mark(name, since)
 
 
-async def _settle(talk: Talk, running: Any, session: str) -> None:
+async def _settle(talk: AgentDriver, running: Any, session: str) -> None:
     """The end of a prompt that came while another one ran; agents differ in what they do with it."""
     try:
         await talk.answer(running, seconds=talk.brief)
@@ -81,7 +83,7 @@ async def _settle(talk: Talk, running: Any, session: str) -> None:
         await talk.answer(running, seconds=talk.brief)
 
 
-def _answer_cancelled(talk: Talk, session: str) -> None:
+def _answer_cancelled(talk: AgentDriver, session: str) -> None:
     """What a client does that cancels: its open questions are answered so. Other answers can wait: a turn
     that was cancelled needs none.
     """
@@ -90,7 +92,7 @@ def _answer_cancelled(talk: Talk, session: str) -> None:
     talk.editor.choice, talk.editor.form = "allow_once", "accept"
 
 
-async def _change_meanwhile(talk: Talk, setup: dict[str, Any]) -> None:
+async def _change_meanwhile(talk: AgentDriver, setup: dict[str, Any]) -> None:
     """Settings in the middle of a turn."""
     session, modes, options = setup.get("sessionId"), modes_of(setup), options_of(setup)
     if modes:
@@ -102,12 +104,17 @@ async def _change_meanwhile(talk: Talk, setup: dict[str, Any]) -> None:
         await talk.call("session/set_config_option", change, name="option in a turn", seconds=talk.brief)
 
 
-async def _idle(talk: Talk, session: str, hello: str) -> None:
+async def _idle(talk: AgentDriver, session: str, hello: str) -> None:
     """Cancels that come when nothing runs, or at the same time as the prompt."""
     talk.notify("session/cancel", {"sessionId": session})
     await talk.quiet()
     await talk.prompt(session, hello, name="after an idle cancel")
-    request = {"jsonrpc": "2.0", "id": 77, "method": "session/prompt", "params": prompting(session, hello)}
+    request = {
+        "jsonrpc": "2.0",
+        "id": 77,
+        "method": "session/prompt",
+        "params": prompt_params(session, hello),
+    }
     cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
     first = talk.here
     talk.send(msgspec.json.encode(request) + b"\n" + msgspec.json.encode(cancel) + b"\n")
@@ -135,7 +142,7 @@ async def withdraws(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _withdrawn(talk: Talk, running: Any, session: str, first: int) -> None:
+async def _withdrawn(talk: AgentDriver, running: Any, session: str, first: int) -> None:
     """A receiver may ignore the withdrawal: then the turn is cancelled in the usual way, after the mark."""
     try:
         await talk.answer(running, since=first, seconds=talk.brief)
@@ -148,7 +155,7 @@ async def _withdrawn(talk: Talk, running: Any, session: str, first: int) -> None
         await _end(talk, running, session, first, "cancelled after it")
 
 
-async def _while_asked(stage: Stage, talk: Talk, session: str) -> None:
+async def _while_asked(stage: Stage, talk: AgentDriver, session: str) -> None:
     ask, folder = stage.say("ask", talk.editor.folder), talk.editor.folder
     if not ask:
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.check.agent.connection import Gone, Silence
-from dragoman.check.agent.stage import Stage, Step
-from dragoman.check.agent.talk import Refused, Talk, introduction
+from dragoman.check.agent.driver import AgentDriver, RequestRefused, initialize_params
+from dragoman.check.agent.stage import SceneStep, Stage
 
 BAD_VERSIONS: dict[str, Any] = {
     "version missing": {},
@@ -19,14 +19,14 @@ UNSUPPORTED_VERSION = -32022
 MALFORMED = {"fs": [], "terminal": "yes", "session": 7, "auth": None}
 
 
-def before_the_handshake(stage: Stage) -> list[Step]:
+def before_the_handshake(stage: Stage) -> list[SceneStep]:
     """What is tried on a connection to which nobody was introduced."""
 
-    def early(name: str, method: str, params: Any) -> Step:
-        async def play(talk: Talk) -> None:
+    def early(name: str, method: str, params: Any) -> SceneStep:
+        async def play(talk: AgentDriver) -> None:
             await talk.call(method, params, name=name, seconds=talk.brief)
 
-        return Step(name, play)
+        return SceneStep(name, play)
 
     new = {"cwd": str(stage.folder), "mcpServers": []}
     return [
@@ -41,10 +41,10 @@ async def versions(stage: Stage) -> None:
     """
     for version in (0, 2, 65535):
         # With the words of both versions, as a client that speaks both has to.
-        both = {**introduction(1, {}), **introduction(2, {}), "protocolVersion": version}
+        both = {**initialize_params(1, {}), **initialize_params(2, {}), "protocolVersion": version}
         await _introduce(stage, f"version {version}", both)
     if stage.profile.version == 1:
-        await _introduce(stage, "malformed", introduction(1, MALFORMED))
+        await _introduce(stage, "malformed", initialize_params(1, MALFORMED))
 
 
 async def _introduce(stage: Stage, scene: str, params: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ async def first_meeting(stage: Stage) -> None:
     stage.profile.version = stage.settings.protocol or 1
     try:
         await _meet(stage)
-    except Refused as refusal:
+    except RequestRefused as refusal:
         if refusal.code != UNSUPPORTED_VERSION or stage.settings.protocol:
             raise
         stage.profile.version = 2
@@ -93,7 +93,7 @@ async def _meet(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _first_turn(stage: Stage, talk: Talk) -> None:
+async def _first_turn(stage: Stage, talk: AgentDriver) -> None:
     folder = str(talk.editor.folder)
     if stage.settings.login:
         await talk.login(stage.settings.login)

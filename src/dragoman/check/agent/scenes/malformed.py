@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.agent.driver import AgentDriver, initialize_params
 from dragoman.check.agent.scenes.handshake import before_the_handshake
 from dragoman.check.agent.scenes.wrong_params import bad_params, lenient, unknown
-from dragoman.check.agent.stage import Stage, Step
-from dragoman.check.agent.talk import Talk, introduction
+from dragoman.check.agent.stage import SceneStep, Stage
 
 BAD_FRAMES: dict[str, bytes] = {
     "no version": b'{"id":50,"method":"session/list","params":{}}',
@@ -57,22 +57,22 @@ async def probes(stage: Stage) -> None:
     await _params(stage)
 
 
-async def _nothing(talk: Talk) -> None:
+async def _nothing(talk: AgentDriver) -> None:
     pass
 
 
-async def _open(talk: Talk) -> None:
+async def _open(talk: AgentDriver) -> None:
     await talk.open({})
     await talk.quiet()  # whether it answers what it does not know: then its silence tells something
 
 
-def _frames(stage: Stage) -> Iterator[Step]:
+def _frames(stage: Stage) -> Iterator[SceneStep]:
     for name, line in {**BAD_FRAMES, **silent_frames(stage.nobody)}.items():
         yield _send(name, line)
 
 
-def _send(name: str, line: bytes) -> Step:
-    async def play(talk: Talk) -> None:
+def _send(name: str, line: bytes) -> SceneStep:
+    async def play(talk: AgentDriver) -> None:
         first = talk.here
         talk.send(line + b"\n")
         try:
@@ -80,32 +80,32 @@ def _send(name: str, line: bytes) -> Step:
         finally:
             talk.mark(name, first)
 
-    return Step(name, play)
+    return SceneStep(name, play)
 
 
-def call(name: str, method: str, params: Any, request_id: Any = None) -> Step:
+def call(name: str, method: str, params: Any, request_id: Any = None) -> SceneStep:
     """A request that any agent answers at once, in one way or another."""
 
-    async def play(talk: Talk) -> None:
+    async def play(talk: AgentDriver) -> None:
         await talk.call(method, params, name=name, request_id=request_id, seconds=talk.brief)
 
-    return Step(name, play)
+    return SceneStep(name, play)
 
 
-def _requests(stage: Stage) -> Iterator[Step]:
+def _requests(stage: Stage) -> Iterator[SceneStep]:
     """Right and odd requests that need no session."""
     for request_id in IDS:
         yield call(f"id {request_id!r}", "session/list", {}, request_id)
     yield call("list, params absent", "session/list", None)
     yield call("list, params empty", "session/list", {})
-    yield Step("list, params null", _list_null)
+    yield SceneStep("list, params null", _list_null)
     for name, method, params in unknown(stage):
         yield call(name, method, params)
-    yield Step("twice", _twice)
-    yield call("initialize again", "initialize", introduction(stage.profile.version, {}))
+    yield SceneStep("twice", _twice)
+    yield call("initialize again", "initialize", initialize_params(stage.profile.version, {}))
 
 
-async def _list_null(talk: Talk) -> None:
+async def _list_null(talk: AgentDriver) -> None:
     first = talk.here
     talk.send(b'{"jsonrpc":"2.0","id":61,"method":"session/list","params":null}\n')
     try:
@@ -114,7 +114,7 @@ async def _list_null(talk: Talk) -> None:
         talk.mark("list, params null", first)
 
 
-async def _twice(talk: Talk) -> None:
+async def _twice(talk: AgentDriver) -> None:
     first = talk.here
     talk.send(b'{"jsonrpc":"2.0","id":9,"method":"session/list","params":{"cwd":"/nowhere"}}\n' * 2)
     await talk.quiet()
@@ -128,19 +128,19 @@ async def _params(stage: Stage) -> None:
     folder = stage.project("probed")
     state: dict[str, Any] = {}
 
-    async def begin(talk: Talk) -> None:
+    async def begin(talk: AgentDriver) -> None:
         await talk.open({})
         state.update(await talk.new_result(folder))
         talk.facts["session"] = state.get("sessionId")
 
-    def late(name: str) -> Step:
-        async def play(talk: Talk) -> None:
+    def late(name: str) -> SceneStep:
+        async def play(talk: AgentDriver) -> None:
             every = {**bad_params(stage, folder, state), **lenient(stage, folder, state)}
             method, params = every[name]
             await talk.call(method, params, name=name, seconds=talk.brief)
             await talk.quiet()
 
-        return Step(name, play)
+        return SceneStep(name, play)
 
     # The names are the same for every session.
     known = stage.profile.setup

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.editor import ASK
 from dragoman.check.agent.stage import APP, Stage
-from dragoman.check.agent.talk import Talk
 
 
 async def overlap(stage: Stage) -> None:
@@ -23,7 +23,7 @@ async def overlap(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _both(stage: Stage, talk: Talk, sessions: list[str]) -> None:
+async def _both(stage: Stage, talk: AgentDriver, sessions: list[str]) -> None:
     left, right = sessions
     folders = talk.facts["folders"]
     talk.editor.holding = frozenset({ASK})

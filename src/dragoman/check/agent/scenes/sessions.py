@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.scenes.turns import ask_to_recall
 from dragoman.check.agent.stage import Stage
-from dragoman.check.agent.talk import Talk
-from dragoman.check.memory import told
+from dragoman.check.memory import session_facts
 
 PROBE = Path(__file__).parents[1] / "probe_server.py"
 MANY = 30
@@ -48,7 +48,7 @@ async def again(stage: Stage) -> None:
             await talk.call("session/load", setup, name="load")
             await talk.quiet()
         talk.facts["exit"] = await talk.close_input()
-        before = told(talk.recording)
+        before = session_facts(talk.recording)
     ways = [("loaded", "load", can_load), ("resumed", "resume", can_resume)]
     for scene, name in [(scene, name) for scene, name, can in ways if can]:
         try:
@@ -90,7 +90,7 @@ async def lists(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _list(stage: Stage, talk: Talk, here: Path, there: Path, other: str) -> None:
+async def _list(stage: Stage, talk: AgentDriver, here: Path, there: Path, other: str) -> None:
     talk.facts["pages"] = await _pages(talk, str(here))
     if text := stage.say("tool", there):
         await talk.prompt(other, text, name="work")
@@ -108,7 +108,7 @@ async def _list(stage: Stage, talk: Talk, here: Path, there: Path, other: str) -
         await talk.call("session/load", setup, name="load after delete")
 
 
-async def _pages(talk: Talk, folder: str) -> list[list[Any]]:
+async def _pages(talk: AgentDriver, folder: str) -> list[list[Any]]:
     pages: list[list[Any]] = []
     cursor: dict[str, Any] = {}
     while (cursor or not pages) and len(pages) < 2 * MANY:
@@ -162,15 +162,17 @@ async def servers(stage: Stage) -> None:
         use = stage.say("mcp", folder)
         await talk.prompt(session, use or stage.say("hello", folder), name="mount")
         # Who was not made to use their tools may have no reason to start them: that tells nothing.
-        told = await _logged(logs, "tools/list", seconds=talk.patience / 3 if use else BRIEFLY) or bool(use)
+        session_facts = await _logged(
+            logs, "tools/list", seconds=talk.patience / 3 if use else BRIEFLY
+        ) or bool(use)
         http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
         params = {"cwd": str(folder), "mcpServers": http}
         await talk.call("session/new", params, name="http server", seconds=talk.brief)
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": session}, name="close")
-            if told:
+            if session_facts:
                 await _ended(logs, seconds=talk.patience / 3)
-        if told:
+        if session_facts:
             talk.facts["logs"] = [_lines(log) for log in logs]
         talk.facts["exit"] = await talk.close_input()
 

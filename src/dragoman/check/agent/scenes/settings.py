@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.agent.talk import Talk
+from dragoman.check.agent.driver import AgentDriver
 
 
-async def change_settings(talk: Talk, setup: dict[str, Any]) -> None:
+async def change_settings(talk: AgentDriver, setup: dict[str, Any]) -> None:
     session = setup.get("sessionId")
     await _change_mode(talk, session, modes_of(setup))
     for option in options_of(setup)[:1]:
         await _change_option(talk, session, option)
 
 
-async def _change_mode(talk: Talk, session: Any, modes: list[Any]) -> None:
+async def _change_mode(talk: AgentDriver, session: Any, modes: list[Any]) -> None:
     if not modes:
         return
     talk.facts["modes"] = [modes[0], modes[-1]]
@@ -27,7 +27,7 @@ async def _change_mode(talk: Talk, session: Any, modes: list[Any]) -> None:
     await talk.quiet()
 
 
-async def _change_option(talk: Talk, session: Any, option: dict[str, Any]) -> None:
+async def _change_option(talk: AgentDriver, session: Any, option: dict[str, Any]) -> None:
     method, current = "session/set_config_option", option.get("currentValue")
     values = values_of(option)
     other = next((value for value in values if value != current), current)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from dragoman.check.agent.connection import Gone, Silence
-from dragoman.check.agent.stage import Stage, Step
-from dragoman.check.agent.talk import Talk
+from dragoman.check.agent.driver import AgentDriver
+from dragoman.check.agent.stage import SceneStep, Stage
 
 MEGABYTE = 1_000_000
 SIZES = (1, 10)
@@ -19,43 +19,43 @@ DRAGON = "\U0001f409é"
 
 async def streams(stage: Stage) -> None:
     steps = [
-        Step("CRLF", _crlf),
-        Step("blank lines", _blank),
-        Step("BOM", _bom),
-        Step("dribbled", _dribbled),
-        Step("two at once", _both),
-        *(Step(f"{size} MB", _long(size)) for size in SIZES),
+        SceneStep("CRLF", _crlf),
+        SceneStep("blank lines", _blank),
+        SceneStep("BOM", _bom),
+        SceneStep("dribbled", _dribbled),
+        SceneStep("two at once", _both),
+        *(SceneStep(f"{size} MB", _long(size)) for size in SIZES),
     ]
     await stage.survive("streams", steps, begin=_open)
     # Some agents end here, or close their ears.
-    await stage.survive("streams", [Step(f"{HUGE} MB", _long(HUGE))], begin=_open)
+    await stage.survive("streams", [SceneStep(f"{HUGE} MB", _long(HUGE))], begin=_open)
     await _last_words(stage)
 
 
-async def _open(talk: Talk) -> None:
+async def _open(talk: AgentDriver) -> None:
     await talk.open({})
     await talk.quiet()
 
 
-async def _crlf(talk: Talk) -> None:
+async def _crlf(talk: AgentDriver) -> None:
     await _ask(talk, b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\r\n', 1, "CRLF")
 
 
-async def _blank(talk: Talk) -> None:
+async def _blank(talk: AgentDriver) -> None:
     first = talk.here
     talk.send(b"\n\r\n  \n")
     await talk.quiet()
     talk.mark("blank lines", first)
 
 
-async def _bom(talk: Talk) -> None:
+async def _bom(talk: AgentDriver) -> None:
     first = talk.here
     talk.send(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}\n')
     await talk.quiet()
     talk.mark("BOM", first)
 
 
-async def _dribbled(talk: Talk) -> None:
+async def _dribbled(talk: AgentDriver) -> None:
     """Byte by byte, through the middle of characters."""
     first = talk.here
     request = {"jsonrpc": "2.0", "id": DRAGON, "method": "session/list", "params": {}}
@@ -71,7 +71,7 @@ async def _dribbled(talk: Talk) -> None:
         talk.mark("dribbled", first)
 
 
-async def _both(talk: Talk) -> None:
+async def _both(talk: AgentDriver) -> None:
     first = talk.here
     talk.send(b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"session/list"}\n' % number for number in (3, 4)))
     try:
@@ -81,7 +81,7 @@ async def _both(talk: Talk) -> None:
         talk.mark("two at once", first)
 
 
-async def _ask(talk: Talk, line: bytes, request_id: Any, name: str) -> None:
+async def _ask(talk: AgentDriver, line: bytes, request_id: Any, name: str) -> None:
     first = talk.here
     talk.send(line)
     try:
@@ -96,7 +96,7 @@ def _long(size: int) -> Any:
     """
     head = b'{"jsonrpc":"2.0","id":%d,"method":"session/list","params":{"_meta":{"pad":"' % (100 + size)
 
-    async def play(talk: Talk) -> None:
+    async def play(talk: AgentDriver) -> None:
         first, name = talk.here, f"{size} MB"
         talk.facts[name] = None
         talk.kept("to_agent", head + b'x"}}}')

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.check.agent.connection import Silence
+from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.editor import ASK, EVERYTHING, REFUSALS
 from dragoman.check.agent.scenes.settings import change_settings
 from dragoman.check.agent.stage import APP, Stage
-from dragoman.check.agent.talk import Talk
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
@@ -36,7 +36,7 @@ GIFTS: dict[str, Any] = {
 """What a client may offer, besides everything: nothing, one half and nonsense, the other half and null."""
 
 
-async def story(stage: Stage) -> None:
+async def conversation(stage: Stage) -> None:
     """A long session with a client that offers everything."""
     folder = stage.project("story")
     async with stage.opened("story", EVERYTHING, folder=folder) as talk:
@@ -68,7 +68,7 @@ async def story(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def ask_to_recall(stage: Stage, talk: Talk, session: str, folder: Path) -> None:
+async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
     """Ask for the word that was said before. If it does not come, ask with the word in the same prompt: an
     agent that does not repeat it even then tells nothing about its memory.
     """
@@ -85,7 +85,7 @@ async def ask_to_recall(stage: Stage, talk: Talk, session: str, folder: Path) ->
 class Played:
     """Turns of one session, by what triggers them."""
 
-    def __init__(self, stage: Stage, talk: Talk, session: str, folder: Path) -> None:
+    def __init__(self, stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
         self._stage, self._talk, self._session, self.folder = stage, talk, session, folder
 
     async def __call__(self, trigger: str, name: str) -> bool:
@@ -123,7 +123,7 @@ class Played:
         self._talk.editor.form = "accept"
 
 
-async def _blocks(stage: Stage, talk: Talk, session: str, folder: Path) -> None:
+async def _blocks(stage: Stage, talk: AgentDriver, session: str, folder: Path) -> None:
     """Prompts that are more, or less, than a text."""
     hello = stage.say("hello", folder)
     uri = (folder / "app.py").as_uri()

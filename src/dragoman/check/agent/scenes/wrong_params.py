@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dragoman.check.agent.driver import prompt_params
 from dragoman.check.agent.stage import Stage
-from dragoman.check.agent.talk import prompting
 
 SECRET = "hunter2-must-not-come-back"  # noqa: S105  # nobody's: it is looked for in what comes back
 STDIO = {"name": "a", "command": "/bin/true", "args": [], "env": []}
@@ -64,9 +64,12 @@ def _bad_prompts(session: str) -> dict[str, Probe]:
         "prompt without session": ("session/prompt", {"prompt": []}),
         "prompt without prompt": ("session/prompt", {"sessionId": session}),
         "prompt as text": ("session/prompt", {"sessionId": session, "prompt": "hello"}),
-        "block of no kind": ("session/prompt", prompting(session, {"text": "x"})),
-        "block of an unknown kind": ("session/prompt", prompting(session, {"type": "smell", "text": "x"})),
-        "text block without text": ("session/prompt", prompting(session, {"type": "text"})),
+        "block of no kind": ("session/prompt", prompt_params(session, {"text": "x"})),
+        "block of an unknown kind": (
+            "session/prompt",
+            prompt_params(session, {"type": "smell", "text": "x"}),
+        ),
+        "text block without text": ("session/prompt", prompt_params(session, {"type": "text"})),
     }
 
 
@@ -101,7 +104,7 @@ def unknown(stage: Stage) -> Iterator[tuple[str, str, Any]]:
     yield "resume of nobody", "session/resume", setup
     yield "close of nobody", "session/close", nobody
     yield "delete of nobody", "session/delete", nobody
-    yield "prompt of nobody", "session/prompt", prompting(stage.nobody, "hello")
+    yield "prompt of nobody", "session/prompt", prompt_params(stage.nobody, "hello")
     if stage.profile.version == 1 or stage.profile.setup.get("configOptions"):
         option = {"type": "id", "configId": "mode", "value": "ask"}
         yield "option of nobody", "session/set_config_option", {**nobody, **option}
@@ -125,5 +128,5 @@ def lenient(stage: Stage, folder: Path, setup: dict[str, Any]) -> dict[str, Prob
     if stage.profile.has("sessionCapabilities", "close"):
         close = {"sessionId": session, "_meta": {"traceparent": "00-0-0-00"}}
         found["close"] = ("session/close", close)
-        found["prompt after close"] = ("session/prompt", prompting(session, "hello"))
+        found["prompt after close"] = ("session/prompt", prompt_params(session, "hello"))
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dragoman.check.client.scenes.files import files
 from dragoman.check.client.scenes.frames import bad_frames, streams
-from dragoman.check.client.scenes.kinds import Scene
 from dragoman.check.client.scenes.odd import ids, lenient_updates, methods, silent_frames, stderr
 from dragoman.check.client.scenes.permissions import held, permissions, withdrawn
 from dragoman.check.client.scenes.questions import forms, odd_questions, urls
@@ -20,10 +19,11 @@ from dragoman.check.client.scenes.terminals import (
 )
 from dragoman.check.client.scenes.tools import tool_calls
 from dragoman.check.client.scenes.updates import content_blocks, greeting, messages, plans, states
+from dragoman.check.client.turn import ClientScene
 
-__all__ = ["GROUPS", "Scene", "held", "scenes_of"]
+__all__ = ["GROUPS", "ClientScene", "held", "scenes_of"]
 
-GROUPS: dict[str, tuple[Scene, ...]] = {
+GROUPS: dict[str, tuple[ClientScene, ...]] = {
     "greeting": (greeting,),
     "polite": (
         messages,
@@ -45,5 +45,5 @@ GROUPS: dict[str, tuple[Scene, ...]] = {
 """What harms a weak client most comes last: all before it has been seen by then."""
 
 
-def scenes_of(*groups: str) -> list[Scene]:
+def scenes_of(*groups: str) -> list[ClientScene]:
     return [scene for group in groups for scene in GROUPS[group]]

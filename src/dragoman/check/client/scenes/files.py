@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.check.client.scenes.permissions import is_allowed
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import StandInTurn
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 LINES = "one\ntwo \U0001f409\nthree\n\nfive\n"
 
 
-async def files(turn: Turn) -> None:
+async def files(turn: StandInTurn) -> None:
     if not turn.can("fs", "readTextFile") and not turn.can("fs", "writeTextFile"):
         return
     place, outside = _place(turn.folder), Path(tempfile.mkdtemp(prefix="dragoman-check-outside-"))
@@ -63,7 +63,7 @@ def _put(file: Path) -> None:
         file.write_bytes(LINES.encode())
 
 
-async def _writes(turn: Turn, file: Path) -> None:
+async def _writes(turn: StandInTurn, file: Path) -> None:
     await turn.call(WRITE, {"path": str(file), "content": LINES}, name="write a file")
     turn.fact("written", _holds(file))
     more = {"path": str(file.parent / "missing folder" / "file.txt"), "content": "x\n"}
@@ -71,7 +71,7 @@ async def _writes(turn: Turn, file: Path) -> None:
     await turn.call(WRITE, {"path": str(file), "content": LINES}, name="write a file again")
 
 
-async def _reads(turn: Turn, file: Path) -> None:
+async def _reads(turn: StandInTurn, file: Path) -> None:
     if _holds(file) is False:
         _put(file)
     tries: dict[str, dict[str, Any]] = {
@@ -95,7 +95,7 @@ def _is_lent(outside: Path, folders: Sequence[Path]) -> bool:
     return any(outside.resolve().is_relative_to(folder.resolve()) for folder in folders)
 
 
-async def _strays(turn: Turn, place: Path, outside: Path) -> None:
+async def _strays(turn: StandInTurn, place: Path, outside: Path) -> None:
     """Only on this machine, where such files are, and if they are outside of all that was lent."""
     if place == turn.folder or _is_lent(outside, turn.folders):
         return

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.check.client.connection import Silence, is_answer_to
-from dragoman.check.client.turn import SHORT, Turn
+from dragoman.check.client.connection import ClientSilence, is_answer_to
+from dragoman.check.client.turn import SHORT, StandInTurn
 
 BAD: dict[str, bytes] = {
     "no JSON": b"{",
@@ -23,7 +23,7 @@ BAD: dict[str, bytes] = {
 MEGABYTE = 1_000_000
 
 
-async def bad_frames(turn: Turn) -> None:
+async def bad_frames(turn: StandInTurn) -> None:
     for name, line in BAD.items():
         async with turn.stretch(name):
             turn.connection.send(line + b"\n")
@@ -31,7 +31,7 @@ async def bad_frames(turn: Turn) -> None:
         turn.say("You are still there. That was all.")
 
 
-async def streams(turn: Turn) -> None:
+async def streams(turn: StandInTurn) -> None:
     """How bytes are cut does not matter."""
     request = b'{"jsonrpc":"2.0","id":"%b","method":"_tck/x","params":{}}'
     await _sent(turn, "CRLF", request % b"crlf" + b"\r\n", "crlf")
@@ -44,12 +44,12 @@ async def streams(turn: Turn) -> None:
     await _sent(turn, "1 MB", head + b"x" * MEGABYTE + b'"}}\n', "long")
 
 
-async def _sent(turn: Turn, name: str, block: bytes, request_id: str, *, pieces: int = 0) -> None:
+async def _sent(turn: StandInTurn, name: str, block: bytes, request_id: str, *, pieces: int = 0) -> None:
     first = turn.here
     turn.connection.send(block, pieces=pieces)
     try:
         await turn.until(lambda frame: is_answer_to(frame, request_id), seconds=2 * SHORT, since=first)
-    except Silence:
+    except ClientSilence:
         pass  # the next one is cut in another way
     finally:
         turn.mark(name, first)

@@ -8,10 +8,9 @@ import threading
 from functools import partial
 from typing import Any
 
-from dragoman.check.client.connection import Silence, is_answer_to
-from dragoman.check.client.scenes.kinds import text
+from dragoman.check.client.connection import ClientSilence, is_answer_to
 from dragoman.check.client.scenes.permissions import NOBODY
-from dragoman.check.client.turn import SHORT, Turn
+from dragoman.check.client.turn import SHORT, StandInTurn, text_block
 
 IDS: tuple[Any, ...] = (7001, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409")
 
@@ -38,30 +37,32 @@ FLOOD = 512 * 1024
 """More than any pipe holds: a client that does not read standard error is found out."""
 
 
-async def lenient_updates(turn: Turn) -> None:
+async def lenient_updates(turn: StandInTurn) -> None:
     path = str(turn.folder / "some file.txt")
     updates: dict[str, dict[str, Any]] = {
         "unknown update": {"sessionUpdate": "future_kind", "anything": [1, {}]},
-        "update of no kind": {"content": text("lost")},
+        "update of no kind": {"content": text_block("lost")},
         "broken update": {"sessionUpdate": "agent_message_chunk"},
         "update with bogus": {
             "sessionUpdate": "agent_message_chunk",
-            "content": text("x", bogus=1),
+            "content": text_block("x", bogus=1),
             "bogus": 1,
         },
         "update with meta": {
             "sessionUpdate": "agent_message_chunk",
-            "content": text("meta", _meta={"text": "other"}),
+            "content": text_block("meta", _meta={"text": "other"}),
             "_meta": {"sessionUpdate": "plan", "traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01"},
         },
         "update with meta as text": {
             "sessionUpdate": "agent_message_chunk",
-            "content": text("meta", _meta="x"),
+            "content": text_block("meta", _meta="x"),
             "_meta": 7,
         },
         "broken annotations": {
             "sessionUpdate": "agent_message_chunk",
-            "content": text("noted", annotations={"audience": 5, "priority": "high", "lastModified": []}),
+            "content": text_block(
+                "noted", annotations={"audience": 5, "priority": "high", "lastModified": []}
+            ),
         },
         "plan with a broken entry": {
             "sessionUpdate": "plan",
@@ -75,7 +76,7 @@ async def lenient_updates(turn: Turn) -> None:
             "kind": "zap",
             "status": 5,
             "locations": [{}, {"path": path, "line": 1}],
-            "content": [{"type": "hologram"}, {"type": "content", "content": text("kept")}],
+            "content": [{"type": "hologram"}, {"type": "content", "content": text_block("kept")}],
         },
         "commands with a broken one": {
             "sessionUpdate": "available_commands_update",
@@ -90,16 +91,16 @@ async def lenient_updates(turn: Turn) -> None:
         async with turn.stretch(name):
             turn.connection.notify("session/update", {"sessionId": turn.session, "update": update})
     async with turn.stretch("update of an unknown session"):
-        turn.update("agent_message_chunk", session=NOBODY, content=text("To nobody"))
+        turn.update("agent_message_chunk", session=NOBODY, content=text_block("To nobody"))
         turn.update("tool_call", session=NOBODY, toolCallId="x", title="Of nobody")
     async with turn.stretch("update with hostile meta"):
-        update = {"sessionUpdate": "agent_message_chunk", "content": text("still here")}
+        update = {"sessionUpdate": "agent_message_chunk", "content": text_block("still here")}
         hostile = {"sessionId": NOBODY, "update": {"sessionUpdate": "plan", "entries": []}}
         params = {"sessionId": turn.session, "update": update, "_meta": hostile, "bogus": True}
         turn.connection.notify("session/update", params)
 
 
-async def methods(turn: Turn) -> None:
+async def methods(turn: StandInTurn) -> None:
     """Requests that nobody knows, under the id of the client's own prompt too."""
     for method in METHODS:
         await turn.call(method, {}, name=f"request {method}")
@@ -109,25 +110,25 @@ async def methods(turn: Turn) -> None:
             turn.begin("_tck/x", {}, request_id="twice")
 
 
-async def silent_frames(turn: Turn) -> None:
+async def silent_frames(turn: StandInTurn) -> None:
     for name, line in SILENT.items():
         async with turn.stretch(name):
             turn.connection.send(line + b"\n")
 
 
-async def ids(turn: Turn) -> None:
+async def ids(turn: StandInTurn) -> None:
     for request_id in IDS:
         first = turn.here
         turn.begin("ids/x", {}, request_id=request_id)
         try:
             await turn.until(partial(is_answer_to, request_id=request_id), seconds=SHORT, since=first)
-        except Silence:
+        except ClientSilence:
             pass  # it may be this id that it does not take
         finally:
             turn.mark(f"id {request_id!r}", first)
 
 
-async def stderr(turn: Turn) -> None:
+async def stderr(turn: StandInTurn) -> None:
     """A client that lets its agent's standard error fill up stops the agent."""
     done = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import StandInTurn
 
 ASK = "session/request_permission"
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -17,7 +17,7 @@ OPTIONS = [
 ]
 
 
-async def permissions(turn: Turn) -> None:
+async def permissions(turn: StandInTurn) -> None:
     await turn.call(ASK, asking(announced(turn)), name="permission")
     finish(turn)
     await turn.call(ASK, asking("never-announced-either"), name="permission of an unknown tool call")
@@ -29,7 +29,7 @@ async def permissions(turn: Turn) -> None:
     await turn.call(ASK, stranger, name="permission for an unknown session")
 
 
-async def _two(turn: Turn) -> None:
+async def _two(turn: StandInTurn) -> None:
     """Both open at once; they may be answered in any order."""
     first = turn.here
     try:
@@ -40,7 +40,7 @@ async def _two(turn: Turn) -> None:
         turn.mark("two permissions", first)
 
 
-async def withdrawn(turn: Turn) -> None:
+async def withdrawn(turn: StandInTurn) -> None:
     """Asked, and not wanted any more."""
     first = turn.here
     try:
@@ -54,7 +54,7 @@ async def withdrawn(turn: Turn) -> None:
         turn.mark("permission withdrawn", first)
 
 
-async def held(turn: Turn) -> None:
+async def held(turn: StandInTurn) -> None:
     """Two permissions that are open until the client's user cancels the turn."""
     first = turn.here
     try:
@@ -68,7 +68,7 @@ async def held(turn: Turn) -> None:
         turn.mark("held", first)
 
 
-async def is_allowed(turn: Turn, title: str, *, kind: str, path: str) -> bool:
+async def is_allowed(turn: StandInTurn, title: str, *, kind: str, path: str) -> bool:
     """Whether the client's user lets the agent do it; also if there is nobody to ask."""
     call = turn.call_id()
     locations = [{"path": path}]
@@ -82,14 +82,14 @@ async def is_allowed(turn: Turn, title: str, *, kind: str, path: str) -> bool:
     return outcome.get("outcome") == "selected" and str(outcome.get("optionId")).startswith("yes")
 
 
-def announced(turn: Turn) -> str:
+def announced(turn: StandInTurn) -> str:
     """A tool call that the client has heard of."""
     call = turn.call_id()
     turn.update("tool_call", toolCallId=call, title="Look into it", kind="read", status="pending")
     return call
 
 
-def finish(turn: Turn) -> None:
+def finish(turn: StandInTurn) -> None:
     turn.update("tool_call_update", toolCallId=turn.last_call, status="completed")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import StandInTurn
 
 ASK = "elicitation/create"
 
@@ -23,7 +23,7 @@ FIELDS: dict[str, Any] = {
 }
 
 
-async def forms(turn: Turn) -> None:
+async def forms(turn: StandInTurn) -> None:
     if not turn.can("elicitation", "form"):
         return
     schema = {"type": "object", "title": "A form", "properties": FIELDS, "required": ["name"]}
@@ -37,7 +37,7 @@ async def forms(turn: Turn) -> None:
     )
 
 
-async def urls(turn: Turn) -> None:
+async def urls(turn: StandInTurn) -> None:
     if not turn.can("elicitation", "url"):
         return
     url = "https://stand-in.invalid/consent?state=1"
@@ -47,7 +47,7 @@ async def urls(turn: Turn) -> None:
             turn.connection.notify("elicitation/complete", {"elicitationId": elicitation})
 
 
-async def odd_questions(turn: Turn) -> None:
+async def odd_questions(turn: StandInTurn) -> None:
     """What may be more than a client's user can answer."""
     if turn.can("elicitation", "form"):
         await _ask(turn, "form", requestedSchema={}, name="form without anything")
@@ -55,6 +55,6 @@ async def odd_questions(turn: Turn) -> None:
         await _ask(turn, "_x", requestedSchema={"type": "object"}, name="question of an unknown mode")
 
 
-async def _ask(turn: Turn, mode: str, *, name: str, **fields: Any) -> None:
+async def _ask(turn: StandInTurn, mode: str, *, name: str, **fields: Any) -> None:
     message = f"A question of the examination ({name})"
     await turn.call(ASK, {"mode": mode, "message": message, **fields}, name=name)

@@ -6,12 +6,13 @@ on the machine.
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 from typing import Any
 
 from dragoman.check.client.scenes.permissions import is_allowed
-from dragoman.check.client.scenes.processes import is_gone
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import StandInTurn
 
 CREATE, OUTPUT, WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 KILL, RELEASE = "terminal/kill", "terminal/release"
@@ -25,7 +26,7 @@ RUNS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 """Says who it is, and does not end."""
 
 
-async def terminals(turn: Turn) -> None:
+async def terminals(turn: StandInTurn) -> None:
     """A command that ends by itself."""
     if not await _may_run(turn):
         return
@@ -47,14 +48,14 @@ async def terminals(turn: Turn) -> None:
         await turn.call(method, {"terminalId": terminal}, name=f"{method} after release")
 
 
-async def _may_run(turn: Turn) -> bool:
+async def _may_run(turn: StandInTurn) -> bool:
     if turn.can("terminal"):
         folder = str(turn.folder)
         turn.may_run = await is_allowed(turn, f"Run {sys.executable}", kind="execute", path=folder)
     return turn.may_run
 
 
-async def shown(turn: Turn, terminal: str) -> None:
+async def shown(turn: StandInTurn, terminal: str) -> None:
     """The client may show it while it runs, and afterwards."""
     content = [{"type": "terminal", "terminalId": terminal}]
     call = turn.call_id()
@@ -62,7 +63,7 @@ async def shown(turn: Turn, terminal: str) -> None:
     turn.update("tool_call_update", toolCallId=call, content=content)
 
 
-async def terminal_limits(turn: Turn) -> None:
+async def terminal_limits(turn: StandInTurn) -> None:
     """More output than is kept, in characters of several bytes."""
     if not turn.may_run:
         return
@@ -74,7 +75,7 @@ async def terminal_limits(turn: Turn) -> None:
         await turn.call(RELEASE, {"terminalId": terminal})
 
 
-async def terminals_that_run(turn: Turn) -> None:
+async def terminals_that_run(turn: StandInTurn) -> None:
     """Commands that end only because they are ended."""
     if not turn.may_run:
         return
@@ -89,7 +90,7 @@ async def terminals_that_run(turn: Turn) -> None:
         turn.fact("released process gone", await is_gone(pid))
 
 
-async def _said(turn: Turn, terminal: str) -> int:
+async def _said(turn: StandInTurn, terminal: str) -> int:
     """Its process id, once it has said so."""
     for _ in range(LOOKS):
         answer = await turn.call(OUTPUT, {"terminalId": terminal})
@@ -104,7 +105,7 @@ async def _said(turn: Turn, terminal: str) -> int:
     return 0
 
 
-async def _killed(turn: Turn, terminal: str) -> None:
+async def _killed(turn: StandInTurn, terminal: str) -> None:
     where = {"terminalId": terminal}
     first = turn.here
     waiting, withdrawn = turn.begin(WAIT, where), turn.begin(WAIT, where)
@@ -120,7 +121,7 @@ async def _killed(turn: Turn, terminal: str) -> None:
     await turn.call(RELEASE, where, name="release after kill")
 
 
-async def terminal_faults(turn: Turn) -> None:
+async def terminal_faults(turn: StandInTurn) -> None:
     """What a client refuses, one way or another."""
     if not turn.can("terminal"):
         return
@@ -142,7 +143,7 @@ async def terminal_faults(turn: Turn) -> None:
         await turn.call(RELEASE, {"terminalId": terminal})
 
 
-async def create(turn: Turn, program: str, *, name: str, args: Any = (), **more: Any) -> str:
+async def create(turn: StandInTurn, program: str, *, name: str, args: Any = (), **more: Any) -> str:
     """A terminal that runs a line of Python; empty if the client does not give one."""
     words = ["-I", "-S", "-c", program, *args]
     answer = await turn.call(CREATE, {"command": sys.executable, "args": words, **more}, name=name)
@@ -152,3 +153,22 @@ async def create(turn: Turn, program: str, *, name: str, args: Any = (), **more:
 def named(result: Any) -> str:
     terminal = result.get("terminalId") if isinstance(result, dict) else None
     return terminal if isinstance(terminal, str) else ""
+
+
+TRIES = 100
+BETWEEN = 0.05
+
+
+async def is_gone(pid: int) -> bool | None:
+    """Waits a few seconds for it; None if it cannot be known."""
+    if pid <= 0 or os.name == "nt":  # there, asking would end it
+        return None
+    for _ in range(TRIES):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return None
+        await asyncio.sleep(BETWEEN)
+    return False

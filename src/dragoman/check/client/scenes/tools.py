@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.client.scenes.kinds import text
 from dragoman.check.client.scenes.updates import PIXEL
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import StandInTurn, text_block
 
 
-async def tool_calls(turn: Turn) -> None:
+async def tool_calls(turn: StandInTurn) -> None:
     async with turn.stretch("tool call"):
         _whole_life(turn)
     async with turn.stretch("tool call in pieces"):
@@ -20,7 +19,7 @@ async def tool_calls(turn: Turn) -> None:
         turn.update("tool_call", toolCallId="never-announced", title="Seen", status="completed")
 
 
-def _whole_life(turn: Turn) -> None:
+def _whole_life(turn: StandInTurn) -> None:
     call, path = turn.call_id(), str(turn.folder / "some file.txt")
     turn.update(
         "tool_call",
@@ -38,14 +37,14 @@ def _whole_life(turn: Turn) -> None:
 
 def _contents(path: str) -> list[dict[str, Any]]:
     return [
-        {"type": "content", "content": text("It works like this.")},
+        {"type": "content", "content": text_block("It works like this.")},
         {"type": "content", "content": {"type": "image", "data": PIXEL, "mimeType": "image/png"}},
         {"type": "diff", "path": path, "oldText": "old\n", "newText": "new\n"},
         {"type": "diff", "path": f"{path}.new", "oldText": None, "newText": "all of it is new\n"},
     ]
 
 
-def _in_pieces(turn: Turn) -> None:
+def _in_pieces(turn: StandInTurn) -> None:
     """Every kind and every status, members that are null, and raw values that are no objects."""
     for kind in ("read", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"):
         turn.update("tool_call", toolCallId=turn.call_id(), title=f"A call to {kind}", kind=kind)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dragoman.check.client.answers import COMMANDS
 from dragoman.check.client.profiles import MODE_OPTION, MODEL_OPTION
-from dragoman.check.client.scenes.kinds import text
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import StandInTurn, text_block
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
@@ -14,25 +13,25 @@ SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 FURTHER = {"name": "further", "description": "Is there only for a moment"}
 
 
-async def greeting(turn: Turn) -> None:
+async def greeting(turn: StandInTurn) -> None:
     async with turn.stretch("greeting"):
         turn.say("Hello. I am a stand-in, and there is nothing that you need me for.")
 
 
-async def messages(turn: Turn) -> None:
+async def messages(turn: StandInTurn) -> None:
     """Ids are compared as they are: `A` is not `a`."""
     async with turn.stretch("messages"):
-        turn.update("user_message_chunk", content=text("What the user said"), messageId="u")
-        turn.update("agent_thought_chunk", content=text("Thinking aloud"), messageId="t")
+        turn.update("user_message_chunk", content=text_block("What the user said"), messageId="u")
+        turn.update("agent_thought_chunk", content=text_block("Thinking aloud"), messageId="t")
         for message, words in (("a", "One "), ("a", "message. "), ("A", "Another. "), ("a ", "A third.")):
             turn.say(words, messageId=message)
         turn.say(" Without an id, with line\nbreaks, a \U0001f409 and \u2028 in it.")
 
 
-async def content_blocks(turn: Turn) -> None:
+async def content_blocks(turn: StandInTurn) -> None:
     uri = (turn.folder / "some file.txt").as_uri() if turn.folder.is_absolute() else "file:///some.txt"
     blocks = [
-        text("For you", annotations={"audience": ["user"], "priority": 0.5}),
+        text_block("For you", annotations={"audience": ["user"], "priority": 0.5}),
         {"type": "image", "data": PIXEL, "mimeType": "image/png", "uri": "https://example.org/pixel.png"},
         {"type": "audio", "data": SILENCE, "mimeType": "audio/wav"},
         {"type": "resource_link", "uri": uri, "name": "some file.txt", "title": "A file", "size": 5},
@@ -45,7 +44,7 @@ async def content_blocks(turn: Turn) -> None:
         turn.update("agent_thought_chunk", content=blocks[3])
 
 
-async def plans(turn: Turn) -> None:
+async def plans(turn: StandInTurn) -> None:
     """Each plan replaces the one before it."""
     first = {"content": "Look", "priority": "high", "status": "in_progress"}
     second = {"content": "Leap", "priority": "low", "status": "pending"}
@@ -56,7 +55,7 @@ async def plans(turn: Turn) -> None:
         turn.update("plan", entries=[])
 
 
-async def states(turn: Turn) -> None:
+async def states(turn: StandInTurn) -> None:
     """What a session tells about itself."""
     async with turn.stretch("states"):
         turn.update("available_commands_update", availableCommands=[*COMMANDS, FURTHER])
@@ -77,17 +76,21 @@ async def states(turn: Turn) -> None:
         await _compactions(turn)
 
 
-async def _notices(turn: Turn) -> None:
+async def _notices(turn: StandInTurn) -> None:
     async with turn.stretch("notices"):
         for severity in ("info", "warning", "error", "critical", "_x"):
             turn.update("notice", severity=severity, title=f"A notice: {severity}", description="Harmless")
 
 
-async def _compactions(turn: Turn) -> None:
+async def _compactions(turn: StandInTurn) -> None:
     async with turn.stretch("compactions"):
         turn.update("compaction_update", compactionId="c", status="in_progress")
-        turn.update("compaction_summary_chunk", compactionId="c", content=text("In short: "))
+        turn.update("compaction_summary_chunk", compactionId="c", content=text_block("In short: "))
         turn.update("compaction_update", compactionId="c", status="_paused", summary=[])
         turn.update(
-            "compaction_update", compactionId="c", status="completed", summary=[text("Short")], error=None
+            "compaction_update",
+            compactionId="c",
+            status="completed",
+            summary=[text_block("Short")],
+            error=None,
         )

@@ -2,12 +2,16 @@
 
 In v2 a mode is an option of the category `mode`, and that is all. v1 has a list of modes beside the options;
 it is derived from the first select of that category.
+
+Slash commands: in v2 a command has a type, and so has its input. MCP servers: v1 marks no server that is a
+process, and wants lists that v2 may leave out. A type that v1 does not know is never passed on: readers of v1
+take what they do not know for a process to start.
 """
 
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
-from dragoman.dialect.v2.to_v1.fields import Kinds, Teller, fits, fitting
+from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, without
 
 _TEXT_OR_NONE = (str, type(None))
 _COMMON: Kinds = {
@@ -19,11 +23,11 @@ _VALUE: Kinds = {"description": _TEXT_OR_NONE, "_meta": (dict, type(None))}
 _TRUE_FALSE = [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"}]
 
 
-def options(value: Json, *, booleans: bool, tell: Teller) -> list[Object]:
+def options(value: Json, *, booleans: bool, report: LossReporter) -> list[Object]:
     """The options that v1 can hold. `booleans`: whether the client knows switches; for one that does not, a
     switch is a choice between two words.
     """
-    found = [_option(as_object(item), booleans=booleans, tell=tell) for item in as_list(value)]
+    found = [_option(as_object(item), booleans=booleans, report=report) for item in as_list(value)]
     return [item for item in found if item is not None]
 
 
@@ -66,40 +70,40 @@ def choice(params: Object, switches: set[str]) -> Object:
     return {**params, "type": "id"}
 
 
-def _option(item: Object, *, booleans: bool, tell: Teller) -> Object | None:
+def _option(item: Object, *, booleans: bool, report: LossReporter) -> Object | None:
     kind = item.get("type")
     if kind not in ("select", "boolean"):
-        tell.lost("a config option of a type that v1 does not know", "left out")
+        report.lost("a config option of a type that v1 does not know", "left out")
         return None
-    option = fitting(renamed(item, {"configId": "id"}), _COMMON, tell)
+    option = fitting(renamed(item, {"configId": "id"}), _COMMON, report)
     value = option.get("currentValue")
     right = fits(value, str if kind == "select" else bool)
     if not (right and fits(option.get("id"), str) and fits(option.get("name"), str)):
-        return _malformed(tell)
+        return _malformed(report)
     if kind == "select":
-        return _select(option, tell)
+        return _select(option, report)
     if booleans:
         return option
-    tell.repaired("a switch among the config options", "a choice of two: the client knows no switches")
+    report.repaired("a switch among the config options", "a choice of two: the client knows no switches")
     return {**option, "type": "select", "currentValue": "true" if value else "false", "options": _TRUE_FALSE}
 
 
-def _select(option: Object, tell: Teller) -> Object | None:
-    entries = [fitting(as_object(entry), _VALUE, tell) for entry in as_list(option.get("options"))]
+def _select(option: Object, report: LossReporter) -> Object | None:
+    entries = [fitting(as_object(entry), _VALUE, report) for entry in as_list(option.get("options"))]
     grouped = any("groupId" in entry or "options" in entry for entry in entries)
     if grouped:
-        groups = [_group(entry, tell) for entry in entries]
+        groups = [_group(entry, report) for entry in entries]
         return {**option, "options": [group for group in groups if group is not None]}
     if not all(_is_value(entry) for entry in entries):
-        return _malformed(tell)
+        return _malformed(report)
     return {**option, "options": entries}
 
 
-def _group(entry: Object, tell: Teller) -> Object | None:
+def _group(entry: Object, report: LossReporter) -> Object | None:
     group = renamed(entry, {"groupId": "group"})
     if not (fits(group.get("group"), str) and fits(group.get("name"), str)):
         return None
-    values = [fitting(as_object(item), _VALUE, tell) for item in as_list(group.get("options"))]
+    values = [fitting(as_object(item), _VALUE, report) for item in as_list(group.get("options"))]
     return {**group, "options": [item for item in values if _is_value(item)]}
 
 
@@ -114,6 +118,56 @@ def _values(option: Object) -> list[Object]:
     return found
 
 
-def _malformed(tell: Teller) -> Object | None:
-    tell.lost("a malformed config option", "left out")
+def _malformed(report: LossReporter) -> Object | None:
+    report.lost("a malformed config option", "left out")
     return None
+
+
+def commands(value: Json, report: LossReporter) -> list[Object]:
+    found = [_command(as_object(item), report) for item in as_list(value)]
+    return [item for item in found if item is not None]
+
+
+def _command(item: Object, report: LossReporter) -> Object | None:
+    # Real agents leave the type of a command out; there is only one.
+    if item.get("type", "command") != "command":
+        report.lost("a command of a type that v1 does not know", "left out")
+        return None
+    if not (fits(item.get("name"), str) and fits(item.get("description"), str)):
+        report.lost("a malformed command", "left out")
+        return None
+    bare = without(item, "type", "input")
+    wanted = as_object(item.get("input"))
+    if not wanted:
+        return bare
+    if wanted.get("type", "text") != "text" or not fits(wanted.get("hint"), str):
+        report.lost("input of a command of a type that v1 does not know", "the command goes on without input")
+        return bare
+    return {**bare, "input": without(wanted, "type")}
+
+
+_LISTS = {"stdio": ("args", "env"), "http": ("headers",), "acp": ()}
+
+
+class UnknownTransport(ValueError):
+    """A server that v1 has no words for. Its type is told to whoever asked."""
+
+    def __init__(self, kind: Json) -> None:
+        super().__init__("an MCP server of a type that version 1 does not know")
+        self.kind = kind
+
+
+def servers(value: Json) -> list[Object]:
+    """Raises `UnknownTransport` at the first that v1 cannot hold: a session without it would be another."""
+    if value is not None and type(value) is not list:
+        raise UnknownTransport(None)
+    return [_server(as_object(item)) for item in value or []]
+
+
+def _server(fields: Object) -> Object:
+    kind = fields.get("type")
+    if type(kind) is not str or kind not in _LISTS:
+        raise UnknownTransport(kind if type(kind) is str else None)
+    lists = {name: fields.get(name) or [] for name in _LISTS[kind]}
+    server = {name: inner for name, inner in {**fields, **lists}.items() if inner is not None}
+    return {name: inner for name, inner in server.items() if name != "type" or kind != "stdio"}

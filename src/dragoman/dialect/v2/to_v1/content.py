@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Kinds, Teller, fits, fitting, noted, without
+from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, noted, without
 
 _NEEDED: dict[str, Kinds] = {
     "text": {"text": str},
@@ -33,60 +33,60 @@ _PLAIN_TEXT = {"type", "text"}
 _ROLES = ("assistant", "user")
 
 
-def block(value: Json, tell: Teller) -> Object | None:
+def block(value: Json, report: LossReporter) -> Object | None:
     """One block; None if it is none. A block that comes out as it went in is the same object."""
     fields = as_object(value)
     kind = as_text(fields.get("type"))
     needed = _NEEDED.get(kind)
     if needed is None:
-        return _unknown(fields, kind, tell) if kind else _malformed(tell)
+        return _unknown(fields, kind, report) if kind else _malformed(report)
     if not all(fits(fields.get(name), wanted) for name, wanted in needed.items()):
-        return _malformed(tell)
+        return _malformed(report)
     if fields.keys() == _PLAIN_TEXT:
         return fields
-    known = fitting(fields, _OPTIONAL, tell)
+    known = fitting(fields, _OPTIONAL, report)
     if "annotations" in known:
-        known = _annotated(known, tell)
+        known = _annotated(known, report)
     if kind == "resource":
-        return _resource(known, tell)
+        return _resource(known, report)
     if kind == "resource_link" and known.get("icons") is not None:
-        tell.lost("icons of a link", "left out: version 1 has none")
+        report.lost("icons of a link", "left out: version 1 has none")
         known = without(known, "icons")
     return fields if known == fields else known
 
 
-def blocks(value: Json, tell: Teller) -> list[Object]:
+def blocks(value: Json, report: LossReporter) -> list[Object]:
     """A list of blocks, without those that are none."""
-    found = [block(one, tell) for one in as_list(value)]
+    found = [block(one, report) for one in as_list(value)]
     return [one for one in found if one is not None]
 
 
-def _unknown(fields: Object, kind: str, tell: Teller) -> Object:
-    tell.lost("content of a type that v1 does not know", "a text in its place, the original in _meta")
+def _unknown(fields: Object, kind: str, report: LossReporter) -> Object:
+    report.lost("content of a type that v1 does not know", "a text in its place, the original in _meta")
     text = f"[content of type {kind}, which version 1 of the protocol cannot carry]"
     return noted({"type": "text", "text": text}, fields)
 
 
-def _malformed(tell: Teller) -> Object | None:
-    tell.lost("malformed content", "left out")
+def _malformed(report: LossReporter) -> Object | None:
+    report.lost("malformed content", "left out")
     return None
 
 
-def _annotated(fields: Object, tell: Teller) -> Object:
+def _annotated(fields: Object, report: LossReporter) -> Object:
     found = fields["annotations"]
     if found is None:
         return without(fields, "annotations")
-    annotations = fitting(as_object(found), _ANNOTATIONS, tell)
+    annotations = fitting(as_object(found), _ANNOTATIONS, report)
     audience = annotations.get("audience")
     if audience is not None and any(role not in _ROLES for role in audience):
-        tell.lost("an audience that v1 does not know", "left out of the annotations")
+        report.lost("an audience that v1 does not know", "left out of the annotations")
         annotations = {**annotations, "audience": [role for role in audience if role in _ROLES]}
     return fields if annotations == found else {**fields, "annotations": annotations}
 
 
-def _resource(fields: Object, tell: Teller) -> Object | None:
-    resource = fitting(as_object(fields["resource"]), _CONTENTS, tell)
+def _resource(fields: Object, report: LossReporter) -> Object | None:
+    resource = fitting(as_object(fields["resource"]), _CONTENTS, report)
     held = fits(resource.get("text"), str) or fits(resource.get("blob"), str)
     if not held or not fits(resource.get("uri"), str):
-        return _malformed(tell)
+        return _malformed(report)
     return {**fields, "resource": resource}

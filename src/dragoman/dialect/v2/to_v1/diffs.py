@@ -10,14 +10,14 @@ import re
 from itertools import pairwise
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Teller, noted
+from dragoman.dialect.v2.to_v1.fields import LossReporter, noted
 
 _FILE = re.compile(r"(?m)^diff --git ")
 _HUNK = re.compile(r"@@ -0,0 \+1(?:,\d+)? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
-def diff(fields: Object, tell: Teller) -> list[Object]:
+def diff(fields: Object, report: LossReporter) -> list[Object]:
     """What of a tool call's content shows the same changes."""
     changes = [change for change in as_list(fields.get("changes")) if as_object(change)]
     patch = as_object(fields.get("patch"))
@@ -26,7 +26,7 @@ def diff(fields: Object, tell: Teller) -> list[Object]:
     if changes and len(new) == len(parts) and all(one is not None for one in new):
         whole = [one for one in new if one is not None]
         return [_with_meta(whole[0], fields), *whole[1:]]
-    tell.lost(
+    report.lost(
         "a diff without both texts of its files", "shown as text: the patch, or what happened to the files"
     )
     text = {"type": "content", "content": {"type": "text", "text": _told(changes, patch)}}

@@ -1,4 +1,9 @@
-"""What all conversions to v1 share: who is told of losses, members that fit or go, `_meta` as a patch."""
+"""Values of v2 in v1: what an agent of v2 tells a client of v1, and what a client of v2 asks an agent of v1.
+
+Pure functions of plain values. What v1 cannot hold is told to a `Teller`, which an edge is.
+
+What all conversions to v1 share: who is told of losses, members that fit or go, `_meta` as a patch.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ NAME = "v2"
 Kinds = dict[str, type | tuple[type, ...]]
 
 
-class Teller(Protocol):
+class LossReporter(Protocol):
     """Hears what could not be carried and what had to be repaired; an edge is one."""
 
     def lost(self, what: str, done: str) -> None: ...
@@ -28,7 +33,7 @@ def noted(fields: Object, original: Object) -> Object:
     return keep(fields, NAME, original)
 
 
-def fitting(fields: Object, kinds: Kinds, tell: Teller) -> Object:
+def fitting(fields: Object, kinds: Kinds, report: LossReporter) -> Object:
     """`fields` without the members that v1 knows and that are of another kind here. Members that v1 does not
     know stay: they may mean something to somebody.
     """
@@ -36,7 +41,7 @@ def fitting(fields: Object, kinds: Kinds, tell: Teller) -> Object:
     if not wrong:
         return fields
     if any(fields[name] is not None for name in wrong):  # null says nothing in v1
-        tell.lost("a member of the wrong kind", "left out")
+        report.lost("a member of the wrong kind", "left out")
     return without(fields, *wrong)
 
 

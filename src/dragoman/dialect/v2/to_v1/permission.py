@@ -2,6 +2,8 @@
 
 v2 asks with a title about a subject; v1 asks about a tool call. Nothing here decides anything: a question
 that v1 cannot ask is not asked, and what is not one of the options offered is no consent.
+
+Elicitation forms differ only in their formats, which v2 names more freely.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from collections.abc import Set
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.permission import CANCELLED
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
+from dragoman.schema.v1.elicitation import STRING_FORMATS
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
 
 
-def options(params: Object, tell: Teller) -> list[Object] | None:
+def options(params: Object, report: LossReporter) -> list[Object] | None:
     """The options; None if v1 cannot offer them. v1's kinds drive what clients approve by themselves, so no
     kind is ever said as another.
     """
@@ -22,10 +25,10 @@ def options(params: Object, tell: Teller) -> list[Object] | None:
     if not found or not all(
         fits(item.get("optionId"), str) and fits(item.get("name"), str) for item in found
     ):
-        tell.lost("a permission request without options to choose from", "answered as cancelled")
+        report.lost("a permission request without options to choose from", "answered as cancelled")
         return None
     if not all(as_text(item.get("kind")) in PERMISSION_OPTION_KINDS for item in found):
-        tell.lost("a permission option of a kind of its own", "the request is answered as cancelled")
+        report.lost("a permission option of a kind of its own", "the request is answered as cancelled")
         return None
     return found
 
@@ -70,10 +73,28 @@ def is_answer(result: Object, offered: Set[str]) -> bool:
     return found.get("outcome") == "selected" and fits(option, str) and option in offered
 
 
-def outcome(result: Json, offered: set[str], tell: Teller) -> Object:
+def outcome(result: Json, offered: set[str], report: LossReporter) -> Object:
     """What was answered, if it is an answer to this question; cancelled if not."""
     fields = as_object(result)
     if is_answer(fields, offered):
         return fields
-    tell.repaired("an answer to a permission request that is none of its options", "said as cancelled")
+    report.repaired("an answer to a permission request that is none of its options", "said as cancelled")
     return CANCELLED
+
+
+def form(params: Object, report: LossReporter) -> Object:
+    """A v2 `elicitation/create` in v1; the same object if nothing has to change."""
+    schema = as_object(params.get("requestedSchema"))
+    properties = as_object(schema.get("properties"))
+    known = {name: _property(as_object(value), value, report) for name, value in properties.items()}
+    if known == properties:
+        return params
+    return {**params, "requestedSchema": {**schema, "properties": known}}
+
+
+def _property(fields: Object, value: Json, report: LossReporter) -> Json:
+    format_ = fields.get("format")
+    if fields.get("type") != "string" or format_ is None or format_ in STRING_FORMATS:
+        return value
+    report.lost("a format of text that v1 does not know", "left out of the form")
+    return without(fields, "format")

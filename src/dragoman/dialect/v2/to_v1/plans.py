@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting
 from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
 
 
-def entries(value: Json, tell: Teller) -> list[Object]:
+def entries(value: Json, report: LossReporter) -> list[Object]:
     """The steps of a plan."""
-    found = [_entry(as_object(item), tell) for item in as_list(value)]
+    found = [_entry(as_object(item), report) for item in as_list(value)]
     return [item for item in found if item is not None]
 
 
-def named(plan: Object, tell: Teller) -> Object | None:
+def named(plan: Object, report: LossReporter) -> Object | None:
     """A plan for a client that knows plans by their names; None if it is none."""
     wanted = {"items": ("entries", list), "file": ("uri", str), "markdown": ("content", str)}
     kind = as_text(plan.get("type"))
@@ -23,7 +23,7 @@ def named(plan: Object, tell: Teller) -> Object | None:
         or not fits(plan.get(wanted[kind][0]), wanted[kind][1])
     ):
         return None
-    return {**plan, "entries": entries(plan["entries"], tell)} if kind == "items" else plan
+    return {**plan, "entries": entries(plan["entries"], report)} if kind == "items" else plan
 
 
 def told(plan: Object) -> str:
@@ -33,20 +33,20 @@ def told(plan: Object) -> str:
     return f"Plan: {as_text(plan.get('uri'))}" if plan.get("type") == "file" else ""
 
 
-def _entry(item: Object, tell: Teller) -> Object | None:
+def _entry(item: Object, report: LossReporter) -> Object | None:
     if not fits(item.get("content"), str):
-        tell.lost("a malformed plan entry", "left out")
+        report.lost("a malformed plan entry", "left out")
         return None
-    item = fitting(item, {"_meta": dict}, tell)
+    item = fitting(item, {"_meta": dict}, report)
     status, priority = item.get("status"), item.get("priority")
     if status == "cancelled":
-        tell.lost("a plan entry that was cancelled", "left out of the plan")
+        report.lost("a plan entry that was cancelled", "left out of the plan")
         return None
     if not _known(status, PLAN_ENTRY_STATUSES):
-        tell.lost("a plan entry in a state that v1 does not know", "said as pending")
+        report.lost("a plan entry in a state that v1 does not know", "said as pending")
         item = {**item, "status": "pending"}
     if not _known(priority, PLAN_ENTRY_PRIORITIES):
-        tell.lost("a plan entry of a priority that v1 does not know", "said as medium")
+        report.lost("a plan entry of a priority that v1 does not know", "said as medium")
         item = {**item, "priority": "medium"}
     return item
 

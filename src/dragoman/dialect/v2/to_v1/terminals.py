@@ -12,7 +12,7 @@ import re
 
 from dragoman.dialect.message import Json, Object, as_object, as_text
 from dragoman.dialect.v2.to_v1.diffs import fenced
-from dragoman.dialect.v2.to_v1.fields import Teller, fits
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 
 KEPT = 256 * 1024
 """Bytes of a terminal's output that are shown: enough to read, and a bound for what one telling weighs."""
@@ -25,7 +25,7 @@ _ESCAPES = re.compile(
 )
 
 
-class Terminal:
+class V2Terminal:
     """One terminal of one session."""
 
     def __init__(self) -> None:
@@ -36,32 +36,32 @@ class Terminal:
         self._output = bytearray()
         self._since = 0  # bytes that were not told yet
 
-    def update(self, fields: Object, tell: Teller) -> None:
+    def update(self, fields: Object, report: LossReporter) -> None:
         """An upsert: what it does not name stays."""
         if any(fields.get(name) for name in ("size", "capabilities", "_meta")):
-            tell.lost("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
+            report.lost("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
         if "command" in fields:
             self.command = as_text(fields["command"])
         if "cwd" in fields:
             self.cwd = as_text(fields["cwd"])
         if "output" in fields:
             self._output.clear()
-            self.add(as_object(fields["output"]).get("data", ""), tell)
+            self.add(as_object(fields["output"]).get("data", ""), report)
         if "exitStatus" in fields:
             self.exit = _exit(as_object(fields["exitStatus"]))
         self._since = max(self._since, len(self._output) or 1)
 
-    def add(self, data: Json, tell: Teller) -> None:
+    def add(self, data: Json, report: LossReporter) -> None:
         """A chunk of output in base64."""
         try:
             more = binascii.a2b_base64(as_text(data), strict_mode=True)
         except ValueError:
-            tell.lost("terminal output that is no base64", "left out")
+            report.lost("terminal output that is no base64", "left out")
             return
         self._output += more
         self._since += len(more)
         if len(self._output) > KEPT:
-            tell.lost("terminal output beyond 256 KiB", "only the end of it is shown")
+            report.lost("terminal output beyond 256 KiB", "only the end of it is shown")
             self.cut = True
             del self._output[:-KEPT]
 

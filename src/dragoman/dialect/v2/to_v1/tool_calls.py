@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.v2.to_v1.content import block
 from dragoman.dialect.v2.to_v1.diffs import diff, paths
-from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, noted, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, noted, without
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
 Shown = Callable[[str], str]
@@ -17,40 +17,40 @@ _STATUS = {"paused": "in_progress", "cancelled": "failed"}
 _MEMBERS = ("title", "name", "rawInput", "rawOutput")
 
 
-def changes(fields: Object, shown: Shown, tell: Teller) -> Object:
+def changes(fields: Object, shown: Shown, report: LossReporter) -> Object:
     """The members of a v2 upsert as a v1 update; `toolCallId` and `_meta` are left to the caller."""
     if as_object(fields.get("capabilities")):
-        tell.lost("that a tool call can be cancelled alone", "left out: v1 has no word for it")
+        report.lost("that a tool call can be cancelled alone", "left out: v1 has no word for it")
     fields = without(fields, "sessionUpdate", "toolCallId", "_meta", "capabilities")
-    fields = _without_cleared(fields, tell)
+    fields = _without_cleared(fields, report)
     was: Object = {}
     if "kind" in fields:
-        fields, was = _kind(fields, was, tell)
+        fields, was = _kind(fields, was, report)
     if "status" in fields:
-        fields, was = _status(fields, was, tell)
+        fields, was = _status(fields, was, report)
     if "content" in fields:
         about = _diff_paths(fields["content"])
-        fields = {**fields, "content": contents(fields["content"], shown, tell)}
+        fields = {**fields, "content": contents(fields["content"], shown, report)}
         if about and fields.get("locations") is None:
             fields["locations"] = [{"path": path} for path in about]
     if "locations" in fields:
-        fields = {**fields, "locations": locations(fields["locations"], tell)}
-    fields = fitting(fields, {"title": str, "name": str}, tell)
+        fields = {**fields, "locations": locations(fields["locations"], report)}
+    fields = fitting(fields, {"title": str, "name": str}, report)
     return noted(fields, was) if was else fields
 
 
-def contents(value: Json, shown: Shown, tell: Teller) -> list[Object]:
+def contents(value: Json, shown: Shown, report: LossReporter) -> list[Object]:
     """The content of a call, whole."""
     found: list[Object] = []
     for item in as_list(value):
-        found += _content(as_object(item), shown, tell)
+        found += _content(as_object(item), shown, report)
     return found
 
 
-def locations(value: Json, tell: Teller) -> list[Object]:
+def locations(value: Json, report: LossReporter) -> list[Object]:
     found = [as_object(item) for item in as_list(value)]
     kept = [
-        fitting(item, {"line": int, "_meta": dict}, tell) for item in found if fits(item.get("path"), str)
+        fitting(item, {"line": int, "_meta": dict}, report) for item in found if fits(item.get("path"), str)
     ]
     return [without(item, "line") if _below_one(item.get("line")) else item for item in kept]
 
@@ -69,40 +69,40 @@ def terminals(value: Json) -> list[str]:
     return [as_text(item.get("terminalId")) for item in items if item.get("type") == "terminal"]
 
 
-def _content(item: Object, shown: Shown, tell: Teller) -> list[Object]:
+def _content(item: Object, shown: Shown, report: LossReporter) -> list[Object]:
     kind = item.get("type")
     if kind == "content":
-        inner = block(item.get("content"), tell)
+        inner = block(item.get("content"), report)
         if inner is item.get("content") and inner is not None:
             return [item]
         return [] if inner is None else [{**item, "content": inner}]
     if kind == "diff":
-        return diff(item, tell)
+        return diff(item, report)
     if kind == "terminal":
-        tell.repaired("a terminal of the agent", "shown as text: a terminal of v1 belongs to the client")
+        report.repaired("a terminal of the agent", "shown as text: a terminal of v1 belongs to the client")
         text = {"type": "text", "text": shown(as_text(item.get("terminalId")))}
         return [noted({"type": "content", "content": text}, item)]
-    inner = block(item, tell)  # an unknown type becomes a text; anything else is lost
+    inner = block(item, report)  # an unknown type becomes a text; anything else is lost
     return [] if inner is None else [{"type": "content", "content": inner}]
 
 
-def _kind(fields: Object, was: Object, tell: Teller) -> tuple[Object, Object]:
+def _kind(fields: Object, was: Object, report: LossReporter) -> tuple[Object, Object]:
     kind = fields["kind"]
     if type(kind) is str and kind in TOOL_KINDS:
         return fields, was
     if kind is not None:
-        tell.lost("a kind of tool that v1 does not know", "said as other, the original in _meta")
+        report.lost("a kind of tool that v1 does not know", "said as other, the original in _meta")
         was = {**was, "kind": kind}
     return {**fields, "kind": "other"}, was
 
 
-def _status(fields: Object, was: Object, tell: Teller) -> tuple[Object, Object]:
+def _status(fields: Object, was: Object, report: LossReporter) -> tuple[Object, Object]:
     status = fields["status"]
     if type(status) is str and status in TOOL_CALL_STATUSES:
         return fields, was
     if status is None:
         return {**fields, "status": "pending"}, was
-    tell.lost(
+    report.lost(
         "a tool call that is paused, cancelled or in a state of its own",
         "said as in_progress, failed or in_progress, the original in _meta",
     )
@@ -110,12 +110,12 @@ def _status(fields: Object, was: Object, tell: Teller) -> tuple[Object, Object]:
     return {**fields, "status": said}, {**was, "status": status}
 
 
-def _without_cleared(fields: Object, tell: Teller) -> Object:
+def _without_cleared(fields: Object, report: LossReporter) -> Object:
     """In v2 null clears, in v1 it says nothing."""
     cleared = [name for name in _MEMBERS if name in fields and fields[name] is None]
     if not cleared:
         return fields
-    tell.lost("a title, name, input or output of a tool call cleared", "it stays: v1 cannot clear it")
+    report.lost("a title, name, input or output of a tool call cleared", "it stays: v1 cannot clear it")
     return without(fields, *cleared)
 
 

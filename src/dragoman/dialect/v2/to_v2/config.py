@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, renamed
-from dragoman.dialect.v2.to_v2.remarks import MODES, NO_CHOICE, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, anything, is_flag, is_list, is_object, is_text
+from dragoman.dialect.v2.to_v2.ledger_notes import MODES, NO_CHOICE, WRONG
+from dragoman.dialect.v2.to_v2.writer import V2Writer, anything, is_flag, is_list, is_object, is_text
 
 _OPTION = {
     **dict.fromkeys(("configId", "type", "name", "description", "category"), is_text),
@@ -16,30 +16,30 @@ _CHOICE = {**dict.fromkeys(("value", "name", "description"), is_text), "_meta": 
 _GROUP = {**dict.fromkeys(("groupId", "name"), is_text), "options": anything, "_meta": is_object}
 
 
-def options(value: Json, scribe: Scribe) -> list[Object]:
+def options(value: Json, writer: V2Writer) -> list[Object]:
     """Those of a list that can be offered, each id once."""
     found: dict[str, Object] = {}
     for item in as_list(value):
-        one = option(item, scribe)
+        one = option(item, writer)
         if one is not None:
             found.setdefault(one["configId"], one)
     return list(found.values())
 
 
-def option(value: Json, scribe: Scribe) -> Object | None:
+def option(value: Json, writer: V2Writer) -> Object | None:
     fields = renamed(as_object(value), {"id": "configId"})
     kind = fields.get("type")
     if kind == "select":
-        return _select(fields, scribe)
-    known = scribe.clean(fields, _BOOLEAN) if kind == "boolean" else fields
+        return _select(fields, writer)
+    known = writer.clean(fields, _BOOLEAN) if kind == "boolean" else fields
     needed = ("configId", "name", "currentValue") if kind == "boolean" else ("configId", "name", "type")
     if all(name in known for name in needed) and all(is_text(known[name]) for name in needed[:2]):
         return known  # of a type that v1 does not know: v2 leaves the list of types open
-    scribe.note(WRONG)
+    writer.note(WRONG)
     return None
 
 
-def mode_option(modes: Object, taken: set[str], scribe: Scribe) -> Object | None:
+def mode_option(modes: Object, taken: set[str], writer: V2Writer) -> Object | None:
     """What v1 knows as modes, as the choice that it is."""
     listed = [renamed(as_object(mode), {"id": "value"}) for mode in as_list(modes.get("availableModes"))]
     config_id = "mode"
@@ -54,10 +54,10 @@ def mode_option(modes: Object, taken: set[str], scribe: Scribe) -> Object | None
             "currentValue": modes.get("currentModeId"),
             "options": listed,
         },
-        scribe,
+        writer,
     )
     if made is not None:
-        scribe.note(MODES)
+        writer.note(MODES)
     return made
 
 
@@ -70,31 +70,31 @@ def values(choice: Object) -> list[str]:
     return found
 
 
-def _select(fields: Object, scribe: Scribe) -> Object | None:
-    select = scribe.clean(fields, _SELECT)
+def _select(fields: Object, writer: V2Writer) -> Object | None:
+    select = writer.clean(fields, _SELECT)
     if not all(name in select for name in ("configId", "name", "currentValue", "options")):
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
-    select["options"] = _choices(select["options"], scribe)
+    select["options"] = _choices(select["options"], writer)
     if select["currentValue"] in values(select):
         return select
-    scribe.note(NO_CHOICE)
+    writer.note(NO_CHOICE)
     return None
 
 
-def _choices(listed: list[Json], scribe: Scribe) -> list[Object]:
+def _choices(listed: list[Json], writer: V2Writer) -> list[Object]:
     """Either all groups or all choices: what the first is."""
     items = [as_object(item) for item in listed]
     if not items or "group" not in items[0]:
-        return [one for one in (_choice(item, scribe) for item in items) if one is not None]
-    groups = [scribe.clean(renamed(item, {"group": "groupId"}), _GROUP) for item in items]
-    made = [{**group, "options": _choices(as_list(group.get("options")), scribe)} for group in groups]
+        return [one for one in (_choice(item, writer) for item in items) if one is not None]
+    groups = [writer.clean(renamed(item, {"group": "groupId"}), _GROUP) for item in items]
+    made = [{**group, "options": _choices(as_list(group.get("options")), writer)} for group in groups]
     return [group for group in made if group["options"] and "groupId" in group and "name" in group]
 
 
-def _choice(item: Object, scribe: Scribe) -> Object | None:
-    choice = scribe.clean(item, _CHOICE)
+def _choice(item: Object, writer: V2Writer) -> Object | None:
+    choice = writer.clean(item, _CHOICE)
     if "value" in choice and "name" in choice:
         return choice
-    scribe.note(WRONG)
+    writer.note(WRONG)
     return None

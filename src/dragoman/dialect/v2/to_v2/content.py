@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.dialect.v2.to_v2 import originals
-from dragoman.dialect.v2.to_v2.remarks import NO_URI, OUT_OF_BOUNDS, WRONG
-from dragoman.dialect.v2.to_v2.scribe import (
+from dragoman.dialect.v2.to_v2.ledger_notes import NO_URI, OUT_OF_BOUNDS, WRONG
+from dragoman.dialect.v2.to_v2.writer import (
     WINDOWS,
     Check,
-    Scribe,
+    V2Writer,
     is_count,
     is_list,
     is_number,
@@ -51,7 +51,7 @@ _BLOCKS: dict[str, tuple[Mapping[str, Check], tuple[str, ...]]] = {
 _PLAIN_TEXT = {"type", "text"}
 
 
-def block(value: Json, scribe: Scribe) -> Object | None:
+def block(value: Json, writer: V2Writer) -> Object | None:
     """One content block."""
     given = as_object(value)
     if given.keys() == _PLAIN_TEXT and given["type"] == "text" and type(given["text"]) is str:
@@ -59,40 +59,40 @@ def block(value: Json, scribe: Scribe) -> Object | None:
     if originals.is_kept(given):
         given = originals.block(given)
     if type(given.get("type")) is not str:
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     known = _BLOCKS.get(given["type"])
     if known is None:
         return given
     checks, needed = known
-    fields = scribe.clean(given, checks)
+    fields = writer.clean(given, checks)
     if "size" in fields and not is_count(fields["size"]):
-        scribe.note(OUT_OF_BOUNDS)
+        writer.note(OUT_OF_BOUNDS)
         del fields["size"]
     for name in _INNER.keys() & fields.keys():
-        fields[name] = _INNER[name](fields[name], scribe)
+        fields[name] = _INNER[name](fields[name], writer)
     if all(fields.get(name) is not None for name in needed):
         return fields
-    scribe.note(WRONG)
+    writer.note(WRONG)
     return None
 
 
-def blocks(value: Json, scribe: Scribe) -> list[Object]:
+def blocks(value: Json, writer: V2Writer) -> list[Object]:
     """Those of a list that can be said."""
-    found = (block(item, scribe) for item in as_list(value))
+    found = (block(item, writer) for item in as_list(value))
     return [one for one in found if one is not None]
 
 
-def uri(text: str, scribe: Scribe) -> str:
+def uri(text: str, writer: V2Writer) -> str:
     """v1 takes any text, and agents put paths there; v2 takes URIs."""
     if _URI.match(text):
         return text
-    scribe.note(NO_URI)
+    writer.note(NO_URI)
     if WINDOWS.match(text):
         return "file:///" + quote(text.replace("\\", "/").lstrip("/"), safe="/:")
     if ":" in text and not text.startswith("/"):
         return "unknown:" + quote(text, safe="")
-    return "file://" + quote(scribe.absolute(text))
+    return "file://" + quote(writer.absolute(text))
 
 
 # A scheme of two letters or more (one is a drive), and a host where the scheme is one of those that need it.
@@ -102,32 +102,32 @@ _URI = re.compile(
 )
 
 
-def _annotations(value: Object, scribe: Scribe) -> Object:
-    annotations = scribe.clean(value, _ANNOTATIONS)
+def _annotations(value: Object, writer: V2Writer) -> Object:
+    annotations = writer.clean(value, _ANNOTATIONS)
     if "audience" in annotations:
         annotations["audience"] = [role for role in annotations["audience"] if type(role) is str]
     if "priority" in annotations and not 0 <= annotations["priority"] <= 1:
-        scribe.note(OUT_OF_BOUNDS)
+        writer.note(OUT_OF_BOUNDS)
         del annotations["priority"]
     return annotations
 
 
-def _resource(value: Object, scribe: Scribe) -> Object | None:
-    resource = scribe.clean(value, _RESOURCE)
+def _resource(value: Object, writer: V2Writer) -> Object | None:
+    resource = writer.clean(value, _RESOURCE)
     if "uri" not in resource or ("text" in resource) == ("blob" in resource):
         return None
-    return {**resource, "uri": uri(resource["uri"], scribe)}
+    return {**resource, "uri": uri(resource["uri"], writer)}
 
 
-def _icons(value: list[Json], scribe: Scribe) -> list[Object]:
-    icons = [scribe.clean(icon, _ICON) for icon in value if type(icon) is dict]
+def _icons(value: list[Json], writer: V2Writer) -> list[Object]:
+    icons = [writer.clean(icon, _ICON) for icon in value if type(icon) is dict]
     for icon in icons:
         if "sizes" in icon:
             icon["sizes"] = [size for size in icon["sizes"] if type(size) is str]
-    return [{**icon, "src": uri(icon["src"], scribe)} for icon in icons if "src" in icon]
+    return [{**icon, "src": uri(icon["src"], writer)} for icon in icons if "src" in icon]
 
 
-_INNER: dict[str, Callable[[Any, Scribe], Json]] = {
+_INNER: dict[str, Callable[[Any, V2Writer], Json]] = {
     "annotations": _annotations,
     "uri": uri,
     "icons": _icons,

@@ -12,8 +12,8 @@ from difflib import SequenceMatcher
 from typing import TypeAlias
 
 from dragoman.dialect.message import Object
-from dragoman.dialect.v2.to_v2.remarks import AS_PATCH, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_object, is_text
+from dragoman.dialect.v2.to_v2.ledger_notes import AS_PATCH, WRONG
+from dragoman.dialect.v2.to_v2.writer import V2Writer, is_object, is_text
 
 CONTEXT = 3
 TOO_MUCH = 4_000_000
@@ -24,13 +24,13 @@ shown as taken out and put in whole.
 _CHECKS = {**dict.fromkeys(("type", "path", "oldText", "newText"), is_text), "_meta": is_object}
 
 
-def diff(value: Object, scribe: Scribe) -> Object | None:
-    fields = scribe.clean(value, _CHECKS)
+def diff(value: Object, writer: V2Writer) -> Object | None:
+    fields = writer.clean(value, _CHECKS)
     if "path" not in fields or "newText" not in fields:
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
-    scribe.note(AS_PATCH)
-    path, old, new = scribe.absolute(fields["path"]), fields.get("oldText"), fields["newText"]
+    writer.note(AS_PATCH)
+    path, old, new = writer.absolute(fields["path"]), fields.get("oldText"), fields["newText"]
     operation = "add" if old is None else "modify"
     shown: Object = {"type": "diff", "changes": [{"operation": operation, "path": path, "fileType": "text"}]}
     text = git_patch(path, old, new)

@@ -7,9 +7,9 @@ import msgspec
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.content import uri
-from dragoman.dialect.v2.to_v2.remarks import EMPTY_ENUM, FORM_TYPE, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, is_list, is_object, is_text, is_texts
+from dragoman.dialect.v2.to_v2.ledger_notes import EMPTY_ENUM, FORM_TYPE, WRONG
 from dragoman.dialect.v2.to_v2.tool_call import tool_call
+from dragoman.dialect.v2.to_v2.writer import V2Writer, is_list, is_object, is_text, is_texts
 from dragoman.schema import SchemaError, read, write
 from dragoman.schema.v2 import ElicitationPropertySchema
 
@@ -27,13 +27,13 @@ _ASKED = {
 }
 
 
-def permission(params: Object, scribe: Scribe) -> Object | None:
+def permission(params: Object, writer: V2Writer) -> Object | None:
     """The question; None if nobody could answer it."""
-    options = [scribe.clean(as_object(item), _OPTION) for item in as_list(params.get("options"))]
+    options = [writer.clean(as_object(item), _OPTION) for item in as_list(params.get("options"))]
     offered = [one for one in options if {"optionId", "name", "kind"} <= one.keys()]
     if not offered:
         return None
-    call = tool_call(as_object(params.get("toolCall")), scribe)
+    call = tool_call(as_object(params.get("toolCall")), writer)
     title = as_text(as_object(call).get("title")) or "Permission required"
     said, meta = originals.question(as_object(params.get("_meta")))
     asked: Object = {"sessionId": params.get("sessionId"), "title": title, **said, "options": offered}
@@ -42,27 +42,27 @@ def permission(params: Object, scribe: Scribe) -> Object | None:
     return {**asked, "_meta": meta} if meta else asked
 
 
-def elicitation(params: Object, scribe: Scribe) -> Object | None:
+def elicitation(params: Object, writer: V2Writer) -> Object | None:
     """A form or a page to visit, without what it belongs to; None if it is neither."""
     fields = {name: value for name, value in params.items() if name not in ("sessionId", "requestId")}
-    asked = scribe.clean(fields, _ASKED)
+    asked = writer.clean(fields, _ASKED)
     if "message" not in asked:
         return None
     mode = asked.setdefault("mode", "form")
     if mode == "form":
-        return {**asked, "requestedSchema": schema(as_object(asked.get("requestedSchema")), scribe)}
+        return {**asked, "requestedSchema": schema(as_object(asked.get("requestedSchema")), writer)}
     if mode == "url":
         complete = "url" in asked and "elicitationId" in asked
-        return {**asked, "url": uri(asked["url"], scribe)} if complete else None
+        return {**asked, "url": uri(asked["url"], writer)} if complete else None
     return asked  # v2 leaves the list of modes open
 
 
-def schema(fields: Object, scribe: Scribe) -> Object:
+def schema(fields: Object, writer: V2Writer) -> Object:
     """v2 wants a form to say that it is an object, and of what."""
-    form = scribe.clean(fields, _SCHEMA)
+    form = writer.clean(fields, _SCHEMA)
     if form.get("type") != "object" or "properties" not in form:
-        scribe.note(FORM_TYPE)
-    made = {name: _property(value, scribe) for name, value in as_object(form.get("properties")).items()}
+        writer.note(FORM_TYPE)
+    made = {name: _property(value, writer) for name, value in as_object(form.get("properties")).items()}
     properties = {name: value for name, value in made.items() if value is not None}
     form = {**form, "type": "object", "properties": properties}
     if "required" in form:
@@ -70,24 +70,24 @@ def schema(fields: Object, scribe: Scribe) -> Object:
     return form
 
 
-def _property(value: Json, scribe: Scribe) -> Object | None:
+def _property(value: Json, writer: V2Writer) -> Object | None:
     fields = {name: inner for name, inner in as_object(value).items() if inner is not None}
     if not is_text(fields.get("type")):
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     for name in ("enum", "oneOf"):
         if name in fields and not (is_list(fields[name]) and fields[name]):
-            scribe.note(EMPTY_ENUM)
+            writer.note(EMPTY_ENUM)
             del fields[name]
     if fields["type"] == "array" and not _items(as_object(fields.get("items"))):
-        scribe.note(EMPTY_ENUM)
+        writer.note(EMPTY_ENUM)
         return None
     try:
         healed: Object = msgspec.json.decode(
             write(read(msgspec.json.encode(fields), ElicitationPropertySchema))
         )
     except SchemaError:  # a form with a field that its reader refuses is refused whole
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     return healed
 

@@ -10,8 +10,8 @@ from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.content import block
 from dragoman.dialect.v2.to_v2.diff import diff
-from dragoman.dialect.v2.to_v2.remarks import OUT_OF_BOUNDS, TERMINAL, WRONG
-from dragoman.dialect.v2.to_v2.scribe import Scribe, anything, is_list, is_object, is_text
+from dragoman.dialect.v2.to_v2.ledger_notes import OUT_OF_BOUNDS, TERMINAL, WRONG
+from dragoman.dialect.v2.to_v2.writer import V2Writer, anything, is_list, is_object, is_text
 
 _CALL = {
     **dict.fromkeys(("toolCallId", "title", "name", "kind", "status"), is_text),
@@ -24,24 +24,24 @@ _TERMINAL = {"type": is_text, "terminalId": is_text, "_meta": is_object}
 _LOCATION = {"path": is_text, "line": anything, "_meta": is_object}
 
 
-def tool_call(fields: Object, scribe: Scribe) -> Object | None:
+def tool_call(fields: Object, writer: V2Writer) -> Object | None:
     """The call that an update or a permission request is about."""
     if originals.is_kept(fields):
         fields = originals.call(fields)
-    call = scribe.clean({name: value for name, value in fields.items() if name != "sessionUpdate"}, _CALL)
+    call = writer.clean({name: value for name, value in fields.items() if name != "sessionUpdate"}, _CALL)
     if "toolCallId" not in call:
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     if "content" in call:
-        found = (content(item, scribe) for item in call["content"])
+        found = (content(item, writer) for item in call["content"])
         call["content"] = [item for item in found if item is not None]
     if "locations" in call:
-        places = (_location(item, scribe) for item in call["locations"])
+        places = (_location(item, writer) for item in call["locations"])
         call["locations"] = [place for place in places if place is not None]
     return call
 
 
-def content(value: Json, scribe: Scribe) -> Object | None:
+def content(value: Json, writer: V2Writer) -> Object | None:
     """One item of a call's content."""
     item = as_object(value)
     if originals.is_kept(item):
@@ -50,22 +50,22 @@ def content(value: Json, scribe: Scribe) -> Object | None:
             return item
     kind = item.get("type")
     if kind == "diff":
-        return diff(item, scribe)
+        return diff(item, writer)
     if kind == "content":
-        item = scribe.clean(item, _CONTENT)
-        inner = block(item.get("content"), scribe)
+        item = writer.clean(item, _CONTENT)
+        inner = block(item.get("content"), writer)
         return None if inner is None else {**item, "content": inner}
     if kind == "terminal":
-        item = scribe.clean(item, _TERMINAL)
+        item = writer.clean(item, _TERMINAL)
         if "terminalId" in item:
             return item
     elif type(kind) is str:
         return item  # v2 leaves the list of types open
-    scribe.note(WRONG)
+    writer.note(WRONG)
     return None
 
 
-def terminals(fields: Object, scribe: Scribe) -> list[Object]:
+def terminals(fields: Object, writer: V2Writer) -> list[Object]:
     """Updates about the terminals that a call shows, to be sent before it.
 
     No v2 client runs a v1 terminal, so these are the agent's own. Some agents tell what happens in them in
@@ -75,7 +75,7 @@ def terminals(fields: Object, scribe: Scribe) -> list[Object]:
     for item in as_list(fields.get("content")):
         shown = as_object(item)
         if shown.get("type") == "terminal" and type(shown.get("terminalId")) is str:
-            scribe.note(TERMINAL)
+            writer.note(TERMINAL)
             updates.append({"sessionUpdate": "terminal_update", "terminalId": shown["terminalId"]})
     meta = as_object(fields.get("_meta"))
     for name in ("terminal_output", "terminal_output_delta"):
@@ -100,13 +100,13 @@ def _exit(ended: Object) -> Object:
     return status
 
 
-def _location(value: Json, scribe: Scribe) -> Object | None:
-    place = scribe.clean(as_object(value), _LOCATION)
+def _location(value: Json, writer: V2Writer) -> Object | None:
+    place = writer.clean(as_object(value), _LOCATION)
     if "path" not in place:
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     line = place.get("line")
     if line is not None and not (type(line) is int and 1 <= line < 2**32):
-        scribe.note(OUT_OF_BOUNDS)
+        writer.note(OUT_OF_BOUNDS)
         del place["line"]
-    return {**place, "path": scribe.absolute(place["path"])}
+    return {**place, "path": writer.absolute(place["path"])}

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.dialect.v2.to_v2.content import block, blocks
-from dragoman.dialect.v2.to_v2.remarks import BAD_TIME, COMMAND, LOCAL_TIME, WRONG
-from dragoman.dialect.v2.to_v2.scribe import (
-    Scribe,
+from dragoman.dialect.v2.to_v2.ledger_notes import BAD_TIME, COMMAND, LOCAL_TIME, WRONG
+from dragoman.dialect.v2.to_v2.writer import (
+    V2Writer,
     anything,
     is_count,
     is_list,
@@ -36,36 +36,36 @@ _COMPACTION = {**_TAG, **dict.fromkeys(("compactionId", "status", "error"), is_t
 _SUMMARY = {**_TAG, "compactionId": is_text, "content": anything}
 
 
-def update(fields: Object, scribe: Scribe) -> Object | None:
+def update(fields: Object, writer: V2Writer) -> Object | None:
     """One update of a session; None if nothing of it can be said."""
     convert = _KINDS.get(fields.get("sessionUpdate", ""))
     if convert is None:
         return fields
-    made = convert(fields, scribe)
+    made = convert(fields, writer)
     if made is None:
-        scribe.note(WRONG)
+        writer.note(WRONG)
     return made
 
 
-def time(value: Json, scribe: Scribe) -> str | None:
+def time(value: Json, writer: V2Writer) -> str | None:
     """A point in time as RFC 3339 wants it."""
     try:
         read = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        scribe.note(BAD_TIME)
+        writer.note(BAD_TIME)
         return None
     if _RFC3339.fullmatch(value):
         return str(value)
     if read.tzinfo is None:
-        scribe.note(LOCAL_TIME)
+        writer.note(LOCAL_TIME)
     return read.replace(tzinfo=read.tzinfo or UTC).astimezone(UTC).isoformat()
 
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
-def _plan(fields: Object, scribe: Scribe) -> Object | None:
-    entries = [_entry(as_object(item), scribe) for item in as_list(fields.get("entries"))]
+def _plan(fields: Object, writer: V2Writer) -> Object | None:
+    entries = [_entry(as_object(item), writer) for item in as_list(fields.get("entries"))]
     kept = [entry for entry in entries if entry is not None]
     made: Object = {
         "sessionUpdate": "plan_update",
@@ -74,28 +74,28 @@ def _plan(fields: Object, scribe: Scribe) -> Object | None:
     return {**made, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else made
 
 
-def _entry(item: Object, scribe: Scribe) -> Object | None:
-    entry = scribe.clean(item, _ENTRY)
+def _entry(item: Object, writer: V2Writer) -> Object | None:
+    entry = writer.clean(item, _ENTRY)
     if "content" not in entry:
-        scribe.note(WRONG)
+        writer.note(WRONG)
         return None
     return {"priority": "medium", "status": "pending", **entry}
 
 
-def _commands(fields: Object, scribe: Scribe) -> Object | None:
+def _commands(fields: Object, writer: V2Writer) -> Object | None:
     made: dict[str, Object] = {}
     for item in as_list(fields.get("availableCommands")):
-        command = scribe.clean(as_object(item), _COMMAND)
+        command = writer.clean(as_object(item), _COMMAND)
         name = command.get("name", "")
         if not name or re.search(r"\s", name) or name in made:
-            scribe.note(COMMAND)
+            writer.note(COMMAND)
             continue
         given = as_object(command.pop("input", None))
         made[name] = {"type": "command", "description": "", **command}
         if is_text(given.get("hint")):
             made[name]["input"] = {"type": "text", "hint": given["hint"]}
     return {
-        **scribe.clean({**fields, "availableCommands": []}, _COMMANDS),
+        **writer.clean({**fields, "availableCommands": []}, _COMMANDS),
         "availableCommands": [*made.values()],
     }
 
@@ -103,43 +103,43 @@ def _commands(fields: Object, scribe: Scribe) -> Object | None:
 _COMMANDS = {**_TAG, "availableCommands": is_list}
 
 
-def _info(fields: Object, scribe: Scribe) -> Object | None:
-    info = scribe.clean(fields, _INFO)
+def _info(fields: Object, writer: V2Writer) -> Object | None:
+    info = writer.clean(fields, _INFO)
     if "updatedAt" in info:
-        when = time(info.pop("updatedAt"), scribe)
+        when = time(info.pop("updatedAt"), writer)
         info = info if when is None else {**info, "updatedAt": when}
     return info
 
 
-def _usage(fields: Object, scribe: Scribe) -> Object | None:
-    usage = scribe.clean(fields, _USAGE)
+def _usage(fields: Object, writer: V2Writer) -> Object | None:
+    usage = writer.clean(fields, _USAGE)
     if "used" not in usage or "size" not in usage:
         return None
     if "cost" in usage:
-        cost = scribe.clean(usage.pop("cost"), _COST)
+        cost = writer.clean(usage.pop("cost"), _COST)
         usage = {**usage, "cost": cost} if {"amount", "currency"} <= cost.keys() else usage
     return usage
 
 
-def _notice(fields: Object, scribe: Scribe) -> Object | None:
-    notice = scribe.clean(fields, _NOTICE)
+def _notice(fields: Object, writer: V2Writer) -> Object | None:
+    notice = writer.clean(fields, _NOTICE)
     return notice if notice.get("title") and "severity" in notice else None
 
 
-def _compaction(fields: Object, scribe: Scribe) -> Object | None:
-    compaction = scribe.clean(fields, _COMPACTION)
+def _compaction(fields: Object, writer: V2Writer) -> Object | None:
+    compaction = writer.clean(fields, _COMPACTION)
     if "summary" in compaction:
-        compaction["summary"] = blocks(compaction["summary"], scribe)
+        compaction["summary"] = blocks(compaction["summary"], writer)
     return compaction if "compactionId" in compaction and "status" in compaction else None
 
 
-def _summary(fields: Object, scribe: Scribe) -> Object | None:
-    summary = scribe.clean(fields, _SUMMARY)
-    content = block(summary.get("content"), scribe)
+def _summary(fields: Object, writer: V2Writer) -> Object | None:
+    summary = writer.clean(fields, _SUMMARY)
+    content = block(summary.get("content"), writer)
     return None if content is None or "compactionId" not in summary else {**summary, "content": content}
 
 
-Convert: TypeAlias = Callable[[Object, Scribe], Object | None]
+Convert: TypeAlias = Callable[[Object, V2Writer], Object | None]
 
 _KINDS: dict[str, Convert] = {
     "plan": _plan,

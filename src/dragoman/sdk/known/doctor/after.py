@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect import Decision
+from dragoman.dialect import DialectDecision
 from dragoman.errors import (
     BadAnswer,
     CallFailed,
@@ -57,7 +57,7 @@ def started(pid: int, watch: Watch) -> Step:
     )
 
 
-def dialect(named: str, decisions: Sequence[Decision]) -> Step | None:
+def dialect(named: str, decisions: Sequence[DialectDecision]) -> Step | None:
     """What it speaks, if that is not the protocol itself; None if there is nothing to tell."""
     found = decisions[0].dialect if decisions else named
     if found in ("auto", "v1"):

@@ -1,0 +1,76 @@
+"""The terminals of a conversation: each with the request that made it, what was done with it, and its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.check.conversation import Conversation, Exchange
+from dragoman.check.recording import Frame
+from dragoman.check.timeline import session_of
+from dragoman.check.values import text
+
+CREATE, OUTPUT, WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
+KILL, RELEASE = "terminal/kill", "terminal/release"
+METHODS = (CREATE, OUTPUT, WAIT, KILL, RELEASE)
+
+
+class ObservedTerminal(Struct):
+    """One terminal of the client."""
+
+    made: Exchange
+    id: str
+    calls: list[Exchange]
+    """Everything that was asked about it, in order."""
+
+    @property
+    def session(self) -> str:
+        return session_of(self.made)
+
+    def of(self, *methods: str) -> list[Exchange]:
+        return [one for one in self.calls if one.method in methods]
+
+    @property
+    def released(self) -> Exchange | None:
+        """The first release that succeeded."""
+        return next((one for one in self.of(RELEASE) if has_succeeded(one)), None)
+
+    @property
+    def limit(self) -> int | None:
+        limit = self.made.params.get("outputByteLimit")
+        return limit if type(limit) is int else None
+
+    def exit(self) -> Frame | None:
+        """The first answer that says that the command has ended."""
+        for one in self.calls:
+            ended = one.method == WAIT or one.result.get("exitStatus") is not None
+            if one.has_result and ended and one.method in (WAIT, OUTPUT):
+                return one.answer
+        return None
+
+
+def has_succeeded(one: Exchange) -> bool:
+    """With any result: some clients answer null."""
+    return one.answer is not None and "result" in one.answer.message and not one.has_error
+
+
+def observed_terminals(conversation: Conversation) -> list[ObservedTerminal]:
+    """All that were made, in order. An id that is given again names the later one from then on."""
+    return conversation.compute_once("consoles", lambda: _find_terminals(conversation))
+
+
+def _find_terminals(conversation: Conversation) -> list[ObservedTerminal]:
+    found: list[ObservedTerminal] = []
+    named: dict[str, ObservedTerminal] = {}
+    asked = conversation.calls(*METHODS, direction="to_client")
+    events: list[tuple[int, bool, Exchange]] = [(one.request.number, False, one) for one in asked]
+    events += [(one.answer.number, True, one) for one in asked if one.answer is not None]
+    for _, is_answer, one in sorted(events, key=lambda event: event[:2]):
+        name: Any = (one.result if is_answer else one.params).get("terminalId")
+        if one.method == CREATE and is_answer and text(name):
+            named[name] = ObservedTerminal(one, name, [])
+            found.append(named[name])
+        elif one.method != CREATE and not is_answer and text(name) in named:
+            named[name].calls.append(one)
+    return found

@@ -1,0 +1,61 @@
+"""Values as they stand in frames, which may be anything: texts, lists of objects, and paths of any system."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+def is_absolute(path: Any) -> bool:
+    return type(path) is str and (path.startswith(("/", "\\\\")) or bool(_DRIVE.match(path)))
+
+
+def normalize(path: str) -> str:
+    """One spelling: slashes, no dots, no slash at the end; macOS and Windows know two for some."""
+    slashed = path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
+    plain = posixpath.normpath(slashed).replace("//", "/", 1)
+    if plain.startswith(("/private/tmp", "/private/var")):
+        plain = plain.removeprefix("/private")
+    return plain.lower() if _DRIVE.match(plain) else plain
+
+
+def is_same(one: str, other: str) -> bool:
+    return normalize(one) == normalize(other)
+
+
+def is_under(path: str, folders: Iterable[str]) -> bool:
+    """Whether it is one of the folders or in one of them."""
+    mine = normalize(path)
+    return any(
+        mine == folder or mine.startswith(folder.rstrip("/") + "/") for folder in map(normalize, folders)
+    )
+
+
+def ends_with(path: str, tail: str) -> bool:
+    """Whether its last parts are these."""
+    return normalize(path).endswith("/" + normalize(tail).lstrip("/"))
+
+
+def text(value: Any) -> str:
+    """It if it is a text, else nothing."""
+    return value if type(value) is str else ""
+
+
+def items(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [item for item in value if type(item) is dict] if type(value) is list else []
+
+
+def missing_member(value: Any, /, **kinds: type | tuple[type, ...]) -> str:
+    """The first member that an object lacks or has of another type; empty if it has them all."""
+    if type(value) is not dict:
+        return "object"
+    for name, kind in kinds.items():
+        found = value.get(name)
+        if type(found) not in (kind if isinstance(kind, tuple) else (kind,)):
+            return name
+    return ""

@@ -1,0 +1,282 @@
+"""Known deviations of real agents from v1, repaired where they come from: one class each."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from msgspec import UNSET
+
+from dragoman.dialect.edge import NEVER, EdgeSettings, Needles, Out, Plain
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Id,
+    Message,
+    answer,
+    as_list,
+    as_object,
+    notification,
+    refusal,
+    update_of,
+    with_params,
+)
+from dragoman.dialect.quirks.quirk import Quirk, error_text, session_of
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
+
+
+class AnnouncedTwice(Quirk):
+    """The older claude-code-acp announces a tool call twice: when it begins to write it, and when it is
+    whole.
+
+    The second time it says more, so it is news about the call, not another call.
+
+    The second announcement becomes an update.
+    """
+
+    title = "announced-twice"
+    position = "agent"
+    who = re.compile(r"(?i)@zed-industries/claude-code-acp")
+    what = "a tool call that is announced twice"
+    done = "the second time sent as an update of it"
+    fix = "announce a call once, and send tool_call_update after that"
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
+        "session/update": Needles(b'"tool_call"'),
+        "session/cancel": NEVER,
+    }
+
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._announced: set[tuple[str, str]] = set()
+
+    def told_by_peer(self, message: Message) -> Message:
+        update = update_of(message)
+        call_id = update.get("toolCallId")
+        if update.get("sessionUpdate") != "tool_call" or type(call_id) is not str:
+            return message
+        call = (session_of(message), call_id)
+        if call not in self._announced:
+            self._announced.add(call)
+            return message
+        self.repair()
+        renamed = {**update, "sessionUpdate": "tool_call_update"}
+        return with_params(message, {**as_object(message.params), "update": renamed})
+
+    def asked_by_inside(self, message: Message) -> Message:
+        if message.method == "session/load":  # a replay announces everything once more, and rightly so
+            session = session_of(message)
+            self._announced = {call for call in self._announced if call[0] != session}
+        return message
+
+
+class CancelledTurn(Quirk):
+    """cline and openhands end a cancelled turn with `end_turn`.
+
+    The client asked for an end and is told that the work is done. Whether the turn was over anyway when the
+    cancel came cannot be told from outside; v1 wants `cancelled` either way.
+
+    The answer to a prompt that was open when the client cancelled.
+    """
+
+    title = "cancelled-turn"
+    position = "agent"
+    who = re.compile(r"(?i)cline|openhands.*")
+    what = "end_turn after a cancel"
+    done = "sent as cancelled"
+    fix = "end a turn that was cancelled with the stop reason cancelled"
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
+
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._cancelled: set[Id] = set()  # open prompts
+
+    def told_by_inside(self, message: Message) -> Message:
+        if message.method == "session/cancel":
+            session = session_of(message)
+            self._cancelled |= {
+                request_id
+                for request_id, asked in self._asked_by_inside.items()
+                if asked.method == "session/prompt" and session_of(asked) == session
+            }
+        return message
+
+    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+        if message.id is UNSET or message.id not in self._cancelled:
+            return message
+        self._cancelled.discard(message.id)
+        result = as_object(message.result)
+        if message.error is not UNSET or result.get("stopReason") != "end_turn":
+            return message
+        self.repair()
+        return answer(message.id, {**result, "stopReason": "cancelled"})
+
+
+class LineZero(Quirk):
+    """The older claude-code-acp gives line 0 where it means no line.
+
+    Lines are counted from 1: an editor that follows along would jump to the line before the first.
+
+    The location stays, its line goes.
+    """
+
+    title = "line-zero"
+    position = "agent"
+    who = re.compile(r"(?i)@zed-industries/claude-code-acp")
+    what = "line 0 of a location"
+    done = "left out: lines are counted from 1"
+    fix = "count lines from 1, and leave line out where there is none"
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
+        "session/update": re.compile(rb'"line"\s*:\s*0'),
+        "session/cancel": NEVER,
+    }
+
+    def told_by_peer(self, message: Message) -> Message:
+        update = update_of(message)
+        places = as_list(update.get("locations"))
+        if not any(_is_nowhere(place) for place in places):
+            return message
+        self.repair()
+        kept = [
+            {name: value for name, value in place.items() if name != "line"} if _is_nowhere(place) else place
+            for place in places
+        ]
+        return with_params(message, {**as_object(message.params), "update": {**update, "locations": kept}})
+
+
+def _is_nowhere(place: Any) -> bool:
+    return type(place) is dict and type(place.get("line")) is int and place["line"] == 0
+
+
+_SAYS_MISSING = re.compile(r"(?i)not found|no such file|does not exist|ENOENT")
+
+
+class MissingFile(Quirk):
+    """gemini-cli reads a file before it creates it, and gives up when it hears that there is none.
+
+    Any error makes its write fail; an empty file is what it can go on with.
+
+    Only an error that says that the file is missing: one that is forbidden stays forbidden.
+    """
+
+    title = "missing-file"
+    position = "agent"
+    who = re.compile(r"(?i)gemini-cli")
+    what = "a missing file that the agent reads before it creates it"
+    done = "answered as an empty file"
+    fix = "take the error for a missing file as such, and create it"
+
+    def answered_by_inside(self, asked: Message, message: Message) -> Message:
+        if asked.method != "fs/read_text_file" or message.error is UNSET:
+            return message
+        error = as_object(message.error)
+        if error.get("code") != NOT_FOUND and not _SAYS_MISSING.search(error_text(error)):
+            return message
+        self.repair()
+        return answer(message.id, {"content": ""})
+
+
+_NEEDS_A_SHELL = re.compile(r"[\s;&|<>$`(){}*?~#!\"'\\]")
+
+
+class ShellLine(Quirk):
+    """The older claude-code-acp puts a whole shell line into `command` of `terminal/create`, and no
+    arguments.
+
+    In v1 `command` is a program. A client that starts it as one looks for a program of that long name.
+
+    A line that no program can be called goes to a shell; whoever consents sees the whole line.
+    """
+
+    title = "shell-line"
+    position = "agent"
+    who = re.compile(r"(?i)@zed-industries/claude-code-acp")
+    what = "a shell line as the command of a terminal"
+    done = "given to /bin/sh -c"
+    fix = "name the program in command and its arguments in args, or call /bin/sh with -c"
+
+    def asked_by_peer(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        line = params.get("command")
+        if message.method != "terminal/create" or type(line) is not str or params.get("args"):
+            return [("inside", message)]
+        if not _NEEDS_A_SHELL.search(line):
+            return [("inside", message)]
+        self.repair()
+        return [("inside", with_params(message, {**params, "command": "/bin/sh", "args": ["-c", line]}))]
+
+
+class Unannounced(Quirk):
+    """gemini-cli, the older codex-acp and others ask for permission for a tool call that they never
+    announced.
+
+    A client that shows what it is asked about looks for the call, and has none.
+
+    The call is announced with what the question says about it, just before the question.
+    """
+
+    title = "unannounced"
+    position = "agent"
+    who = re.compile(r"(?i)gemini-cli|codex-acp|deepagents.*|openhands.*")
+    what = "permission for a tool call that was never announced"
+    done = "announced before it is asked"
+    fix = "send tool_call before asking for permission for it"
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
+        "session/update": Needles(b'"tool_call"'),
+        "session/cancel": NEVER,
+    }
+
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._announced: set[tuple[str, str]] = set()
+
+    def told_by_peer(self, message: Message) -> Message:
+        update = update_of(message)
+        if update.get("sessionUpdate") == "tool_call":
+            self._announced.add((session_of(message), str(update.get("toolCallId"))))
+        return message
+
+    def asked_by_peer(self, message: Message) -> list[Out]:
+        call = as_object(as_object(message.params).get("toolCall"))
+        session, call_id = session_of(message), call.get("toolCallId")
+        if message.method != "session/request_permission" or type(call_id) is not str:
+            return [("inside", message)]
+        if (session, call_id) in self._announced:
+            return [("inside", message)]
+        self._announced.add((session, call_id))
+        self.repair()
+        title = call.get("title")
+        update = {
+            **{name: value for name, value in call.items() if value is not None},
+            "sessionUpdate": "tool_call",
+            "title": title if type(title) is str and title else "Tool call",
+        }
+        told = notification("session/update", {"sessionId": session, "update": update})
+        return [("inside", told), ("inside", message)]
+
+
+_SAYS_UNKNOWN = re.compile(r"(?i)\b(session not found|unknown session|no such session)\b")
+
+
+class UnknownSession(Quirk):
+    """gemini-cli, OpenCode and the older claude-code-acp refuse an unknown session with another code.
+
+    A client that knows the right code opens a new session instead of showing a failure.
+
+    Only where the error says it in words.
+    """
+
+    title = "unknown-session"
+    position = "agent"
+    who = re.compile(r"(?i)gemini-cli|opencode|@zed-industries/claude-code-acp")
+    what = "an unknown session refused with another code"
+    done = "sent with the code for it"
+    fix = "answer with the code -32002"
+
+    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+        session = session_of(asked)
+        error = as_object(message.error)
+        if message.error is UNSET or not session or error.get("code") not in (INVALID_PARAMS, INTERNAL_ERROR):
+            return message
+        if not _SAYS_UNKNOWN.search(error_text(error)):
+            return message
+        self.repair()
+        return refusal(message.id, NOT_FOUND, "Session not found", {"sessionId": session})
