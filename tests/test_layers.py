@@ -64,130 +64,32 @@ HUB_FLOORS: dict[str, int] = {
     "cluster": 6,
     "api": 6,
 }
-HUB_BASE = frozenset(
-    {"settings", "settings_agents", "log_rate"}
-)  # modules beside the rooms that any of them may import
+HUB_BASE = frozenset({"settings", "log_rate"})  # modules beside the rooms that any of them may import
 
 # Modules that import each other in a circle, also for type checkers alone. This list may only shrink.
-CIRCLES: tuple[frozenset[str], ...] = (
-    frozenset(
-        {
-            "dragoman.sdk.client.agent_handle",
-            "dragoman.sdk.client.client",
-            "dragoman.sdk.client.prompt",
-            "dragoman.sdk.client.session",
-            "dragoman.sdk.client.side",
-            "dragoman.sdk.handlers",
-            "dragoman.sdk.listening",
-            "dragoman.sdk.login",
-            "dragoman.sdk.threads.agent",
-            "dragoman.sdk.threads.faces",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.sdk.proxy.calls",
-            "dragoman.sdk.proxy.conductor",
-            "dragoman.sdk.proxy.flow",
-            "dragoman.sdk.proxy.lanes",
-            "dragoman.sdk.proxy.proxy",
-            "dragoman.sdk.proxy.run",
-            "dragoman.sdk.proxy.side",
-            "dragoman.sdk.proxy.target",
-            "dragoman.sdk.serve",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.blocking.agent_link",
-            "dragoman.blocking.attended",
-            "dragoman.blocking.deadlines",
-            "dragoman.blocking.intake",
-            "dragoman.blocking.link",
-            "dragoman.blocking.voice",
-            "dragoman.blocking.waiting",
-            "dragoman.blocking.worker",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.sdk.agent.client_handle",
-            "dragoman.sdk.agent.lender",
-            "dragoman.sdk.agent.session",
-            "dragoman.sdk.agent.speaker",
-            "dragoman.sdk.agent.terminal",
-            "dragoman.sdk.agent.tool_call",
-            "dragoman.sdk.agent.turn",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.agents.code.conversation",
-            "dragoman.agents.code.permission",
-            "dragoman.agents.code.tools.places",
-            "dragoman.agents.code.tools.tool",
-            "dragoman.agents.code.tools.work",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.sdk.kit.local",
-            "dragoman.sdk.kit.mounts",
-            "dragoman.sdk.kit.session",
-            "dragoman.sdk.kit.turn",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.transport.owned",
-            "dragoman.transport.posix",
-            "dragoman.transport.windows",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.journal.salvage",
-            "dragoman.journal.sealed_file",
-            "dragoman.journal.sqlite",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.sdk.supervision.session",
-            "dragoman.sdk.supervision.supervisor",
-            "dragoman.sdk.supervision.turn",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.runtime.calls",
-            "dragoman.runtime.link",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.workspace.policy.policy",
-            "dragoman.workspace.policy.policy_files",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.sdk.kit.kit",
-            "dragoman.sdk.kit.sessions",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.tui.app",
-            "dragoman.tui.screens.chat",
-        }
-    ),
-    frozenset(
-        {
-            "dragoman.cli.hub_status",
-            "dragoman.cli.hub_talk",
-        }
-    ),
+CIRCLES = tuple(
+    frozenset(f"dragoman.{name}" for name in names.split())
+    for names in (
+        "sdk.client.agent_handle sdk.client.client sdk.client.prompt sdk.client.session "
+        "sdk.client.side sdk.handlers sdk.listening sdk.login sdk.threads.agent sdk.threads.faces",
+        "sdk.proxy.calls sdk.proxy.conductor sdk.proxy.flow sdk.proxy.lanes sdk.proxy.proxy "
+        "sdk.proxy.run sdk.proxy.side sdk.proxy.target sdk.serve",
+        "blocking.agent_link blocking.attended blocking.deadlines blocking.intake blocking.link "
+        "blocking.voice blocking.waiting blocking.worker",
+        "sdk.agent.client_handle sdk.agent.lender sdk.agent.session sdk.agent.speaker "
+        "sdk.agent.terminal sdk.agent.tool_call sdk.agent.turn",
+        "agents.code.conversation agents.code.permission agents.code.tools.places "
+        "agents.code.tools.tool agents.code.tools.work",
+        "sdk.kit.local sdk.kit.mounts sdk.kit.session sdk.kit.turn",
+        "transport.owned transport.posix transport.windows",
+        "journal.salvage journal.sealed_file journal.sqlite",
+        "sdk.supervision.session sdk.supervision.supervisor sdk.supervision.turn",
+        "runtime.calls runtime.link",
+        "workspace.policy.policy workspace.policy.policy_files",
+        "sdk.kit.kit sdk.kit.sessions",
+        "tui.app tui.screens.chat",
+        "cli.hub_status cli.hub_talk",
+    )
 )
 
 PURE = ("errors", "wire", "schema", "core", "dialect", "text")

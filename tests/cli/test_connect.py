@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dragoman.cli.connect import Progress
-from dragoman.hub.api.endpoint import Endpoint
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.endpoint import AcpEndpoint
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.resuming import Notice
 from tests.sdk.resuming.model import Message, frame
@@ -48,7 +48,7 @@ async def connected(server: Server, *options: str, token: str = TOKEN) -> AsyncI
     door = Admission({hashed(TOKEN): Grant("one")}, hosts=local_hosts(port))
     words = ["-m", "dragoman", "connect", *options, f"ws://127.0.0.1:{port}/acp"]
     pipe = asyncio.subprocess.PIPE
-    async with listening(Endpoint(door, server.accept), bound):
+    async with open_listener(AcpEndpoint(door, server.accept), bound):
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *words,

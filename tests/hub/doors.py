@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.hub.api.endpoint import Endpoint
-from dragoman.hub.api.listening import Tls, listening, open_socket
+from dragoman.hub.api.endpoint import AcpEndpoint
+from dragoman.hub.api.listener import Tls, open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.transport.messages import MessageTransport
 
@@ -72,7 +72,7 @@ class Peer:
 
 @asynccontextmanager
 async def door(app: Any = None, *, tls: Tls | None = None, **options: Any) -> AsyncIterator[Door]:
-    """A listener; `options` are those of `listening`. Without an app it is an endpoint."""
+    """A listener; `options` are those of `listener`. Without an app it is an endpoint."""
     bound = open_socket("127.0.0.1", 0, tls=tls, insecure=False)
     port, token = bound.getsockname()[1], new_token()
     refused: list[str] = []
@@ -80,8 +80,8 @@ async def door(app: Any = None, *, tls: Tls | None = None, **options: Any) -> As
     def accept(transport: MessageTransport, visit: Any) -> None:
         raise AssertionError("nobody opens a connection here")
 
-    app = app or Endpoint(Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port)), accept)
-    async with listening(app, bound, tls=tls, on_refused=refused.append, **options):
+    app = app or AcpEndpoint(Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port)), accept)
+    async with open_listener(app, bound, tls=tls, on_refused=refused.append, **options):
         yield Door(port, token, refused)
 
 

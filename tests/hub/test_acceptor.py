@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.api.listening import Tls
+from dragoman.hub.api.listener import Tls
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 from tests.hub.doors import HALF, asked, door, peers
 from tests.journal.nats.certificates import Authority
@@ -162,7 +162,7 @@ async def test_a_thousand_bad_requests_are_a_few_lines_in_the_log(caplog: pytest
 
 PROGRAM = """
 import asyncio, resource, sys
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.api.server import admit
 
 async def app(scope, receive, send):
@@ -178,7 +178,7 @@ async def app(scope, receive, send):
 async def main():
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
-    async with listening(app, bound):
+    async with open_listener(app, bound):
         print(bound.getsockname()[1], flush=True)
         await asyncio.to_thread(sys.stdin.read)
 

@@ -9,8 +9,8 @@ import pytest
 from dragoman.hub.gate.admission import (
     TICKET_SECONDS,
     Admission,
+    AdmissionRefusal,
     Grant,
-    Refused,
     hashed,
     local_hosts,
     new_token,
@@ -74,7 +74,7 @@ def test_our_own_pages_and_trusted_ones_come_in(origin: str) -> None:
 )
 def test_everybody_else_is_refused(given: dict[str, str], status: int) -> None:
     refused = admission().admit(headers(**given))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, AdmissionRefusal)
     assert refused.status == status
     assert TOKEN not in refused.why
 
@@ -85,13 +85,13 @@ def test_a_ticket_is_good_once_and_for_a_short_while() -> None:
     ticket = door.ticket(HOLDER)
     bare = headers(authorization="")
     assert door.admit(bare, ticket=ticket) == HOLDER
-    assert isinstance(door.admit(bare, ticket=ticket), Refused)
+    assert isinstance(door.admit(bare, ticket=ticket), AdmissionRefusal)
     late = door.ticket(HOLDER)
     clock.now = TICKET_SECONDS + 1
-    assert isinstance(door.admit(bare, ticket=late), Refused)
+    assert isinstance(door.admit(bare, ticket=late), AdmissionRefusal)
     stolen = door.ticket(HOLDER)
     assert isinstance(
-        door.admit(headers(authorization="", origin="https://evil.example"), ticket=stolen), Refused
+        door.admit(headers(authorization="", origin="https://evil.example"), ticket=stolen), AdmissionRefusal
     )
 
 
@@ -99,8 +99,8 @@ def test_a_revoked_token_takes_its_tickets_along() -> None:
     door = admission()
     ticket = door.ticket(HOLDER)
     door.replace({})
-    assert isinstance(door.admit(headers()), Refused)
-    assert isinstance(door.admit(headers(authorization=""), ticket=ticket), Refused)
+    assert isinstance(door.admit(headers()), AdmissionRefusal)
+    assert isinstance(door.admit(headers(authorization=""), ticket=ticket), AdmissionRefusal)
 
 
 def test_tokens_are_long_and_never_the_same() -> None:
@@ -113,18 +113,18 @@ def test_whoever_keeps_bringing_wrong_tokens_is_told_to_wait_and_the_others_are_
     door = admission(clock)
     wrong = headers(authorization="Bearer nonsense")
     for _ in range(10):
-        assert door.admit(wrong, address="10.0.0.1") == Refused(401, "a token that is not known")
+        assert door.admit(wrong, address="10.0.0.1") == AdmissionRefusal(401, "a token that is not known")
     slow = door.admit(wrong, address="10.0.0.1")
-    assert isinstance(slow, Refused)
+    assert isinstance(slow, AdmissionRefusal)
     assert (slow.status, slow.headers) == (429, [(b"retry-after", b"6")])
     late = door.admit(headers(authorization=""), ticket="nonsense", address="10.0.0.1")
-    assert isinstance(late, Refused)
+    assert isinstance(late, AdmissionRefusal)
     assert late.status == 429
-    assert door.admit(wrong, address="10.0.0.2") == Refused(401, "a token that is not known")
+    assert door.admit(wrong, address="10.0.0.2") == AdmissionRefusal(401, "a token that is not known")
     assert door.admit(headers(), address="10.0.0.1") == HOLDER
     clock.now += 6
     again = door.admit(wrong, address="10.0.0.1")
-    assert isinstance(again, Refused)
+    assert isinstance(again, AdmissionRefusal)
     assert (again.status, again.headers) == (401, [(b"www-authenticate", b"Bearer")])
 
 
@@ -133,7 +133,7 @@ def test_whoever_brings_no_token_or_the_wrong_host_is_not_counted() -> None:
     for _ in range(30):
         door.admit(headers(authorization=""), address="10.0.0.1")
         door.admit(headers(host="evil.example", authorization="Bearer x"), address="10.0.0.1")
-    assert door.admit(headers(authorization="Bearer x"), address="10.0.0.1") == Refused(
+    assert door.admit(headers(authorization="Bearer x"), address="10.0.0.1") == AdmissionRefusal(
         401, "a token that is not known"
     )
 
@@ -151,9 +151,11 @@ def test_a_use_is_told_and_a_refusal_is_not() -> None:
 def test_our_names_and_trusted_pages_can_change() -> None:
     door = admission()
     door.rename(hosts=["hub.example"], origins=["https://other.example"])
-    assert isinstance(door.admit(headers()), Refused)
+    assert isinstance(door.admit(headers()), AdmissionRefusal)
     assert door.admit(headers(host="hub.example", origin="https://other.example")) == HOLDER
-    assert isinstance(door.admit(headers(host="hub.example", origin="https://pages.example")), Refused)
+    assert isinstance(
+        door.admit(headers(host="hub.example", origin="https://pages.example")), AdmissionRefusal
+    )
 
 
 def test_a_grant_is_held_as_long_as_it_stays_the_same() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from dragoman.hub.agents.end import AgentEnd, StderrLines, headline_of
 from dragoman.hub.agents.specs import specs_of
-from dragoman.hub.api.observing.hub_meters import HubMeters
-from dragoman.hub.api.observing.seeing import SeenHub
+from dragoman.hub.api.observability.hub_meters import HubMeters
+from dragoman.hub.api.observability.hub_snapshot import HubSnapshot
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub
@@ -92,7 +92,7 @@ async def test_status_and_last_words_of_an_agent_reach_every_face(
         MemoryJournal(), specs_of(agents, tmp_path), options=HubOptions(default_agent="direct")
     ) as hub:
         answers = {name: await _refusal(hub, name) for name in DEATHS}
-        seen = SeenHub(hub, url="", journal="", meters=HubMeters())
+        seen = HubSnapshot(hub, url="", journal="", meters=HubMeters())
         status = {agent.name: agent.last_error for agent in seen.seen_agents()}
         listed = {one["name"]: one["lastError"] for one in hub.views._agents()}
     for name, (_, _, message, exit_status, signal) in DEATHS.items():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.api import endpoint
-from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.api.observability.observer import Observer
 from dragoman.hub.gate.admission import Admission
 from dragoman.transport import http_asgi, http_server
 from dragoman.transport.http_asgi import read_body
@@ -72,7 +72,7 @@ async def test_of_too_many_websockets_that_say_nothing_the_oldest_is_closed(
 async def test_who_is_refused_is_counted_by_the_reason_that_the_alerts_name() -> None:
     observer = Observer()
     admission = Admission({}, hosts=["hub"])
-    served = endpoint.Endpoint(admission, lambda transport, visit: None, on_refused=observer.refused)
+    served = endpoint.AcpEndpoint(admission, lambda transport, visit: None, on_refused=observer.refused)
 
     async def send(event: object) -> None: ...
 

@@ -27,8 +27,8 @@ from dragoman.hub.gate.table import (
     NOTIFICATIONS,
     REQUESTS,
     SESSION_EXTENSION,
+    GateRow,
     Place,
-    Row,
     check,
 )
 from dragoman.transport.memory import memory_pair
@@ -65,7 +65,7 @@ def naming(kind: Place, path: str) -> Any:
     }[kind]
 
 
-def params_of(method: str, row: Row, paths: dict[str, str]) -> dict[str, Raw]:
+def params_of(method: str, row: GateRow, paths: dict[str, str]) -> dict[str, Raw]:
     named = {name or "extra": naming(kind, paths[name]) for name, kind in row.places}
     about = {} if row is AGENT_EXTENSION else {"sessionId": "s"}
     return raw({**about, **named})
@@ -81,7 +81,7 @@ def may_pass(grant: Grant, method: str, params: dict[str, Raw], *, is_request: b
     return True
 
 
-def cells() -> Iterator[tuple[str, bool, Row, frozenset[Scope], dict[str, str]]]:
+def cells() -> Iterator[tuple[str, bool, GateRow, frozenset[Scope], dict[str, str]]]:
     """Every method × every set of scopes × each of its places inside or outside."""
     sets = [frozenset(chosen) for size in range(len(ALL) + 1) for chosen in combinations(ALL, size)]
     for (method, is_request), row in ROWS.items():

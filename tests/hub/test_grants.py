@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.gate.admission import ALL, Admission, Grant, Refused
+from dragoman.hub.gate.admission import ALL, Admission, AdmissionRefusal, Grant
 from dragoman.hub.gate.grants import LiveGrants
 from dragoman.hub.gate.grants_store import LINKS, TokenStore
 
@@ -43,7 +43,7 @@ class Door:
     def admit(self, token: str) -> Grant | None:
         headers = {b"host": b"hub", b"authorization": f"Bearer {token}".encode()}
         admitted = self.admission.admit(headers)
-        return None if isinstance(admitted, Refused) else admitted
+        return None if isinstance(admitted, AdmissionRefusal) else admitted
 
 
 @pytest.fixture

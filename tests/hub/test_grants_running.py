@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
-from dragoman.hub.running import Running, running
+from dragoman.hub.runner import RunningHub, run_hub
 from dragoman.hub.settings import EncryptionSettings, HubSettings
 from dragoman.journal import WrongKey
 from tests.journal.streams import all_bytes
@@ -34,7 +34,7 @@ def bearer(token: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
 
 
-async def begun(run: Running, token: str | None) -> ClientConnection:
+async def begun(run: RunningHub, token: str | None) -> ClientConnection:
     socket = await connect(f"{run.url.replace('http', 'ws', 1)}acp", additional_headers=bearer(token))
     await asked(socket, "initialize", protocolVersion=1, clientCapabilities={})
     return socket
@@ -54,7 +54,7 @@ async def test_a_hub_ends_connections_of_revoked_tokens_and_seals_what_it_stores
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HUB_KEY", KEY)
-    async with running(settings(tmp_path)) as run:
+    async with run_hub(settings(tmp_path)) as run:
         guest = run.store.add("guest")
         owner = await begun(run, run.token)
         while True:  # a new token is good within a second
@@ -72,13 +72,13 @@ async def test_a_hub_ends_connections_of_revoked_tokens_and_seals_what_it_stores
     assert b"confidential" not in all_bytes(tmp_path)
     monkeypatch.setenv("HUB_KEY", KEY[::-1])
     with pytest.raises(WrongKey, match="sealed with another key"):
-        async with running(settings(tmp_path)):
+        async with run_hub(settings(tmp_path)):
             pass
 
 
 async def test_a_guesser_is_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUB_KEY", KEY)
-    async with running(settings(tmp_path)) as run, httpx2.AsyncClient() as http:
+    async with run_hub(settings(tmp_path)) as run, httpx2.AsyncClient() as http:
         answers = [await http.post(f"{run.url}ticket", headers=bearer("wrong")) for _ in range(20)]
         assert {answer.status_code for answer in answers[:10]} == {401}
         slowed = [answer for answer in answers if answer.status_code == 429]

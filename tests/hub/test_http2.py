@@ -15,8 +15,8 @@ import pytest
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import LocalMistake
-from dragoman.hub.api.endpoint import Endpoint
-from dragoman.hub.api.listening import Tls
+from dragoman.hub.api.endpoint import AcpEndpoint
+from dragoman.hub.api.listener import Tls
 from dragoman.hub.gate.admission import Admission, Grant, hashed, new_token
 from dragoman.sdk.serve import serving
 from dragoman.transport.http_client import open_http
@@ -141,7 +141,7 @@ class Conversations:
 
     def __init__(self, token: str) -> None:
         self.admission = Admission({hashed(token): Grant("owner")}, hosts=[])
-        self._endpoint = Endpoint(self.admission, self._accept)
+        self._endpoint = AcpEndpoint(self.admission, self._accept)
         self._tasks: set[asyncio.Task[None]] = set()
         self.versions: set[str] = set()
 

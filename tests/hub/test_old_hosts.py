@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from dragoman.hub.agents.host import records
-from dragoman.hub.agents.host.kept import find_kept
+from dragoman.hub.agents.host.hosted_agents import find_hosted
+from tests.hub.agent_host.hearing import Journal
 from tests.hub.fixtures import host_protocol
 from tests.hub.fixtures.make import real_host
 from tests.hub.fixtures.scenes import OLD, OldScene, OldWatcher, opened, started_host
 from tests.hub.fixtures.scripted_agent import ScriptedAgent, lines_of
 from tests.hub.fixtures.scripted_hub import Line, play
-from tests.hub.keeping.hearing import Journal
 
 pytestmark = [
     pytest.mark.bound(30),
@@ -72,9 +72,9 @@ async def test_the_hub_hears_from_an_old_host_what_was_not_acknowledged(tmp_path
     path = tmp_path / "kept" / "a.sock"
     path.parent.mkdir(mode=0o700)
     with started_host(path, tmp_path / "scene", tmp_path / "log") as host:
-        agent = await find_kept(path)
+        agent = await find_hosted(path)
         assert agent is not None
-        assert (agent.pid, agent.keeper_pid, agent.taken) == (1, host.process.pid, {"one": 5})
+        assert (agent.pid, agent.host_pid, agent.taken) == (1, host.process.pid, {"one": 5})
         agent.acknowledge(8)
         heard = Journal(agent, base=8)
         agent.start(heard)

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.errors import DragomanError
-from dragoman.hub.running import running
+from dragoman.hub.runner import run_hub
 from dragoman.hub.settings import EncryptionSettings
 from tests.hub.fixtures.scenes import OldScene, OldWatcher, opened
 
@@ -163,7 +163,7 @@ async def test_a_sealed_journal_is_refused_without_its_key_and_stays_as_it_is(
     else:
         settings = replace(settings, encryption=EncryptionSettings())
     with pytest.raises(DragomanError, match="is sealed"):
-        async with running(settings):
+        async with run_hub(settings):
             pass
     monkeypatch.setenv("FIXTURE_KEY", old_scene.expected["key"])
     async with opened(old_scene) as (_, watcher):

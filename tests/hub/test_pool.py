@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import AgentFailed
 from dragoman.hub.agents.channel import AgentChannel, LeaseTerm
-from dragoman.hub.agents.host.kept import find_kept, keep
+from dragoman.hub.agents.host.hosted_agents import find_hosted, host_agent
 from dragoman.hub.agents.host.lease import now
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
 from dragoman.hub.agents.specs import specs_of
@@ -34,7 +34,7 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.bound(20)  # a keeper's start, and several leases of an agent that is late on purpose
+@pytest.mark.bound(20)  # an agent host's start, and several leases of an agent that is late on purpose
 async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_path: Path) -> None:
     place = tmp_path / "late.sock"
 
@@ -42,12 +42,12 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
         return LeaseTerm(LEASE, now())
 
     async def open_() -> AgentChannel:
-        # The first lease covers the start of the keeper; without a renewal the agent is ended soon after it.
+        # The first lease covers the start of the host; without a renewal the agent is ended soon after it.
         command = [sys.executable, "-c", LATE % SLOW]
-        return await keep(command, socket=place, lease=30.0, lease_linger=5.0)
+        return await host_agent(command, socket=place, lease=30.0, lease_linger=5.0)
 
     async def adopt() -> AgentChannel | None:
-        return await find_kept(place)
+        return await find_hosted(place)
 
     pool = AgentPool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
     pool.lease = lasting
@@ -69,15 +69,15 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
         await pool.aclose()
 
 
-@pytest.mark.bound(20)  # a keeper's start
+@pytest.mark.bound(20)  # an agent host's start
 async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Path) -> None:
     place = tmp_path / "late.sock"
 
     async def open_() -> AgentChannel:
-        return await keep([sys.executable, "-c", LATE % 600.0], socket=place)
+        return await host_agent([sys.executable, "-c", LATE % 600.0], socket=place)
 
     async def adopt() -> AgentChannel | None:
-        return await find_kept(place)
+        return await find_hosted(place)
 
     pool = AgentPool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
     pool.start()
@@ -86,11 +86,11 @@ async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Pa
     await pool.leave()
     with pytest.raises(AgentFailed):
         await starting
-    assert await find_kept(place) is None
+    assert await find_hosted(place) is None
 
 
-@pytest.mark.bound(20)  # two keepers' starts
-async def test_a_keeper_whose_start_takes_longer_than_the_lease_is_started_under_a_newer_one(
+@pytest.mark.bound(20)  # two agent hosts' starts
+async def test_an_agent_host_whose_start_takes_longer_than_the_lease_is_started_under_a_newer_one(
     tmp_path: Path,
 ) -> None:
     leases = iter([LeaseTerm(1.0, now() - 10.0), LeaseTerm(60.0, now())])

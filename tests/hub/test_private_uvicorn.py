@@ -9,8 +9,8 @@ import pytest
 import websockets
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from dragoman.hub.api import listening, private_uvicorn
-from dragoman.hub.api.many import EXTENSION
+from dragoman.hub.api import listener, private_uvicorn
+from dragoman.hub.api.batched_send import EXTENSION
 from tests.hub.doors import asked, door
 
 PRIVATE = pytest.mark.parametrize("private", [True, False], ids=["private", "public"])
@@ -18,7 +18,7 @@ PRIVATE = pytest.mark.parametrize("private", [True, False], ids=["private", "pub
 
 def choose(monkeypatch: pytest.MonkeyPatch, *, private: bool) -> None:
     if not private:
-        monkeypatch.setattr(listening, "private_uvicorn", None)
+        monkeypatch.setattr(listener, "private_uvicorn", None)
 
 
 @PRIVATE

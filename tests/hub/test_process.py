@@ -285,7 +285,7 @@ async def test_what_is_said_of_a_session_that_is_being_made_is_bounded_and_stops
         large = update("new", "x" * 1024 * 1024)
         for number in range(1, 21):
             process.feed(number, large)
-        assert line.acknowledged[-1] == 20, "the keeper would send no more, and the answer is behind them"
+        assert line.acknowledged[-1] == 20, "the agent host would send no more, and the answer is behind them"
         new = Heard(process, "new")
     assert 1 <= len(new.frames) <= EARLY_BYTES // 1024 // 1024
     assert [number for number, _ in new.frames] == list(range(1, len(new.frames) + 1))

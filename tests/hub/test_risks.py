@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.hub.clients.rendering import UNJUDGED
+from dragoman.hub.clients.entry_messages import UNJUDGED
 from dragoman.hub.judge import risks as risks_module
 from dragoman.hub.judge.risks import RiskAssessor, proposal_of
 from dragoman.hub.session.frames import with_ours

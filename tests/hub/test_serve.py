@@ -15,7 +15,7 @@ import pytest
 
 from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.hub.api.listening import open_socket, parse_listen
+from dragoman.hub.api.listener import open_socket, parse_listen
 from dragoman.hub.gate.admission import new_token
 from dragoman.transport.websocket import open_websocket
 from tests.transport.programs import alive, eventually

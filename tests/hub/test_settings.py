@@ -16,10 +16,10 @@ from dragoman.hub.settings import (
     LimitSettings,
     changed,
     described,
+    offered_agents,
     settings_path,
 )
-from dragoman.hub.settings_agents import offered_agents
-from dragoman.hub.settings_reading import BUILT_IN, parse_settings
+from dragoman.hub.settings_file import BUILT_IN, parse_settings
 from dragoman.sdk.known import KnownAgent, Source
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "hub-configuration.md"

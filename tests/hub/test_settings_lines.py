@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.hub.settings_lines import Lines
+from dragoman.hub.settings_file import TomlLines
 
 TEXT = """# a comment
 a.b.c = 1
@@ -63,4 +63,4 @@ k = 2
     ],
 )
 def test_the_line_of_a_key(path: tuple[str | int, ...], line: int) -> None:
-    assert Lines(TEXT).of(path) == line
+    assert TomlLines(TEXT).of(path) == line

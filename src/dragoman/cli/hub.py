@@ -88,7 +88,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.errors import JournalError, LocalMistake
 
     try:
-        from dragoman.hub.api import listening  # noqa: F401 -- whether it can be imported at all
+        from dragoman.hub.api import listener  # noqa: F401 -- whether it can be imported at all
     except ImportError as error:
         say(f"dragoman hub: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
         return 2
@@ -108,7 +108,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _settings(chosen: argparse.Namespace) -> Any:
     from pathlib import Path
 
-    from dragoman.hub.settings_reading import load_settings
+    from dragoman.hub.settings_file import load_settings
 
     given = {
         "listen": chosen.listen,
@@ -126,7 +126,7 @@ def _settings(chosen: argparse.Namespace) -> Any:
 
 
 def _show(settings: Any) -> int:
-    from dragoman.hub.settings_agents import offered_agents
+    from dragoman.hub.settings import offered_agents
 
     agents = offered_agents(settings)
     from dragoman.hub.cluster.node import node_name, shown_place
@@ -144,7 +144,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     import signal
 
     from dragoman.cli.log_lines import SafeFormatter
-    from dragoman.hub.running import drain, running
+    from dragoman.hub.runner import drain, run_hub
     from dragoman.sdk.leaving import first_of
 
     handler = logging.StreamHandler()
@@ -160,7 +160,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
             loop.add_signal_handler(number, leave)
-    async with running(settings, page=_page()) as run:
+    async with run_hub(settings, page=_page()) as run:
         if chosen.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good
             run.refresh_tokens()

@@ -92,7 +92,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
     from dragoman.errors import LocalMistake
     from dragoman.hub.gate.grants_store import TokenStore
-    from dragoman.hub.settings_reading import SettingsError, load_settings
+    from dragoman.hub.settings_file import SettingsError, load_settings
 
     try:
         path = None if chosen.config is None else Path(chosen.config)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.cli.console import say
 
 if TYPE_CHECKING:
-    from dragoman.hub.api.listening import Tls
+    from dragoman.hub.api.listener import Tls
 
 EPILOG = """examples:
   dragoman serve -- my-agent --acp
@@ -55,7 +55,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.errors import LocalMistake
 
     try:
-        from dragoman.hub.api import listening  # noqa: F401 -- whether it can be imported at all
+        from dragoman.hub.api import listener  # noqa: F401 -- whether it can be imported at all
     except ImportError as error:
         say(f"dragoman serve: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
         return 2
@@ -68,9 +68,9 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 async def _serve(chosen: argparse.Namespace) -> None:
-    from dragoman.hub.api.endpoint import Endpoint
-    from dragoman.hub.api.listening import listening, open_socket, parse_listen
-    from dragoman.hub.api.serving import AgentPerConnection
+    from dragoman.hub.api.agent_per_connection import AgentPerConnection
+    from dragoman.hub.api.endpoint import AcpEndpoint
+    from dragoman.hub.api.listener import open_listener, open_socket, parse_listen
     from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, names_of
     from dragoman.sdk.leaving import Leaving
     from dragoman.sdk.proxy.target import shown
@@ -85,9 +85,9 @@ async def _serve(chosen: argparse.Namespace) -> None:
     agents = AgentPerConnection(chosen.command, most=chosen.max_connections, on_stderr=shown())
     with Leaving() as leaving:
         leaving.listen()
-        endpoint = Endpoint(admission, agents.accept)
+        endpoint = AcpEndpoint(admission, agents.accept)
         agents.reclaim = endpoint.reclaim
-        async with listening(endpoint, bound, tls=tls, http2=chosen.http2):
+        async with open_listener(endpoint, bound, tls=tls, http2=chosen.http2):
             _say(host, port, tls=tls, token="" if chosen.token_file else token)
             await leaving.asked.wait()
             endpoint.leave()
@@ -117,7 +117,7 @@ def _token(path: str | None) -> str:
 
 def _tls(chosen: argparse.Namespace) -> Tls | None:
     from dragoman.errors import LocalMistake
-    from dragoman.hub.api.listening import Tls
+    from dragoman.hub.api.listener import Tls
 
     if bool(chosen.tls_cert) != bool(chosen.tls_key):
         raise LocalMistake("--tls-cert and --tls-key belong together")

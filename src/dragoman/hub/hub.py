@@ -19,16 +19,15 @@ from msgspec import Raw
 from dragoman.errors import ErrorAnswer, JournalError, LinkClosed, StreamMoved
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
 from dragoman.hub.clients.client import HubClient
-from dragoman.hub.clients.follower import Follower
+from dragoman.hub.clients.follower import ClientFollower
 from dragoman.hub.clients.methods import Methods
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
 from dragoman.hub.engine.child_sessions import ChildSessions
+from dragoman.hub.engine.lifecycle import Made, hand_over, open_session
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.log import STORE_SECONDS
-from dragoman.hub.engine.making import Made
-from dragoman.hub.engine.opening import hand_over, open_session
 from dragoman.hub.engine.options import HubOptions, Trace
 from dragoman.hub.engine.ownership import Ownership, SoleOwnership
 from dragoman.hub.engine.ports import Position
@@ -158,7 +157,7 @@ class Hub:
         *,
         own: Iterable[str] = (),
         through: SessionFollower | None = None,
-    ) -> Follower:
+    ) -> ClientFollower:
         """`own` are the keys of prompts that the client wrote before. `through` is how it follows the parent
         of a child session that it has not asked for. Raises `LinkClosed` if it has left.
         """
@@ -167,7 +166,7 @@ class Hub:
         before = client.followed.pop(session.id, None)
         if before is not None:
             before.withdraw()
-        follower = Follower(session, client, position, through=through)
+        follower = ClientFollower(session, client, position, through=through)
         follower.own |= set(own)
         if before is not None:
             follower.own |= before.own

@@ -14,10 +14,14 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from dragoman.errors import LocalMistake
 from dragoman.hub.gate.rates import Rate
 from dragoman.journal.contract import Durability
 from dragoman.journal.history import history_path
+from dragoman.sdk.known import KnownAgent, known_agents
+from dragoman.sdk.known.finding import BUILT_IN
 
 
 class Kind(Struct, frozen=True):
@@ -286,3 +290,46 @@ def _as_written(value: Any, kind: Kind) -> str:
     if isinstance(value, tuple):
         return str(list(value))
     return str(value) if isinstance(value, dict) else f'"{value}"'
+
+
+def offered_agents(
+    settings: HubSettings, *, known: list[KnownAgent] | None = None
+) -> Mapping[str, AgentSettings]:
+    """The agents of the file, those that come with dragoman, and those that are known by name, each with a
+    command or a url. What the file says wins, and may add to an agent that it does not define. Raises
+    `LocalMistake` if the default agent is not among them.
+    """
+    found = {agent.name: _known(agent) for agent in BUILT_IN}
+    if settings.known_agents:
+        for agent in known_agents() if known is None else known:
+            found.setdefault(agent.name, _known(agent))
+    for name, agent_settings in settings.agents.items():
+        found[name] = _completed(agent_settings, found.get(name))
+    if settings.default_agent not in found:
+        names = ", ".join(sorted(found))
+        raise LocalMistake(f"default_agent: there is no agent {settings.default_agent!r}; there are {names}")
+    return found
+
+
+def _known(agent: KnownAgent) -> AgentSettings:
+    return AgentSettings(
+        command=agent.command,
+        url=agent.address or "",
+        title=agent.title,
+        env=dict(agent.env),
+        allow=agent.allow,
+    )
+
+
+def _completed(given: AgentSettings, known: AgentSettings | None) -> AgentSettings:
+    """What the file says of an agent that is there without it."""
+    if given.command or given.url or known is None:
+        return given
+    return replace(
+        given,
+        command=known.command,
+        url=known.url,
+        title=given.title or known.title,
+        env={**known.env, **given.env},
+        allow=(*known.allow, *given.allow),
+    )

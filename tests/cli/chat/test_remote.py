@@ -59,8 +59,8 @@ def hub_like() -> Agent:
 
 @asynccontextmanager
 async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
-    from dragoman.hub.api.endpoint import Endpoint, Visit
-    from dragoman.hub.api.listening import listening, open_socket
+    from dragoman.hub.api.endpoint import AcpEndpoint, Visit
+    from dragoman.hub.api.listener import open_listener, open_socket
     from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
     from dragoman.transport.messages import MessageTransport
 
@@ -75,8 +75,8 @@ async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
 
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
-    endpoint = Endpoint(Admission({hashed(token): Grant("token")}, hosts=local_hosts(port)), accept)
-    async with listening(endpoint, bound, tls=None):
+    endpoint = AcpEndpoint(Admission({hashed(token): Grant("token")}, hosts=local_hosts(port)), accept)
+    async with open_listener(endpoint, bound, tls=None):
         yield f"ws://127.0.0.1:{port}/acp"
         endpoint.leave()
     for task in tasks:

@@ -13,8 +13,8 @@ import pytest
 
 from dragoman.cli.chat.remote import HubHouse
 from dragoman.cli.chat.rules import Rules
-from dragoman.hub.api.endpoint import Endpoint, Visit
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.endpoint import AcpEndpoint, Visit
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
 from dragoman.transport.messages import MessageTransport
 from dragoman.tui.model.entries import Said
@@ -75,8 +75,10 @@ async def hub_of(gate: Gate) -> AsyncIterator[tuple[Door, str]]:
         door = Door(stage)
         bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
         port = bound.getsockname()[1]
-        endpoint = Endpoint(Admission({hashed(TOKEN): Grant("owner")}, hosts=local_hosts(port)), door.accept)
-        async with listening(endpoint, bound, tls=None):
+        endpoint = AcpEndpoint(
+            Admission({hashed(TOKEN): Grant("owner")}, hosts=local_hosts(port)), door.accept
+        )
+        async with open_listener(endpoint, bound, tls=None):
             yield door, f"ws://127.0.0.1:{port}/acp"
             endpoint.leave()
             await door.aclose()

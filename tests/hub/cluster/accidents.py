@@ -105,7 +105,7 @@ class Trial:
                     await self._restart(member)
 
     async def _restart(self, member: Member) -> None:
-        """The hub dies, and its agents go on under their keepers until their lease ends."""
+        """The hub dies, and its agents go on under their hosts until their lease ends."""
         kept = dict(member.kept)
         member.kept.clear()
         await member.crash()

@@ -50,7 +50,7 @@ async def test_a_session_that_is_lost_while_it_cannot_store_holds_nobody_else_up
 ) -> None:
     gate = Gate()
     monkeypatch.setattr(hub_log, "UNCOUNTED_BYTES", 0)
-    monkeypatch.setattr(bounds, "UNSTORED", bounds.Limits(1, 1, 1))
+    monkeypatch.setattr(bounds, "UNSTORED", bounds.TrafficLimits(1, 1, 1))
     async with nodes("a", agents={"one": lambda: obedient(gate)}) as group:
         node = group["a"]
         client = await node.client().begin()

@@ -1,7 +1,7 @@
 """Several nodes in one process: hubs on one journal, a register and a bus in memory, and accidents.
 
 `crash` ends a node as `kill -9` does, `cut` takes its network away, `pause` stops it as SIGSTOP does for as
-long as it lasts. Agents are those of the stage; a lease that runs out stops them, as keepers do.
+long as it lasts. Agents are those of the stage; a lease that runs out stops them, as agent hosts do.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from urllib.parse import parse_qs
 from dragoman.hub.agents.channel import DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.hub import Hub
@@ -312,7 +312,7 @@ class Ticks:
 async def listening_house(folder: Path) -> AsyncIterator[House]:
     """One with a listener, for a `WireSocket`."""
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
-    async with open_house(folder, port=bound.getsockname()[1]) as house, listening(house.serve, bound):
+    async with open_house(folder, port=bound.getsockname()[1]) as house, open_listener(house.serve, bound):
         yield house
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from dragoman.hub.agents.channel import DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.api.app import HubApp
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
 from dragoman.hub.hub import Hub
@@ -51,7 +51,7 @@ class HubStage(Stage):
             bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
             self.address, self.port = bound.getsockname()[:2]
             app = await stack.enter_async_context(self._app(folder))
-            async with listening(app, bound, keepalive=self._keepalive):
+            async with open_listener(app, bound, keepalive=self._keepalive):
                 self._ready.set()
                 await self._stopping.wait()
                 app.endpoint.leave()

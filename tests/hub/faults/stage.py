@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman import Agent, Turn
-from dragoman.hub.api.endpoint import Endpoint, Visit
-from dragoman.hub.api.listening import Keepalive, listening, open_socket
+from dragoman.hub.api.endpoint import AcpEndpoint, Visit
+from dragoman.hub.api.listener import Keepalive, open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.serve import serving
 from dragoman.testing.pace import deadline
@@ -76,10 +76,10 @@ class Stage:
         bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
         self.address, self.port = bound.getsockname()[:2]
         grants = {hashed(self.token): Grant("one"), hashed(self.other_token): Grant("other")}
-        endpoint = Endpoint(
+        endpoint = AcpEndpoint(
             Admission(grants, hosts=local_hosts(self.port)), self._accept, bounds=self._bounds
         )
-        async with listening(endpoint, bound, keepalive=self._keepalive):
+        async with open_listener(endpoint, bound, keepalive=self._keepalive):
             self._ready.set()
             await self._stopping.wait()
             endpoint.leave()

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from dragoman.hub.api.listening import Keepalive
+from dragoman.hub.api.listener import Keepalive
 from dragoman.transport.http_server import Bounds
 from tests.hub.faults.stage import MEBIBYTE, Stage, descriptors, memory, staged, until
 from tests.hub.faults.talk import (

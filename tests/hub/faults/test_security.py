@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.cli.parser import make_parser
 from dragoman.errors import LocalMistake
-from dragoman.hub.api.listening import open_socket
+from dragoman.hub.api.listener import open_socket
 from dragoman.hub.settings import HubSettings
 from tests.hub.faults.stage import Stage
 from tests.hub.faults.talk import (

@@ -22,7 +22,7 @@ import httpx2
 from dragoman.dialect import EdgeSettings, Ledger
 from dragoman.hub.gate.admission import Scope
 from dragoman.hub.gate.grants_store import TokenStore
-from dragoman.hub.gate.table import HISTORY, HUB, Row
+from dragoman.hub.gate.table import HISTORY, HUB, GateRow
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Sink, Transport
@@ -284,7 +284,7 @@ class GateStage:
 
     # Cells.
 
-    async def perform(self, cell: Cell, row: Row, *, named: str = "") -> Outcome:
+    async def perform(self, cell: Cell, row: GateRow, *, named: str = "") -> Outcome:
         """Let the cell's client act. Of the row's places only `named` is the cell's, if that is given."""
         act = ACTS[cell.method, cell.is_request]
         if cell.method == "initialize":
@@ -446,7 +446,7 @@ def _shows(answer: dict[str, Any], scene: Scene) -> bool:
     )
 
 
-def _places(row: Row, *, place: str, inside: str, named: str) -> dict[str, Any]:
+def _places(row: GateRow, *, place: str, inside: str, named: str) -> dict[str, Any]:
     """The row's parameters that name places."""
     given: dict[str, Any] = {}
     for name, kind in row.places:

@@ -1,7 +1,7 @@
 """A hub as people run it: `dragoman hub`, a process of its own with files of its own, and clients that come
 to it over the network.
 
-It is not one of our tree when it is killed: what it leaves behind, keepers and agents, must be found by the
+It is not one of our tree when it is killed: what it leaves behind, hosts and agents, must be found by the
 next one. `stop` ends it as `SIGTERM` does, and its agents with it.
 """
 

@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.names import DIALECTS
-from dragoman.hub.gate.table import AGENT_EXTENSION, HISTORY, NOTIFICATIONS, REQUESTS, SESSION_EXTENSION, Row
+from dragoman.hub.gate.table import (
+    AGENT_EXTENSION,
+    HISTORY,
+    NOTIFICATIONS,
+    REQUESTS,
+    SESSION_EXTENSION,
+    GateRow,
+)
 from tests.conftest import COUNTED
 from tests.hub.outside.gate_stage import (
     ACTS,
@@ -31,7 +38,7 @@ from tests.pairwise import pairwise
 
 pytestmark = [pytest.mark.bound(120), pytest.mark.timeout(300)]
 
-ROWS: dict[tuple[str, bool], Row] = {
+ROWS: dict[tuple[str, bool], GateRow] = {
     **{(name, True): row for name, row in (REQUESTS | HISTORY).items()},
     **{(name, False): row for name, row in NOTIFICATIONS.items()},
     ("_vendor/session", True): SESSION_EXTENSION,

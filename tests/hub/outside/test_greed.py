@@ -30,7 +30,7 @@ def configuration(folder: Path) -> str:
 
 
 def peaks(hub: HubProcess) -> dict[int, int]:
-    """The highest resident sets of the hub and the keepers of its agents, in bytes, by process."""
+    """The highest resident sets of the hub and the agent hosts of its agents, in bytes, by process."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 from dragoman.cli.parser import make_parser
-from dragoman.hub import running
+from dragoman.hub import runner
 from dragoman.hub.agents import end as agent_end
 from dragoman.hub.agents import pool, process
-from dragoman.hub.agents.host import keeper
+from dragoman.hub.agents.host import agent_host
 from dragoman.hub.clients import client as client_side
 from dragoman.hub.cluster import client_router
 from dragoman.hub.engine import bounds, live_session, log, reminders
@@ -77,11 +77,11 @@ def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
         "–",
         f"{mib(writer.QUEUED_BYTES)} of all sessions",
     ]
-    assert row("in the keeper of an agent")[1] == f"{mib(keeper.ATTACHED)} with a hub, 64 MiB without"
+    assert row("in the agent host of an agent")[1] == f"{mib(agent_host.ATTACHED)} with a hub, 64 MiB without"
     assert row("between nodes: requests") == [
         f"{one} of one client; {mib(client_router.HELD_BYTES)}",
         "–",
         everybody,
     ]
     assert row("between nodes: messages")[2] == mib(bus.QUEUED_BYTES)
-    assert row("what a client has not read of a session")[0] == f"{mib(running.AHEAD)} of one client"
+    assert row("what a client has not read of a session")[0] == f"{mib(runner.AHEAD)} of one client"

@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.events import Event
-from dragoman.hub.session.machine import CANCELLED, REDACTED_PROMPT, Step, prompt_verdict, step, title_of
+from dragoman.hub.session.machine import (
+    CANCELLED,
+    REDACTED_PROMPT,
+    StepResult,
+    prompt_verdict,
+    step,
+    title_of,
+)
 from dragoman.hub.session.notes import note, read_note
 from dragoman.hub.session.state import SessionState, new_state, restore
 from dragoman.wire import Failure, Notification, Request, Response, decode
@@ -408,7 +415,7 @@ def test_every_effect_is_named_by_a_case() -> None:
     assert named == {effect.__name__ for effect in get_args(ev.Effect)}
 
 
-def entries_of(found: Step) -> str:
+def entries_of(found: StepResult) -> str:
     """`>` is for the agent, `<` from it, and a note has its kind and its key."""
     return ", ".join(_word(entry.direction, frame) for entry in found.entries for frame in entry.frames)
 
@@ -429,7 +436,7 @@ def _word(direction: str, frame: bytes) -> str:
     raise AssertionError(frame)
 
 
-def effects_of(found: Step) -> str:
+def effects_of(found: StepResult) -> str:
     return ", ".join(f"{type(one).__name__} {getattr(one, 'key', '')}".strip() for one in found.effects)
 
 

@@ -1,7 +1,7 @@
 """A hub without a network: clients and agents in the same process, a journal in memory, and crashes.
 
 `Stage.crash` lets go of a hub as `kill -9` does: nothing more of it has an effect, and nothing is said to
-anybody. Agents of the stage are kept by `Kept`, which promises what the keeper of a real hub promises.
+anybody. Agents of the stage are kept by `Kept`, which promises what the agent host of a real hub promises.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Talker:
 
 
 class Kept:
-    """One agent, as a keeper holds it: it goes on when the hub does not, and nothing is lost or doubled."""
+    """One agent, as a host holds it: it goes on when the hub does not, and nothing is lost or doubled."""
 
     def __init__(self, agent: Agent) -> None:
         self.taken: dict[str, int] = {}

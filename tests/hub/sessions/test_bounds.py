@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.hub.agents.sessionless import WITHDRAWALS
 from dragoman.hub.engine import bounds
-from dragoman.hub.engine.bounds import ANSWERS, MIB, Limits
+from dragoman.hub.engine.bounds import ANSWERS, MIB, TrafficLimits
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage
@@ -91,8 +91,8 @@ async def test_answers_that_an_agent_never_took_are_free_when_it_ends(tmp_path: 
 async def test_an_agent_that_writes_faster_than_the_disk_is_not_read_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "LENT", Limits(MIB, MIB, 4 * MIB))
-    monkeypatch.setattr(bounds, "REQUESTS", Limits(4 * MIB, 4 * MIB, 8 * MIB))
+    monkeypatch.setattr(bounds, "LENT", TrafficLimits(MIB, MIB, 4 * MIB))
+    monkeypatch.setattr(bounds, "REQUESTS", TrafficLimits(4 * MIB, 4 * MIB, 8 * MIB))
     async with raw_stage("writer", policy=str(allowing(tmp_path))) as (stage, client):
         writer = stage.agents["writer"]
         session, _ = await prompted(client, writer, tmp_path)
@@ -116,7 +116,7 @@ def allowing(folder: Path) -> Path:
 async def test_requests_that_people_do_not_answer_are_refused_above_the_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "REQUESTS", Limits(MIB, MIB, MIB))
+    monkeypatch.setattr(bounds, "REQUESTS", TrafficLimits(MIB, MIB, MIB))
     async with raw_stage("asking") as (stage, client):
         agent = stage.agents["asking"]
         session, request = await prompted(client, agent, tmp_path)
@@ -149,7 +149,7 @@ class StuckJournal(MemoryJournal):
 async def test_an_agent_is_not_read_while_the_journal_is_stuck(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "UNSTORED", Limits(MIB, MIB, MIB))
+    monkeypatch.setattr(bounds, "UNSTORED", TrafficLimits(MIB, MIB, MIB))
     journal = StuckJournal()
     async with raw_stage("talker", journal=journal) as (stage, client):
         agent = stage.agents["talker"]
@@ -173,7 +173,7 @@ async def test_an_agent_is_not_read_while_the_journal_is_stuck(
 async def test_a_session_that_only_waited_for_others_of_its_agent_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "UNSTORED", Limits(MIB, MIB, 4 * MIB))
+    monkeypatch.setattr(bounds, "UNSTORED", TrafficLimits(MIB, MIB, 4 * MIB))
     journal = StuckJournal()
     async with raw_stage("talker", journal=journal) as (stage, client):
         agent = stage.agents["talker"]
@@ -193,7 +193,7 @@ async def test_a_session_that_only_waited_for_others_of_its_agent_goes_on(
 async def test_a_prompt_is_refused_when_those_that_wait_are_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "PROMPTS", Limits(MIB, MIB, MIB))
+    monkeypatch.setattr(bounds, "PROMPTS", TrafficLimits(MIB, MIB, MIB))
     async with raw_stage("slow") as (stage, client):
         agent = stage.agents["slow"]
         session, running = await prompted(client, agent, tmp_path)
@@ -270,7 +270,7 @@ async def test_a_client_that_lends_files_is_asked_for_a_few_at_a_time(tmp_path: 
 async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_does_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "ANSWERS", Limits(512 * KIB, MIB, 4 * MIB))
+    monkeypatch.setattr(bounds, "ANSWERS", TrafficLimits(512 * KIB, MIB, 4 * MIB))
     async with raw_stage("deaf") as (stage, client):
         agent = stage.agents["deaf"]
         sessions = [await client.new(str(tmp_path)) for _ in range(6)]

@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import JournalError, JournalUncertain
 from dragoman.hub.engine import recovery
 from dragoman.hub.engine.bounds import HubBounds
-from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.contract import Page
@@ -148,7 +148,7 @@ class SilentJournal(MemoryJournal):
 async def test_a_stream_whose_first_append_was_lost_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
     stored = asyncio.Event()
-    kept = SessionLog(
+    kept = EntryLog(
         SilentJournal(),
         "s",
         HubBounds().session("one"),

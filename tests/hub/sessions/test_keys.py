@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.errors import JournalError
-from dragoman.hub.api.endpoint import Endpoint, Visit
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.endpoint import AcpEndpoint, Visit
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.engine import checkpoints
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.session.state import ANSWERS
@@ -433,7 +433,7 @@ async def connect_process(door: Door) -> AsyncIterator[asyncio.subprocess.Proces
     admission = Admission({hashed(token): Grant("one")}, hosts=local_hosts(port))
     words = [sys.executable, "-m", "dragoman", "connect", f"ws://127.0.0.1:{port}/acp"]
     pipe = asyncio.subprocess.PIPE
-    async with listening(Endpoint(admission, door.accept), bound):
+    async with open_listener(AcpEndpoint(admission, door.accept), bound):
         process = await asyncio.create_subprocess_exec(
             *words, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, "DRAGOMAN_TOKEN": token}
         )

@@ -435,7 +435,7 @@ async def test_a_folder_that_is_called_like_a_key_is_still_the_sessions_folder(t
         assert state.folders == (), "a folder of which only the redacted name is left is not used"
 
 
-async def test_a_prompt_is_erased_once_the_keeper_of_a_real_agent_has_it(
+async def test_a_prompt_is_erased_once_the_agent_host_of_a_real_agent_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     echo = AgentSettings(command=(sys.executable, "-m", "dragoman", "agent", "echo"), dialect="v1")

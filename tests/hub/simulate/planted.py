@@ -16,14 +16,14 @@ from dragoman.hub import hub
 from dragoman.hub.agents import process
 from dragoman.hub.agents.pool import AgentPool
 from dragoman.hub.agents.process import AgentProcess
-from dragoman.hub.clients.follower import Follower
+from dragoman.hub.clients.follower import ClientFollower
 from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.client_router import ClientRouter
 from dragoman.hub.cluster.links import Links
 from dragoman.hub.cluster.membership import Members
-from dragoman.hub.engine import forking, log, opening, recovery
+from dragoman.hub.engine import forks, lifecycle, log, recovery
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ports import Receipt
 from dragoman.hub.engine.recovery import Unfinished
 from dragoman.hub.hub import Hub
@@ -53,7 +53,7 @@ def _note(kind: str, instead: Any) -> Any:
 _plan = LiveSession._plan
 
 
-def _act_at_once(self: LiveSession, event: ev.Event, found: machine.Step) -> None:
+def _act_at_once(self: LiveSession, event: ev.Event, found: machine.StepResult) -> None:
     _plan(self, event, found)
     self._do_until(found.state.last)
 
@@ -64,7 +64,7 @@ def _confirm_at_once(
     process.stored(receipt)
 
 
-_begin_log = SessionLog.__init__
+_begin_log = EntryLog.__init__
 
 
 class _WithoutAfter:
@@ -78,11 +78,11 @@ class _WithoutAfter:
         return int(await self._journal.append(stream, entries))
 
 
-def _append_anywhere(self: SessionLog, journal: Any, *more: Any, **options: Any) -> None:
+def _append_anywhere(self: EntryLog, journal: Any, *more: Any, **options: Any) -> None:
     _begin_log(self, _WithoutAfter(journal), *more, **options)
 
 
-async def _nothing_found(self: SessionLog) -> None:
+async def _nothing_found(self: EntryLog) -> None:
     """Nobody asks the journal what it has."""
     self._is_unknown = False
 
@@ -90,11 +90,11 @@ async def _nothing_found(self: SessionLog) -> None:
 # The machine.
 
 
-def _tell_only(work: machine._Work, key: str, sequence: int, error: Any) -> None:
+def _tell_only(work: machine._StepWork, key: str, sequence: int, error: Any) -> None:
     work.do(ev.RefusePrompt(after=0, key=key, error=error))
 
 
-def _ignore(work: machine._Work, event: Any) -> machine.Verdict:
+def _ignore(work: machine._StepWork, event: Any) -> machine.Verdict:
     return "done"
 
 
@@ -102,14 +102,14 @@ def _forget_answer(before: SessionState, note: Any) -> SessionState:
     return replace(state._turn_ended(before, note), answers={})
 
 
-def _begin_any(work: machine._Work) -> None:
+def _begin_any(work: machine._StepWork) -> None:
     waiting = work.state
     if waiting.queue and not waiting.start and waiting.phase == "open":
         work.state = replace(waiting, start=waiting.queue[0].key)
         work.do(ev.StartTurn(after=waiting.last, key=waiting.queue[0].key))
 
 
-def _take_all(work: machine._Work, event: ev.UpdatesReceived) -> machine.Verdict:
+def _take_all(work: machine._StepWork, event: ev.UpdatesReceived) -> machine.Verdict:
     work.append("to_client", *event.frames)
     machine._mark_heard(work, event.number)
     return "done"
@@ -133,17 +133,17 @@ def _take_nothing_up(hub: Hub, session: LiveSession, unfinished: Unfinished) -> 
     pass
 
 
-_tell = Follower._tell
+_tell = ClientFollower._tell
 
 
-def _skip_some(self: Follower, entries: Any) -> None:
+def _skip_some(self: ClientFollower, entries: Any) -> None:
     if self.position.sequence % 19 == 18:
         entries = entries[1:]
     if entries:
         _tell(self, entries)
 
 
-def _tell_twice(self: Follower, entries: Any) -> None:
+def _tell_twice(self: ClientFollower, entries: Any) -> None:
     before = self.position
     _tell(self, entries)
     if before.sequence % 19 == 18:
@@ -208,10 +208,10 @@ BUGS: dict[str, Callable[[], Any]] = {
         LiveSession, "_keep_receipt", _confirm_at_once
     ),
     "entries are appended wherever the stream ends": lambda: patch.object(
-        SessionLog, "__init__", _append_anywhere
+        EntryLog, "__init__", _append_anywhere
     ),
     "an append of unknown fate is taken for a failure": lambda: patch.object(log, "JournalUncertain", _Never),
-    "the journal is not asked what it has": lambda: patch.object(SessionLog, "_find_out", _nothing_found),
+    "the journal is not asked what it has": lambda: patch.object(EntryLog, "_find_out", _nothing_found),
     "a refused prompt stays in the queue": lambda: patch.object(machine, "_refuse", _tell_only),
     "the end of an agent is not noticed": lambda: _handler(ev.AgentGone, _ignore),
     "the queue does not go on after a crash": lambda: _handler(ev.Resumed, _ignore),
@@ -228,14 +228,14 @@ BUGS: dict[str, Callable[[], Any]] = {
     "agents are listened to before their sessions are open": lambda: patch.object(
         hub, "recover", _listen_first
     ),
-    "nobody takes up what a dead hub has left": lambda: patch.object(opening, "take_up", _take_nothing_up),
-    "followers skip an entry": lambda: patch.object(Follower, "_tell", _skip_some),
-    "followers are told an entry twice": lambda: patch.object(Follower, "_tell", _tell_twice),
+    "nobody takes up what a dead hub has left": lambda: patch.object(lifecycle, "take_up", _take_nothing_up),
+    "followers skip an entry": lambda: patch.object(ClientFollower, "_tell", _skip_some),
+    "followers are told an entry twice": lambda: patch.object(ClientFollower, "_tell", _tell_twice),
     "clients that are behind are not answered when their session is closed": lambda: patch.object(
-        Follower, "end", lambda self: None
+        ClientFollower, "end", lambda self: None
     ),
     "a fork has the turn that runs in the other session": lambda: patch.object(
-        forking, "fold", lambda before, page: before
+        forks, "fold", lambda before, page: before
     ),
     "numbers for the agent's host begin anew with a stream": lambda: patch.object(
         AgentProcess, "last_number", lambda self, stream: 0

@@ -11,8 +11,8 @@ import pytest
 
 from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.hub.api.endpoint import Endpoint
-from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.endpoint import AcpEndpoint
+from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.resuming import Notice, ResumingTransport, resuming
 from dragoman.testing import check_transport
@@ -222,7 +222,7 @@ async def offered(server: Server, scheme: str) -> AsyncIterator[str]:
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]
     door = Admission({hashed(TOKEN): Grant("one")}, hosts=local_hosts(port))
-    async with listening(Endpoint(door, server.accept), bound):
+    async with open_listener(AcpEndpoint(door, server.accept), bound):
         yield f"{scheme}://127.0.0.1:{port}/acp"
         await server.cut()
 

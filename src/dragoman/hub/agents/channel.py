@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.agents.host.lease import Lease, moment
+from dragoman.hub.agents.host.lease import TimedLease, moment
 from dragoman.transport.contract import Transport
 from dragoman.wire.decode import count_lines
 
@@ -64,7 +64,7 @@ class DirectChannel:
         self._transport = transport
         self._sink: Hears | None = None
         self._number = 0
-        self._lease: Lease | None = None
+        self._lease: TimedLease | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -88,7 +88,7 @@ class DirectChannel:
         is another lease by then. What has been closed stays so.
         """
         if self._lease is None:
-            self._lease = Lease(ran_out=self._ran_out)
+            self._lease = TimedLease(ran_out=self._ran_out)
         if not self._lease.over:
             self._lease.renew(moment(seconds, since))
 

@@ -2,7 +2,7 @@
 
 Pure. What an agent wrote to its standard error is shown to clients, in the status and in the log, so it is
 bounded, free of control sequences, and without what looks like a secret or is known to be one. Lines of our
-own programs that stand between (keeper, interpreter) are not the agent's words: they count only if it had
+own programs that stand between (agent host, interpreter) are not the agent's words: they count only if it had
 none.
 """
 
@@ -29,7 +29,7 @@ HEADLINE = 200
 SHORTEST_SECRET = 6
 """A shorter value stands in too many words to be covered in all of them."""
 
-_OWN = re.compile(r"(?:dragoman translate|keeper): ")
+_OWN = re.compile(r"(?:dragoman translate|agent host|keeper): ")
 _NOISE = re.compile(r"\s+at .*|Node\.js v[\d.]+|[\s^~]*")
 """What runtimes print below an error: the stack, the version, the mark under a column."""
 _CONTROL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")

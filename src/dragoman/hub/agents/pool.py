@@ -20,8 +20,8 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, 
 from dragoman.hub.agents.channel import AgentChannel, LeaseTerm
 from dragoman.hub.agents.end import AgentEnd
 from dragoman.hub.agents.invalid_frames import InvalidFrames
-from dragoman.hub.agents.loading import LOAD_SECONDS, SessionLoad
 from dragoman.hub.agents.process import AgentProcess
+from dragoman.hub.agents.session_load import LOAD_SECONDS, SessionLoad
 from dragoman.hub.engine.live_session import LiveSession, SessionProcess
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import value_of
@@ -65,7 +65,7 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     """Values of its environment that must not be shown with its last words."""
 
 
-class Seat:
+class AgentSlot:
     """One agent: its process, if one runs, and how the last ones ended."""
 
     def __init__(self, spec: AgentSpec) -> None:
@@ -92,7 +92,7 @@ class AgentPool:
         *,
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]],
     ) -> None:
-        self.seats = {name: Seat(spec) for name, spec in specs.items()}
+        self.seats = {name: AgentSlot(spec) for name, spec in specs.items()}
         self.find: Callable[[AgentProcess, str], Awaitable[None]] = _nobody
         """Opens the session that an agent speaks of, if there is one."""
         self.lease: Callable[[], LeaseTerm] | None = None
@@ -112,13 +112,13 @@ class AgentPool:
             if name in self.seats:
                 self.seats[name].spec = spec
             else:
-                self.seats[name] = Seat(spec)
+                self.seats[name] = AgentSlot(spec)
         for name, seat in list(self.seats.items()):
             rests = seat.process is None or seat.process.over
             if name not in specs and rests and not seat.starting.locked():
                 del self.seats[name]
 
-    def seat(self, name: str) -> Seat:
+    def seat(self, name: str) -> AgentSlot:
         try:
             return self.seats[name]
         except KeyError:
@@ -150,7 +150,7 @@ class AgentPool:
         """The processes that outlived the hub before this one."""
         return [process for seat in self.seats.values() if (process := await self._adopt(seat))]
 
-    async def _adopt(self, seat: Seat) -> AgentProcess | None:
+    async def _adopt(self, seat: AgentSlot) -> AgentProcess | None:
         """The process that outlived the hub before this one, if there is one."""
         channel = None if seat.spec.adopt is None else await seat.spec.adopt()
         if channel is None:
@@ -160,7 +160,7 @@ class AgentPool:
         seat.process = process
         return process
 
-    def _new_process(self, seat: Seat, channel: AgentChannel, *, survives: bool) -> AgentProcess:
+    def _new_process(self, seat: AgentSlot, channel: AgentChannel, *, survives: bool) -> AgentProcess:
         if self.lease is not None:
             lasting = self.lease()
             channel.lease(lasting.seconds, since=lasting.since)
@@ -180,7 +180,7 @@ class AgentPool:
         for process in self._processes():
             process.channel.lease(lasting.seconds, since=lasting.since)
 
-    async def end_kept(self) -> None:
+    async def end_hosted(self) -> None:
         """End agents that a hub before us has left running: they are not ours to go on with."""
         for seat in self.seats.values():
             channel = None if seat.spec.adopt is None else await seat.spec.adopt()
@@ -203,7 +203,7 @@ class AgentPool:
         found = [process for seat in self.seats.values() for process in (seat.process, seat.beginning)]
         return [process for process in found if process is not None and not process.over]
 
-    async def _begin(self, seat: Seat, channel: AgentChannel) -> AgentProcess:
+    async def _begin(self, seat: AgentSlot, channel: AgentChannel) -> AgentProcess:
         survives = seat.spec.adopt is not None
         process = self._new_process(seat, channel, survives=survives)
         seat.beginning = process
@@ -225,7 +225,7 @@ class AgentPool:
         seat.last_error = ""
         return process
 
-    async def _wait_for_turn(self, seat: Seat) -> None:
+    async def _wait_for_turn(self, seat: AgentSlot) -> None:
         if seat.failures > seat.spec.restarts:
             seat.failures = seat.spec.restarts  # the next prompt may try once more
             times = seat.spec.restarts + 1
@@ -237,7 +237,7 @@ class AgentPool:
         if left > 0:
             await asyncio.sleep(left)
 
-    def _failed(self, seat: Seat) -> None:
+    def _failed(self, seat: AgentSlot) -> None:
         seat.failures += 1
         pause = min(LONGEST_PAUSE, 0.1 * 2.0**seat.failures)
         seat.not_before = asyncio.get_running_loop().time() + pause

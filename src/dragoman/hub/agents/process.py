@@ -435,7 +435,7 @@ class AgentProcess:
         return False
 
     def _acknowledge_early(self) -> None:
-        """The keeper sends no more while too much is unacknowledged, and the answer that is waited for is
+        """The agent host sends no more while too much is unacknowledged, and the answer that is waited for is
         among that: what waits here is then lost if the hub is killed before the session is made.
         """
         receipts = [receipt for early in self._early.values() for _, _, receipt in early]

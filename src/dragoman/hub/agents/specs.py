@@ -1,6 +1,6 @@
 """From the settings of an agent to a way to start it.
 
-A command is held by a keeper, so that it outlives the hub; an agent of another dialect runs behind an
+A command is held by an agent host, so that it outlives the hub; an agent of another dialect runs behind an
 interpreter that lives with it, so that what the interpreter knows outlives the hub as well.
 """
 
@@ -19,8 +19,8 @@ import msgspec
 
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.hub.agents.channel import AgentChannel, DirectChannel, LeaseTerm
-from dragoman.hub.agents.host.keeper import TOO_LATE
-from dragoman.hub.agents.host.kept import find_kept, keep
+from dragoman.hub.agents.host.agent_host import TOO_LATE
+from dragoman.hub.agents.host.hosted_agents import find_hosted, host_agent
 from dragoman.hub.agents.pool import AgentSpec
 from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
@@ -28,7 +28,7 @@ from dragoman.sdk.known.finding import BUILT_IN
 from dragoman.workspace.policy.redaction import is_secret_name
 
 STARTS = 3
-"""How often a keeper is started whose lease runs out meanwhile."""
+"""How often an agent host is started whose lease runs out meanwhile."""
 
 BUILT_IN_NAMES = frozenset(agent.name for agent in BUILT_IN)
 
@@ -40,8 +40,8 @@ def specs_of(
     lease: Callable[[], LeaseTerm] | None = None,
     policy: str = "",
 ) -> dict[str, AgentSpec]:
-    """`folder` is where keepers listen. With `lease`, agents never act but under one. `policy` is the file of
-    rules for what interpreters lend.
+    """`folder` is where agent hosts listen. With `lease`, agents never act but under one. `policy` is the
+    file of rules for what interpreters lend.
     """
     return {name: _spec(name, settings, folder, lease, policy) for name, settings in agents.items()}
 
@@ -52,7 +52,7 @@ def _spec(
     place = folder / f"{file_name(name)}.sock"
 
     async def start() -> AgentChannel:
-        # A busy machine may need longer than a lease for the start of a keeper: then there is a newer lease.
+        # A busy machine may need longer than a lease to start an agent host: then there is a newer lease.
         for _ in range(STARTS - 1):
             try:
                 return await start_once()
@@ -63,7 +63,7 @@ def _spec(
 
     async def start_once() -> AgentChannel:
         lasting = None if lease is None else lease()
-        return await keep(
+        return await host_agent(
             command_of(name, settings, policy=policy),
             socket=place,
             cwd=settings.cwd or None,
@@ -77,7 +77,7 @@ def _spec(
         return DirectChannel(await open_remote(settings.url))
 
     async def adopt() -> AgentChannel | None:
-        return await find_kept(place)
+        return await find_hosted(place)
 
     built_in = name in BUILT_IN_NAMES and not settings.description
     return AgentSpec(

@@ -17,10 +17,10 @@ from dragoman.dialect import CHOICES, EdgeSettings, Ledger
 from dragoman.dialect.clues_client import begins_as_koog
 from dragoman.dialect.message import Message, as_object, as_text, decode
 from dragoman.dialect.quirks.edge import quirks_of
-from dragoman.hub.api.endpoint import TICKET, Endpoint, Visit
+from dragoman.hub.api.endpoint import TICKET, AcpEndpoint, Visit
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import HistoryDoor
-from dragoman.hub.api.listening import NETWORK
+from dragoman.hub.api.listener import NETWORK
 from dragoman.hub.clients.client import ClientHub
 from dragoman.hub.gate.admission import Admission, Grant
 from dragoman.hub.gate.rates import Buckets
@@ -57,7 +57,7 @@ class HubApp:
         on_refused: Callable[[str | int], None] | None = None,
     ) -> None:
         self.hub = hub
-        self.endpoint = Endpoint(
+        self.endpoint = AcpEndpoint(
             admission,
             self._accept,
             path=ACP,

@@ -15,10 +15,10 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
-from dragoman.hub.api.listening import NETWORK
+from dragoman.hub.api.cors import allowances, is_preflight, sharing
+from dragoman.hub.api.listener import NETWORK
 from dragoman.hub.api.server import admit
-from dragoman.hub.api.sharing import allowances, is_preflight, sharing
-from dragoman.hub.gate.admission import Admission, Grant, Refused
+from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
 from dragoman.transport.contract import Limits
 from dragoman.transport.greeting import Greeting
 from dragoman.transport.http_server import Bounds, HttpConnections, respond
@@ -55,13 +55,13 @@ GOING_AWAY = (1001, "the server is going away")
 SILENT = 64
 """WebSockets that may be open, with a good token, before their first message."""
 
-NOTHING_THERE = Refused(404, "there is nothing at this path")
+NOTHING_THERE = AdmissionRefusal(404, "there is nothing at this path")
 
 ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
 """Headers that must not be there twice: somebody in front of us may have looked at the other one."""
 
 
-class Endpoint:
+class AcpEndpoint:
     """`path` is where agents are; whoever serves pages puts them around it."""
 
     def __init__(
@@ -100,10 +100,10 @@ class Endpoint:
         elif scope["type"] == "http":
             await self._request(scope, receive, send)
 
-    def _admit(self, scope: Any, *, ticket: str = "") -> Grant | Refused:
+    def _admit(self, scope: Any, *, ticket: str = "") -> Grant | AdmissionRefusal:
         critical = [name for name, _ in scope["headers"] if name in ONCE]
         if len(critical) != len(set(critical)):
-            return Refused(400, "a header stands there twice")
+            return AdmissionRefusal(400, "a header stands there twice")
         address, *_ = scope.get("client") or ("",)
         admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
         if isinstance(admitted, Grant):
@@ -116,8 +116,8 @@ class Endpoint:
         query = _query(scope)
         admitted = self._admit(scope, ticket=query.get("ticket", ""))
         await receive()  # the handshake, which must be taken before it is answered
-        if isinstance(admitted, Refused) or scope["path"] != self._path:
-            refused = admitted if isinstance(admitted, Refused) else NOTHING_THERE
+        if isinstance(admitted, AdmissionRefusal) or scope["path"] != self._path:
+            refused = admitted if isinstance(admitted, AdmissionRefusal) else NOTHING_THERE
             self._on_refused(refused.status)
             await _turn_away(scope, refused, send)
             return
@@ -166,7 +166,7 @@ class Endpoint:
             await respond(send, 204, b"", headers=allowances(headers))
             return
         admitted = self._admit(scope)
-        if isinstance(admitted, Refused):
+        if isinstance(admitted, AdmissionRefusal):
             self._on_refused(admitted.status)
             _note(scope, admitted)
             await respond(send, admitted.status, b"", headers=admitted.headers)
@@ -191,7 +191,7 @@ def _query(scope: Any) -> dict[str, str]:
     return {name: values[0] for name, values in query.items()}
 
 
-async def _turn_away(scope: Any, refused: Refused, send: Send) -> None:
+async def _turn_away(scope: Any, refused: AdmissionRefusal, send: Send) -> None:
     """Say no to a handshake, with its status where the server can."""
     _note(scope, refused)
     if "websocket.http.response" in (scope.get("extensions") or {}):
@@ -202,7 +202,7 @@ async def _turn_away(scope: Any, refused: Refused, send: Send) -> None:
         await send({"type": "websocket.close"})
 
 
-def _note(scope: Any, refused: Refused) -> None:
+def _note(scope: Any, refused: AdmissionRefusal) -> None:
     # Whoever was told to wait and does not shall not fill the log.
     level = logging.DEBUG if refused.status == 429 else logging.WARNING
     log.log(level, "refused %s: %s", scope.get("client"), refused.why)

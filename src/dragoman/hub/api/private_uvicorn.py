@@ -27,7 +27,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dragoman.hub.api.acceptor import STATE, AcceptedConnection, Acceptor
-from dragoman.hub.api.many import EXTENSION, framed
+from dragoman.hub.api.batched_send import EXTENSION, framed
 from dragoman.hub.api.server import HubServer
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 

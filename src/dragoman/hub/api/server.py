@@ -20,7 +20,7 @@ ADMIT = "dragoman.admit"
 """A function in the scope of a request: whoever admits the request calls it."""
 
 
-class Requests:
+class AnnouncedRequests:
     """The application, with each request made known to its connection."""
 
     def __init__(self, app: Any) -> None:

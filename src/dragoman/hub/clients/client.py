@@ -17,8 +17,8 @@ from msgspec import Raw
 from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.agents.pool import AgentPool
-from dragoman.hub.clients.checking import check_version
 from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
+from dragoman.hub.clients.request_checks import check_version
 from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower
 from dragoman.hub.engine.ports import BrokerPort, Position
@@ -62,7 +62,7 @@ LENT = {
 """What clients lend to agents, and where they announce it."""
 
 
-class Seat(Protocol):
+class ClientSeat(Protocol):
     """Hears where a client stands that may go on at another node (see `cluster`)."""
 
     def stands(self, session: str, position: Position | None, /) -> None:
@@ -98,7 +98,7 @@ class HubClient:
         self.unknown_questions: set[str] = set()
         """What agents ask people and it does not know, as it said itself."""
         self.initialized = False
-        self.seat: Seat | None = None
+        self.seat: ClientSeat | None = None
         self.is_guest = False
         """Whether its connection is another node's, which looks after its token."""
         self.followed: dict[str, SessionFollower] = {}

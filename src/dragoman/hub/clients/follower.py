@@ -17,8 +17,8 @@ from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.clients.client import HubClient
+from dragoman.hub.clients.entry_messages import asked_again, block_of
 from dragoman.hub.clients.questions import PERMISSION, is_told
-from dragoman.hub.clients.rendering import asked_again, block_of
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.session.frames import UPDATE, encoded
@@ -36,8 +36,8 @@ AGAIN_SECONDS = 5.0
 """How long a client that is back may take to say again what it has no answer to."""
 
 
-class Follower:
-    """A `View` of its client on the session."""
+class ClientFollower:
+    """A `ClientView` of its client on the session."""
 
     def __init__(
         self,

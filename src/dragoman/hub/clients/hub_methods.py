@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.clients.client import ClientHub, HubClient
+from dragoman.hub.clients.entry_messages import HistoryView, messages
 from dragoman.hub.clients.questions import is_answer
-from dragoman.hub.clients.rendering import HistoryView, messages
 from dragoman.hub.clients.views import SessionViews
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS

@@ -15,14 +15,14 @@ from typing import Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.clients.checking import check_kinds, check_no_child, check_open, checked_key
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.clients.hub_methods import HubMethods
+from dragoman.hub.clients.request_checks import check_kinds, check_no_child, check_open, checked_key
 from dragoman.hub.clients.views import SessionViews
-from dragoman.hub.engine.forking import fork
+from dragoman.hub.engine.forks import fork
 from dragoman.hub.engine.key_lookup import IncomingPrompt, prompt_refusal
+from dragoman.hub.engine.lifecycle import load, made_once, make, widen
 from dragoman.hub.engine.live_session import LiveSession
-from dragoman.hub.engine.making import load, made_once, make, widen
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.table import HUB, agent_in
 from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours

@@ -15,8 +15,8 @@ import msgspec
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.cluster import link_messages as words
-from dragoman.hub.cluster.link_messages import Opening, Rerouted, Word
-from dragoman.hub.cluster.links import Link, Links
+from dragoman.hub.cluster.link_messages import ClientOpening, Rerouted, Word
+from dragoman.hub.cluster.links import Links, NodeLink
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.admission import Grant
 from dragoman.runtime.owner import Owner
@@ -126,8 +126,8 @@ class LinkBranch:
         self._parts: list[bytes] = []
         self._taken = self._acknowledged = 0
         self._waiting: asyncio.Task[None] | None = None
-        self._link: Link = links.open(node, self)
-        opening = Opening(
+        self._link: NodeLink = links.open(node, self)
+        opening = ClientOpening(
             grant=msgspec.to_builtins(grant),
             agent=agent,
             initialize=params,

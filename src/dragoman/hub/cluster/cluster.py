@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster.client_router import ClientRouter
-from dragoman.hub.cluster.links import End, Link, Links
+from dragoman.hub.cluster.links import LinkEnd, Links, NodeLink
 from dragoman.hub.cluster.membership import Members, Node
 from dragoman.hub.cluster.owners import Owners
 from dragoman.hub.cluster.placement import can_have, heir, place
 from dragoman.hub.cluster.remote_client import take_guest
-from dragoman.hub.engine.opening import hand_over, lose
+from dragoman.hub.engine.lifecycle import hand_over, lose
 from dragoman.hub.engine.ownership import SessionLease
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
@@ -94,7 +94,7 @@ class Cluster:
         self._inherits = await self.members.join()
         self._joined = True
         if not self._inherits:
-            await hub.pool.end_kept()
+            await hub.pool.end_hosted()
 
     async def open(self) -> None:
         """Let others reach us, and look after what dead nodes have left."""
@@ -160,7 +160,7 @@ class Cluster:
         if router in self.routers and self.members.find(node) is not None:
             router.watch(node)
 
-    def _opened(self, link: Link, word: Word) -> End | None:
+    def _opened(self, link: NodeLink, word: Word) -> LinkEnd | None:
         return None if self.hub.draining else take_guest(self.hub, link, word, self._limits)
 
     # Where sessions are.

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-OPEN = 1  # router → guest: payload `Opening`
+OPEN = 1  # router → guest: payload `ClientOpening`
 DATA = 2  # frames; with `session` and `position`, the client is told of the session up to there by them
 PART = 3  # bytes of frames, of which more follow
 TAKEN = 4  # bytes of frames that are dealt with, as a number in text
@@ -39,7 +39,7 @@ class Word(Struct, array_like=True, frozen=True):
     payload: bytes = b""
 
 
-class Opening(Struct, frozen=True, kw_only=True):
+class ClientOpening(Struct, frozen=True, kw_only=True):
     """Who the guest stands for."""
 
     grant: dict[str, Any]

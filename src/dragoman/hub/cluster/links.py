@@ -24,7 +24,7 @@ SILENT_BEATS = 10
 """A link whose other end has not been heard for so many beats has none."""
 
 
-class End(Protocol):
+class LinkEnd(Protocol):
     """What hears a link."""
 
     def heard(self, word: Word, /) -> None: ...
@@ -32,12 +32,12 @@ class End(Protocol):
         """Nothing more will be heard. Called once, unless we closed it ourselves."""
 
 
-class Link:
+class NodeLink:
     """One end of a link. Made by the switch."""
 
     __slots__ = ("_links", "_said", "end", "heard", "name", "node", "silent")
 
-    def __init__(self, links: Links, name: str, node: str, end: End) -> None:
+    def __init__(self, links: Links, name: str, node: str, end: LinkEnd) -> None:
         self.name = name
         self.node = node
         """The node at its other end."""
@@ -64,12 +64,14 @@ class Link:
 class Links:
     """`opened` is given links that other nodes begin, and returns their end here; None if it refuses."""
 
-    def __init__(self, bus: Bus, node: str, life: str, *, opened: Callable[[Link, Word], End | None]) -> None:
+    def __init__(
+        self, bus: Bus, node: str, life: str, *, opened: Callable[[NodeLink, Word], LinkEnd | None]
+    ) -> None:
         self._bus = bus
         self.node = node
         self._life = life
         self._opened = opened
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, NodeLink] = {}
         self._numbers = itertools.count(1)
         self._owner: Owner | None = None
         self._listening: Subscription | None = None
@@ -93,13 +95,13 @@ class Links:
         if self._listening is not None:
             await self._listening.aclose()
 
-    def open(self, node: str, end: End) -> Link:
+    def open(self, node: str, end: LinkEnd) -> NodeLink:
         """A link of our own; its first word is the caller's to say."""
-        link = Link(self, f"{self._life}-{next(self._numbers)}", node, end)
+        link = NodeLink(self, f"{self._life}-{next(self._numbers)}", node, end)
         self._links[link.name] = link
         return link
 
-    def forget(self, link: Link) -> bool:
+    def forget(self, link: NodeLink) -> bool:
         return self._links.pop(link.name, None) is not None
 
     def send(self, node: str, word: Word) -> None:
@@ -148,7 +150,7 @@ class Links:
         if word.kind != words.OPEN or word.number != 1:  # it was opened with a life of ours before this one
             self.say_close(word.sender, word.link, "the link is not known here")
             return
-        link = Link(self, word.link, word.sender, _Nobody())
+        link = NodeLink(self, word.link, word.sender, _NoEnd())
         link.heard = 1
         self._links[link.name] = link
         end = self._opened(link, word)
@@ -160,12 +162,12 @@ class Links:
     def say_close(self, node: str, link: str, why: str) -> None:
         self.send(node, Word(link, self.node, words.CLOSE, 0, payload=why.encode()))
 
-    def _fail(self, link: Link) -> None:
+    def _fail(self, link: NodeLink) -> None:
         log.info("a link to node %s has lost words", link.node)
         link.close("words were lost")
         link.end.broken("words were lost")
 
-    def _break(self, link: Link, why: str) -> None:
+    def _break(self, link: NodeLink, why: str) -> None:
         if self.forget(link):
             link.end.broken(why)
 
@@ -180,7 +182,7 @@ class Links:
                     link.beat()
 
 
-class _Nobody:
+class _NoEnd:
     def heard(self, word: Word, /) -> None:
         pass
 

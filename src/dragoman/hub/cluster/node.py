@@ -16,14 +16,13 @@ from dragoman.errors import LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.membership import Node, new_life
-from dragoman.hub.settings import HubSettings
-from dragoman.hub.settings_agents import offered_agents
+from dragoman.hub.settings import HubSettings, offered_agents
 from dragoman.journal import Journal, open_journal
 from dragoman.journal.nats.options import is_nats_address, read_address
 from dragoman.transport.contract import Limits
 
 
-class Place(Struct):
+class NodeContext(Struct):
     """Where sessions are kept."""
 
     journal: Journal
@@ -51,7 +50,9 @@ def shown_place(settings: HubSettings) -> str:
 
 
 @asynccontextmanager
-async def place_of(settings: HubSettings, folder: Path, url: str, limits: Limits) -> AsyncIterator[Place]:
+async def place_of(
+    settings: HubSettings, folder: Path, url: str, limits: Limits
+) -> AsyncIterator[NodeContext]:
     """Opens what the settings name. `folder` is this hub's own, `url` where clients come to."""
     address = settings.journal_place
     if is_nats_address(address):
@@ -63,14 +64,16 @@ async def place_of(settings: HubSettings, folder: Path, url: str, limits: Limits
 
         key = read_key(settings.encryption.key)
         async with open_sealed(Path(address), key, durability=settings.durability) as sealed:
-            yield Place(sealed, address)
+            yield NodeContext(sealed, address)
     else:
         async with open_journal(address, durability=settings.durability) as journal:
-            yield Place(journal, address)
+            yield NodeContext(journal, address)
 
 
 @asynccontextmanager
-async def _shared(settings: HubSettings, folder: Path, url: str, limits: Limits) -> AsyncIterator[Place]:
+async def _shared(
+    settings: HubSettings, folder: Path, url: str, limits: Limits
+) -> AsyncIterator[NodeContext]:
     if settings.encryption.key:
         raise LocalMistake(
             "encryption.key: only journals in files are sealed; use encrypted storage for NATS"
@@ -94,7 +97,7 @@ async def _shared(settings: HubSettings, folder: Path, url: str, limits: Limits)
             needs={name: agent.needs for name, agent in offered_agents(settings).items()},
             limits=limits,
         )
-        yield Place(shared.journal, shown_place(settings), cluster)
+        yield NodeContext(shared.journal, shown_place(settings), cluster)
 
 
 def _home(folder: Path) -> str:

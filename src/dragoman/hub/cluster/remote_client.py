@@ -13,8 +13,8 @@ import msgspec
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.cluster import link_messages as words
-from dragoman.hub.cluster.link_messages import Opening, Rerouted, Word
-from dragoman.hub.cluster.links import Link
+from dragoman.hub.cluster.link_messages import ClientOpening, Rerouted, Word
+from dragoman.hub.cluster.links import NodeLink
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
 from dragoman.transport.contract import Limits, Sink
@@ -26,7 +26,7 @@ REPLACED = "another connection of the same client has come"
 class GuestTransport:
     """The link as a transport, and the one who hears where its client stands."""
 
-    def __init__(self, link: Link, limits: Limits) -> None:
+    def __init__(self, link: NodeLink, limits: Limits) -> None:
         self.limits = limits
         self._link = link
         self._sink: Sink | None = None
@@ -122,10 +122,10 @@ class GuestTransport:
             self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(told))
 
 
-def take_guest(hub: ClientHub, link: Link, word: Word, limits: Limits) -> GuestTransport | None:
+def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: Limits) -> GuestTransport | None:
     """Seat the client that a link was opened for."""
     try:
-        opening = msgspec.json.decode(word.payload, type=Opening)
+        opening = msgspec.json.decode(word.payload, type=ClientOpening)
         grant = msgspec.convert(opening.grant, type=Grant)
         params = msgspec.json.decode(opening.initialize, type=dict[str, msgspec.Raw])
     except msgspec.MsgspecError:

@@ -27,7 +27,7 @@ PIPE_BYTES = 64 * 1024
 """What an agent may leave in its pipe and count as having taken it."""
 
 
-class Limits(NamedTuple):
+class TrafficLimits(NamedTuple):
     """Of one kind of traffic."""
 
     session: int
@@ -35,25 +35,25 @@ class Limits(NamedTuple):
     all: int
 
 
-UNSTORED = Limits(4 * MIB, 8 * MIB, 32 * MIB)
+UNSTORED = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
 """What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory."""
 
-ANSWERS = Limits(4 * MIB, 8 * MIB, 32 * MIB)
+ANSWERS = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
 """What is on its way to agents, and answers that are being made for them. Above it, nothing more is read from
 disk for the agent, and no client is asked to.
 """
 
-LENT = Limits(4 * MIB, 8 * MIB, 32 * MIB)
+LENT = TrafficLimits(4 * MIB, 8 * MIB, 32 * MIB)
 """Requests that the hub itself carries out, or will. Above it the agent is not read."""
 
-REQUESTS = Limits(16 * MIB, 32 * MIB, 128 * MIB)
+REQUESTS = TrafficLimits(16 * MIB, 32 * MIB, 128 * MIB)
 """All requests of agents that have no answer, also those that wait for people. More are refused."""
 
 TOO_MANY_REQUESTS = (
     "Internal error: too many requests wait for an answer already; ask again when some of them are answered"
 )
 
-PROMPTS = Limits(32 * MIB, 64 * MIB, 256 * MIB)
+PROMPTS = TrafficLimits(32 * MIB, 64 * MIB, 256 * MIB)
 """Prompts that wait for their turn. More are refused."""
 
 CLIENT = (32 * MIB, 128 * MIB)

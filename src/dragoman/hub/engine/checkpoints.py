@@ -28,7 +28,7 @@ SPANS = (2 * EVERY, 60 * EVERY)
 """How far back a checkpoint is looked for before everything is read: the second for long turns."""
 
 
-class Reading(NamedTuple):
+class SessionReading(NamedTuple):
     """What was read of a session."""
 
     state: SessionState
@@ -38,17 +38,17 @@ class Reading(NamedTuple):
     """The last entry that a checkpoint covers."""
 
 
-async def read_session(journal: Journal, session_id: str, end: int) -> Reading:
+async def read_session(journal: Journal, session_id: str, end: int) -> SessionReading:
     """What the stream says to its end. A checkpoint is looked for before entry `end`."""
     for span in SPANS:
         if span < end:
             found = await read_from_checkpoint(journal, session_id, end - span)
             if found is not None:
                 return found
-    return await read_on(journal, Reading(new_state(session_id), ToolCalls()))
+    return await read_on(journal, SessionReading(new_state(session_id), ToolCalls()))
 
 
-async def read_on(journal: Journal, reading: Reading) -> Reading:
+async def read_on(journal: Journal, reading: SessionReading) -> SessionReading:
     """The same, with what was stored since then."""
     state = reading.state
     async for page in journal.replay(state.id, after=state.last):
@@ -57,7 +57,7 @@ async def read_on(journal: Journal, reading: Reading) -> Reading:
     return reading._replace(state=state)
 
 
-async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> Reading | None:
+async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> SessionReading | None:
     """The same, if there is a checkpoint behind the entry `begin`."""
     entries: list[Stored] = []
     found: Checkpoint | None = None
@@ -71,7 +71,7 @@ async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) ->
         return None
     calls = ToolCalls()
     _see_calls(calls, session_id, entries)
-    return Reading(fold(state_at(session_id, found), entries), calls, found.upto)
+    return SessionReading(fold(state_at(session_id, found), entries), calls, found.upto)
 
 
 def _see_calls(calls: ToolCalls, session_id: str, page: Page) -> None:

@@ -13,9 +13,9 @@ import logging
 from collections.abc import Iterator
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
+from dragoman.hub.engine.lifecycle import free_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower, SessionProcess
 from dragoman.hub.engine.log import STORE_SECONDS
-from dragoman.hub.engine.making import free_id
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.state import (

@@ -22,13 +22,13 @@ from msgspec.structs import replace
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, size_of_request
 from dragoman.hub.engine.key_lookup import KeyLookups
-from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.engine.log import EntryLog
 from dragoman.hub.engine.ownership import SessionLease
 from dragoman.hub.engine.pending import PendingEntries
 from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPort, Receipt
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
-from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
+from dragoman.hub.session.machine import StepResult, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import OWN_ID, OpenRequest, PromptAnswer, SessionState, tool_call_updates
 from dragoman.journal.entry_runs import FrameRun, RunPage
 from dragoman.runtime.signal import Signal
@@ -60,7 +60,7 @@ class LiveSession:
         self.process: SessionProcess | None = None
         """The process that knows this session; None if none does."""
         self.bounds = hub.bounds.session(agent)
-        self.log = SessionLog(
+        self.log = EntryLog(
             hub.journal,
             state.id,
             self.bounds,
@@ -154,7 +154,7 @@ class LiveSession:
         self._do_until(self._acted_upon)
         return found.verdict
 
-    def _plan(self, event: ev.Event, found: Step) -> None:
+    def _plan(self, event: ev.Event, found: StepResult) -> None:
         """Some of it cannot wait for the journal."""
         for effect in found.effects:
             match effect:

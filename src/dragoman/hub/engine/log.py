@@ -51,7 +51,7 @@ class OpenRun(FrameRun):
     frames: list[bytes]
 
 
-class SessionLog:
+class EntryLog:
     """One session's end of its stream. Nobody else writes to it."""
 
     def __init__(

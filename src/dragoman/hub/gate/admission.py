@@ -36,7 +36,7 @@ TICKETS = 1000
 """Tickets that are open at once; more than that, nobody needs."""
 
 
-class Refused(Struct, frozen=True):
+class AdmissionRefusal(Struct, frozen=True):
     """Why somebody may not come in; what they are told says no more than its status."""
 
     status: int
@@ -124,14 +124,14 @@ class Admission:
 
     def admit(
         self, headers: Mapping[bytes, bytes], *, ticket: str = "", address: str = ""
-    ) -> Grant | Refused:
+    ) -> Grant | AdmissionRefusal:
         """By the headers of a request, or by a ticket, which is used up by that. `address` is the peer's."""
         refused = self.misdirected(headers)
         if refused is not None:
             return refused
         kind, _, token = headers.get(b"authorization", b"").decode(errors="replace").partition(" ")
         if not ticket and (kind.lower() != "bearer" or not token):
-            return Refused(401, "no token was given")
+            return AdmissionRefusal(401, "no token was given")
         admitted = self._redeem(ticket) if ticket else self._known(token.strip())
         if admitted is None:
             return self._wrong_one(
@@ -141,14 +141,14 @@ class Admission:
             self.on_used(admitted)
         return admitted
 
-    def misdirected(self, headers: Mapping[bytes, bytes]) -> Refused | None:
+    def misdirected(self, headers: Mapping[bytes, bytes]) -> AdmissionRefusal | None:
         """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
         host = headers.get(b"host", b"").decode(errors="replace").lower()
         if host not in self._hosts:
-            return Refused(421, f"a request for another host than ours: {host[:80]!r}")
+            return AdmissionRefusal(421, f"a request for another host than ours: {host[:80]!r}")
         origin = headers.get(b"origin")
         if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
-            return Refused(403, "a page of somebody else's")
+            return AdmissionRefusal(403, "a page of somebody else's")
         return None
 
     def ticket(self, grant: Grant) -> str:
@@ -191,9 +191,13 @@ class Admission:
         held = self._tickets.pop(hashed(ticket), None)
         return None if held is None or held[1] < self._clock() else held[0]
 
-    def _wrong_one(self, why: str, address: str) -> Refused:
+    def _wrong_one(self, why: str, address: str) -> AdmissionRefusal:
         wait = self._wrong.take(network_of(address)) if address else 0.0
-        return Refused(429, f"{why}, once again", whole_seconds(wait)) if wait else Refused(401, why)
+        return (
+            AdmissionRefusal(429, f"{why}, once again", whole_seconds(wait))
+            if wait
+            else AdmissionRefusal(401, why)
+        )
 
 
 def local_hosts(port: int) -> list[str]:

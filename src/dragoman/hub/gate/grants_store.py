@@ -85,7 +85,7 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Grant(self.name, frozenset(self.scopes), self.agents, self.roots, stored[:12])
 
 
-class _File(Struct, frozen=True):
+class _TokenFile(Struct, frozen=True):
     tokens: tuple[Token, ...] = ()
     version: int = 1
 
@@ -110,7 +110,7 @@ class TokenStore:
         if mode & 0o022 and sys.platform != "win32":
             raise LocalMistake(f"{self.path}: others may write it, so it is not believed: chmod 600 it")
         try:
-            read = msgspec.json.decode(data, type=_File)
+            read = msgspec.json.decode(data, type=_TokenFile)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise LocalMistake(f"{self.path}: is no file of tokens") from None
         if read.version != 1:
@@ -209,7 +209,7 @@ class TokenStore:
                 self._write(tokens)
 
     def _write(self, tokens: Sequence[Token]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(_File(tuple(tokens))), indent=1) + b"\n"
+        data = msgspec.json.format(msgspec.json.encode(_TokenFile(tuple(tokens))), indent=1) + b"\n"
         fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600)

@@ -35,7 +35,7 @@ Place: TypeAlias = Literal["folder", "folders", "servers", "blocks", "anything"]
 """
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class GateRow(Struct, frozen=True, kw_only=True):
     """What one method needs and does."""
 
     scopes: tuple[Scope, ...]
@@ -56,66 +56,66 @@ _FOLDERS: tuple[tuple[str, Place], ...] = (
 HUB = "_dragoman/hub/"
 """How the hub's own methods begin."""
 
-REQUESTS: dict[str, Row] = {
-    "initialize": Row(scopes=(), effect="introduce", names_agent=True),
-    "authenticate": Row(scopes=("prompt",), effect="log in", names_agent=True),
-    "logout": Row(scopes=("prompt",), effect="log in", names_agent=True),
-    "session/new": Row(scopes=("prompt",), effect="open", places=_FOLDERS, names_agent=True),
-    "session/load": Row(scopes=("observe",), effect="open", places=_FOLDERS),
-    "session/resume": Row(scopes=("observe",), effect="open", places=_FOLDERS),
-    "session/fork": Row(scopes=("prompt",), effect="open", places=_FOLDERS),
-    "session/list": Row(scopes=("observe",), effect="look", places=(("cwd", "folder"),)),
-    "session/close": Row(scopes=("prompt",), effect="end"),
-    "session/delete": Row(scopes=("prompt",), effect="end"),
-    "session/prompt": Row(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
-    "session/set_mode": Row(scopes=("prompt",), effect="drive"),
-    "session/set_config_option": Row(scopes=("prompt",), effect="drive"),
-    f"{HUB}sessions": Row(scopes=("observe",), effect="look", places=(("cwd", "folder"),)),
+REQUESTS: dict[str, GateRow] = {
+    "initialize": GateRow(scopes=(), effect="introduce", names_agent=True),
+    "authenticate": GateRow(scopes=("prompt",), effect="log in", names_agent=True),
+    "logout": GateRow(scopes=("prompt",), effect="log in", names_agent=True),
+    "session/new": GateRow(scopes=("prompt",), effect="open", places=_FOLDERS, names_agent=True),
+    "session/load": GateRow(scopes=("observe",), effect="open", places=_FOLDERS),
+    "session/resume": GateRow(scopes=("observe",), effect="open", places=_FOLDERS),
+    "session/fork": GateRow(scopes=("prompt",), effect="open", places=_FOLDERS),
+    "session/list": GateRow(scopes=("observe",), effect="look", places=(("cwd", "folder"),)),
+    "session/close": GateRow(scopes=("prompt",), effect="end"),
+    "session/delete": GateRow(scopes=("prompt",), effect="end"),
+    "session/prompt": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
+    "session/set_mode": GateRow(scopes=("prompt",), effect="drive"),
+    "session/set_config_option": GateRow(scopes=("prompt",), effect="drive"),
+    f"{HUB}sessions": GateRow(scopes=("observe",), effect="look", places=(("cwd", "folder"),)),
     # Who only answers sees the questions, and nothing else.
-    f"{HUB}inbox": Row(scopes=("observe", "approve"), effect="look"),
-    f"{HUB}watch": Row(scopes=("observe", "approve"), effect="look"),
-    f"{HUB}attach": Row(scopes=("observe",), effect="look"),
-    f"{HUB}detach": Row(scopes=("observe",), effect="look"),
-    f"{HUB}history": Row(scopes=("observe",), effect="look"),
-    f"{HUB}search": Row(scopes=("observe",), effect="look"),
-    f"{HUB}agents": Row(scopes=("observe",), effect="look"),
-    f"{HUB}files": Row(scopes=("observe",), effect="look"),
+    f"{HUB}inbox": GateRow(scopes=("observe", "approve"), effect="look"),
+    f"{HUB}watch": GateRow(scopes=("observe", "approve"), effect="look"),
+    f"{HUB}attach": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}detach": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}history": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}search": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}agents": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}files": GateRow(scopes=("observe",), effect="look"),
     # It names only folders that the token may open: see `folders`.
-    f"{HUB}folders": Row(scopes=("prompt",), effect="look"),
-    f"{HUB}terminal": Row(scopes=("observe",), effect="look"),
-    f"{HUB}changes": Row(scopes=("observe",), effect="look"),
-    f"{HUB}answer": Row(scopes=("approve",), effect="answer"),
-    f"{HUB}revert": Row(scopes=("approve",), effect="answer"),
-    f"{HUB}queue/edit": Row(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
-    f"{HUB}queue/withdraw": Row(scopes=("prompt",), effect="drive"),
-    f"{HUB}rename": Row(scopes=("prompt",), effect="drive"),
-    f"{HUB}status": Row(scopes=("admin",), effect="administer"),
+    f"{HUB}folders": GateRow(scopes=("prompt",), effect="look"),
+    f"{HUB}terminal": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}changes": GateRow(scopes=("observe",), effect="look"),
+    f"{HUB}answer": GateRow(scopes=("approve",), effect="answer"),
+    f"{HUB}revert": GateRow(scopes=("approve",), effect="answer"),
+    f"{HUB}queue/edit": GateRow(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
+    f"{HUB}queue/withdraw": GateRow(scopes=("prompt",), effect="drive"),
+    f"{HUB}rename": GateRow(scopes=("prompt",), effect="drive"),
+    f"{HUB}status": GateRow(scopes=("admin",), effect="administer"),
 }
 
-HISTORY: dict[str, Row] = {
-    "getThreads": Row(scopes=("observe",), effect="look"),
-    "getThreadEntries": Row(scopes=("observe",), effect="look"),
+HISTORY: dict[str, GateRow] = {
+    "getThreads": GateRow(scopes=("observe",), effect="look"),
+    "getThreadEntries": GateRow(scopes=("observe",), effect="look"),
 }
 """Questions of the thread protocol, which the hub answers before a client has introduced itself. They are no
 requests of version 1: what is called so there is unknown to the hub, and would go on to an agent.
 """
 
-NOTIFICATIONS: dict[str, Row] = {
-    "session/cancel": Row(scopes=("prompt",), effect="drive"),
-    "$/cancel_request": Row(scopes=(), effect="drive"),
+NOTIFICATIONS: dict[str, GateRow] = {
+    "session/cancel": GateRow(scopes=("prompt",), effect="drive"),
+    "$/cancel_request": GateRow(scopes=(), effect="drive"),
 }
 
-SESSION_EXTENSION = Row(scopes=("prompt",), effect="drive", places=(("", "anything"),))
+SESSION_EXTENSION = GateRow(scopes=("prompt",), effect="drive", places=(("", "anything"),))
 """What the hub does not know about a session that it does: it goes on to the session's agent as it is."""
 
-AGENT_EXTENSION = Row(scopes=("prompt",), effect="drive", places=(("", "anything"),), names_agent=True)
+AGENT_EXTENSION = GateRow(scopes=("prompt",), effect="drive", places=(("", "anything"),), names_agent=True)
 """An extension that names no session: it goes on to the client's agent."""
 
 _PLACE_NAME = re.compile(r"(?:cwd|(?:path|file|dir|directory|folder|root|uri|url)s?|directories)$", re.I)
 """How parameters are called that name places, at their end: `cwd`, `filePath`, `additionalDirectories`."""
 
 
-def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -> Row:
+def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -> GateRow:
     """Raises the answer to a method that no row covers."""
     row = (REQUESTS if is_request else NOTIFICATIONS).get(method)
     if row is not None:
@@ -127,7 +127,7 @@ def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -
 
 def check(
     grant: Grant, method: str, params: Mapping[str, Raw], *, agent: str = "", is_request: bool = True
-) -> Row:
+) -> GateRow:
     """Let a token's request or notification pass, or raise the answer that says why not.
 
     `agent` is the one that the client means unless the request names another.
@@ -160,7 +160,7 @@ def check_session(grant: Grant, *, agent: str, cwd: str) -> None:
         raise ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
 
 
-def _check_scopes(grant: Grant, row: Row) -> None:
+def _check_scopes(grant: Grant, row: GateRow) -> None:
     if row.scopes and not any(grant.may(scope) for scope in row.scopes):
         raise forbidden(row.scopes[0])
 
@@ -178,7 +178,7 @@ def agent_in(params: Mapping[str, Raw]) -> str:
 # Places.
 
 
-def places_in(row: Row, params: Mapping[str, Raw]) -> Iterator[str]:
+def places_in(row: GateRow, params: Mapping[str, Raw]) -> Iterator[str]:
     """Every path that a request names. Raises the answer to one that is of the wrong kind."""
     for name, kind in row.places:
         if kind == "anything":

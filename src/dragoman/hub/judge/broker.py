@@ -20,7 +20,7 @@ from dragoman.hub.engine.bounds import WORK_BYTES
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.pending import REDACTED_REQUEST
 from dragoman.hub.engine.ports import ClientPort
-from dragoman.hub.judge.judging import HubJudge, about_of, refusal_of
+from dragoman.hub.judge.hub_judge import HubJudge, about_of, refusal_of
 from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.judge.servers import permit_servers
 from dragoman.hub.lending.lender import HubLender, LentWork

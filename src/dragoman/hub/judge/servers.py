@@ -17,11 +17,11 @@ from typing import Final
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.hub.engine.lifecycle import ASKING
 from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
-from dragoman.hub.engine.making import ASKING
 from dragoman.hub.gate.table import FORBIDDEN
-from dragoman.hub.judge.judging import HubJudge
+from dragoman.hub.judge.hub_judge import HubJudge
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
 from dragoman.hub.session.state import new_state

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Raw
 
 from dragoman.hub.session.frames import object_of, ours_in, update_kind, update_start, value_of
-from dragoman.hub.session.notes import Note, read_note
+from dragoman.hub.session.notes import StreamNote, read_note
 from dragoman.hub.session.state import Direction, SessionState
 from dragoman.wire import Request, decode
 
@@ -81,7 +81,7 @@ def _fact_of(session_id: str, direction: Direction, frame: bytes) -> Fact | None
     return "update", "", str(value_of(object_of(update.get("content")).get("text"), ""))
 
 
-def _fact_of_note(note: Note) -> Fact | None:
+def _fact_of_note(note: StreamNote) -> Fact | None:
     if note.hub in ("taken", "queued"):
         return "accepted", note.key, ""
     if note.hub == "turn_ended":
@@ -91,7 +91,7 @@ def _fact_of_note(note: Note) -> Fact | None:
     return ("deleted", "", "") if note.hub == "deleted" else None
 
 
-def outcome_of(note: Note) -> str:
+def outcome_of(note: StreamNote) -> str:
     """How a prompt ended, in a few words."""
     if isinstance(note.error, Raw):
         return f"error: {value_of(object_of(note.error).get('message'), '')}"

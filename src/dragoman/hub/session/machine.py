@@ -45,7 +45,7 @@ REDACTED_PROMPT = (
 Verdict: TypeAlias = Literal["done", "ignored", "accepted", "known", "closing", "full", "child"]
 
 
-class Step(NamedTuple):
+class StepResult(NamedTuple):
     """What follows from an event. The verdict is for whoever has brought it."""
 
     state: SessionState
@@ -54,15 +54,15 @@ class Step(NamedTuple):
     verdict: Verdict = "done"
 
 
-def step(state: SessionState, event: Event, now: float) -> Step:
+def step(state: SessionState, event: Event, now: float) -> StepResult:
     """`now` is the time of the entries, and decides what is due."""
     if state.phase in ("closed", "lost"):
         # A prompt that has its answer is not refused: whoever sends it again takes a refusal for "not run".
         known = isinstance(event, ev.PromptReceived) and event.key in state.answers
-        return Step(state, verdict="known" if known else "closing")
-    work = _Work(state, now)
+        return StepResult(state, verdict="known" if known else "closing")
+    work = _StepWork(state, now)
     verdict = _HANDLERS[type(event)](work, event)
-    return Step(work.state, tuple(work.entries), tuple(work.effects), verdict)
+    return StepResult(work.state, tuple(work.entries), tuple(work.effects), verdict)
 
 
 def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
@@ -76,7 +76,7 @@ def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
     return "full" if len(state.queue) >= most else "accepted"
 
 
-class _Work:
+class _StepWork:
     """One step while it is made."""
 
     __slots__ = ("effects", "entries", "now", "state")
@@ -109,7 +109,7 @@ class _Work:
 # Prompts.
 
 
-def _prompt_received(work: _Work, event: ev.PromptReceived) -> Verdict:
+def _prompt_received(work: _StepWork, event: ev.PromptReceived) -> Verdict:
     state = work.state
     verdict = prompt_verdict(state, event.key, event.most)
     if verdict != "accepted":
@@ -127,7 +127,7 @@ def _prompt_received(work: _Work, event: ev.PromptReceived) -> Verdict:
     return verdict
 
 
-def _prompt_edited(work: _Work, event: ev.PromptEdited) -> Verdict:
+def _prompt_edited(work: _StepWork, event: ev.PromptEdited) -> Verdict:
     before = next((one for one in work.state.queue if one.key == event.key), None)
     if before is None or work.state.start == event.key:
         return "ignored"
@@ -137,11 +137,11 @@ def _prompt_edited(work: _Work, event: ev.PromptEdited) -> Verdict:
     return "done"
 
 
-def _prompt_withdrawn(work: _Work, event: ev.PromptWithdrawn) -> Verdict:
+def _prompt_withdrawn(work: _StepWork, event: ev.PromptWithdrawn) -> Verdict:
     return "done" if _withdraw(work, event.key) else "ignored"
 
 
-def _withdraw(work: _Work, key: str) -> bool:
+def _withdraw(work: _StepWork, key: str) -> bool:
     """Take a prompt back, unless it is on its way already."""
     waiting = next((one for one in work.state.queue if one.key == key), None)
     if waiting is None or work.state.start == key:
@@ -153,7 +153,7 @@ def _withdraw(work: _Work, key: str) -> bool:
     return True
 
 
-def _begin_next(work: _Work) -> None:
+def _begin_next(work: _StepWork) -> None:
     """The next prompt, if one waits and nothing is in its way."""
     while True:
         state = work.state
@@ -167,7 +167,7 @@ def _begin_next(work: _Work) -> None:
         _write_end(work, first.key, by=first.by, error=_internal_error(REDACTED_PROMPT))
 
 
-def _agent_ready(work: _Work, event: ev.AgentReady) -> Verdict:
+def _agent_ready(work: _StepWork, event: ev.AgentReady) -> Verdict:
     state = work.state
     if state.start != event.key or not state.is_bound:
         return "ignored"
@@ -186,7 +186,7 @@ def _agent_ready(work: _Work, event: ev.AgentReady) -> Verdict:
     return "done"
 
 
-def _start_failed(work: _Work, event: ev.StartFailed) -> Verdict:
+def _start_failed(work: _StepWork, event: ev.StartFailed) -> Verdict:
     state = work.state
     if state.start != event.key:
         return "ignored"
@@ -194,7 +194,7 @@ def _start_failed(work: _Work, event: ev.StartFailed) -> Verdict:
     return "done"
 
 
-def _answer_received(work: _Work, event: ev.AnswerReceived) -> Verdict:
+def _answer_received(work: _StepWork, event: ev.AnswerReceived) -> Verdict:
     turn = work.state.turn
     if turn is None or turn.id != event.id or _is_known(work.state, event.number):
         return "ignored"
@@ -207,12 +207,12 @@ def _answer_received(work: _Work, event: ev.AnswerReceived) -> Verdict:
     return "done"
 
 
-def _cancel_received(work: _Work, event: ev.CancelReceived) -> Verdict:
+def _cancel_received(work: _StepWork, event: ev.CancelReceived) -> Verdict:
     cancel = _cancel_child if work.state.parent else _cancel
     return "done" if cancel(work) else "ignored"
 
 
-def _cancel_child(work: _Work) -> bool:
+def _cancel_child(work: _StepWork) -> bool:
     """A child has no turn that the hub knows of: the agent ends what it does there."""
     if not work.state.is_bound:
         return False
@@ -221,7 +221,7 @@ def _cancel_child(work: _Work) -> bool:
     return True
 
 
-def _cancel(work: _Work) -> bool:
+def _cancel(work: _StepWork) -> bool:
     """A prompt that is on its way ends at once; the start goes on for those behind it. A turn that runs
     ends when the agent says so.
     """
@@ -239,14 +239,14 @@ def _cancel(work: _Work) -> bool:
     return True
 
 
-def _end_prompt(work: _Work, key: str, **ending: Any) -> None:
+def _end_prompt(work: _StepWork, key: str, **ending: Any) -> None:
     """The end of the prompt that runs or is on its way, and what comes behind it."""
     _write_end(work, key, **ending)
     _begin_next(work)
     _close_if_quiet(work)
 
 
-def _write_end(work: _Work, key: str, **ending: Any) -> None:
+def _write_end(work: _StepWork, key: str, **ending: Any) -> None:
     for open_request in work.state.requests.values():
         _cancel_request(work, open_request)
     waiting = tuple(one.sequence for one in work.state.queue if one.key == key)
@@ -262,7 +262,7 @@ def _write_end(work: _Work, key: str, **ending: Any) -> None:
 # Child sessions.
 
 
-def _child_made(work: _Work, event: ev.ChildMade) -> Verdict:
+def _child_made(work: _StepWork, event: ev.ChildMade) -> Verdict:
     if work.state.child(event.own).id:
         return "known"
     if not has_room_for(work.state, event.own):
@@ -271,21 +271,21 @@ def _child_made(work: _Work, event: ev.ChildMade) -> Verdict:
     return "done"
 
 
-def _parent_turn_ended(work: _Work, event: ev.ParentTurnEnded) -> Verdict:
+def _parent_turn_ended(work: _StepWork, event: ev.ParentTurnEnded) -> Verdict:
     if not work.state.parent:
         return "ignored"
     _end_requests(work)
     return "done"
 
 
-def _end_requests(work: _Work) -> None:
+def _end_requests(work: _StepWork) -> None:
     """Of a child, and of its own children."""
     for open_request in work.state.requests.values():
         _cancel_request(work, open_request)
     _end_child_requests(work, spares_running=False)
 
 
-def _end_child_requests(work: _Work, *, spares_running: bool) -> None:
+def _end_child_requests(work: _StepWork, *, spares_running: bool) -> None:
     if any(child.id for child in work.state.children.values()):
         work.do(ev.EndChildRequests(after=work.state.last, spares_running=spares_running))
 
@@ -298,13 +298,13 @@ def _is_known(state: SessionState, number: int) -> bool:
     return state.survives and number <= state.heard
 
 
-def _mark_heard(work: _Work, number: int) -> None:
+def _mark_heard(work: _StepWork, number: int) -> None:
     """With the frame itself: both are stored or none."""
     if work.state.survives:
         work.note("heard", n=number)
 
 
-def _updates_received(work: _Work, event: ev.UpdatesReceived) -> Verdict:
+def _updates_received(work: _StepWork, event: ev.UpdatesReceived) -> Verdict:
     state, frames = work.state, event.frames
     fresh = event.number - state.heard if state.survives else len(frames)
     if fresh <= 0:
@@ -317,7 +317,7 @@ def _updates_received(work: _Work, event: ev.UpdatesReceived) -> Verdict:
     return "done"
 
 
-def _request_received(work: _Work, event: ev.RequestReceived) -> Verdict:
+def _request_received(work: _StepWork, event: ev.RequestReceived) -> Verdict:
     if _is_known(work.state, event.number):
         return "ignored"
     if is_own_id(event.id):
@@ -330,20 +330,20 @@ def _request_received(work: _Work, event: ev.RequestReceived) -> Verdict:
     return "done"
 
 
-def _frame_dropped(work: _Work, event: ev.FrameDropped) -> Verdict:
+def _frame_dropped(work: _StepWork, event: ev.FrameDropped) -> Verdict:
     if _is_known(work.state, event.number):
         return "ignored"
     _mark_heard(work, event.number)
     return "done"
 
 
-def _question_asked(work: _Work, event: ev.QuestionAsked) -> Verdict:
+def _question_asked(work: _StepWork, event: ev.QuestionAsked) -> Verdict:
     last = work.append("to_client", event.frame, pending=True)
     work.do(ev.OpenRequestReceived(after=last))
     return "done"
 
 
-def _request_answered(work: _Work, event: ev.RequestAnswered) -> Verdict:
+def _request_answered(work: _StepWork, event: ev.RequestAnswered) -> Verdict:
     if event.sequence not in work.state.requests:
         return "ignored"
     _settle(
@@ -359,7 +359,7 @@ def _request_answered(work: _Work, event: ev.RequestAnswered) -> Verdict:
 
 
 def _settle(
-    work: _Work,
+    work: _StepWork,
     sequence: int,
     *,
     outcome: str,
@@ -381,7 +381,7 @@ def _settle(
     work.do(ev.RequestSettled(after=last, request=one, outcome=outcome, by=by, result=result))
 
 
-def _cancel_request(work: _Work, open_request: OpenRequest) -> None:
+def _cancel_request(work: _StepWork, open_request: OpenRequest) -> None:
     """Nobody decides this any more, because the turn ends. The agent gets its answer all the same."""
     sequence, method = open_request.sequence, open_request.method
     if not open_request.is_question:
@@ -393,7 +393,7 @@ def _cancel_request(work: _Work, open_request: OpenRequest) -> None:
         _settle(work, sequence, outcome="cancelled", result=CANCELLED_ELICITATION)
 
 
-def _request_annotated(work: _Work, event: ev.RequestAnnotated) -> Verdict:
+def _request_annotated(work: _StepWork, event: ev.RequestAnnotated) -> Verdict:
     one = work.state.requests.get(event.sequence)
     if one is None:
         return "ignored"
@@ -408,7 +408,7 @@ def _request_annotated(work: _Work, event: ev.RequestAnnotated) -> Verdict:
     return "done"
 
 
-def _request_assessed(work: _Work, event: ev.RequestAssessed) -> Verdict:
+def _request_assessed(work: _StepWork, event: ev.RequestAssessed) -> Verdict:
     if event.sequence not in work.state.requests:
         return "ignored"
     work.note("judged", request=str(event.sequence), **event.members)
@@ -418,7 +418,7 @@ def _request_assessed(work: _Work, event: ev.RequestAssessed) -> Verdict:
 # Processes come and go.
 
 
-def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
+def _agent_bound(work: _StepWork, event: ev.AgentBound) -> Verdict:
     if work.state.phase != "open":  # the start of a prompt that the close has ended
         return "ignored"
     state = replace(work.state, is_bound=True, survives=event.survives)
@@ -438,25 +438,25 @@ def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
     return "done"
 
 
-def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
+def _agent_unbound(work: _StepWork, event: ev.AgentUnbound) -> Verdict:
     _unbind(work)
     return "done"
 
 
-def _unbind(work: _Work) -> None:
+def _unbind(work: _StepWork) -> None:
     """A process that has not brought the session back does not know it: the next hub must not think so."""
     work.state = replace(work.state, is_bound=False)
     if work.state.loading:
         work.note("released")
 
 
-def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
+def _agent_released(work: _StepWork, event: ev.AgentReleased) -> Verdict:
     work.note("released")
     work.state = replace(work.state, is_bound=False)
     return "done"
 
 
-def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
+def _agent_gone(work: _StepWork, event: ev.AgentGone) -> Verdict:
     """A turn ends with the process, and is not repeated."""
     _unbind(work)
     for sequence in work.state.requests:
@@ -469,7 +469,7 @@ def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
     return "done"
 
 
-def _turn_failed(work: _Work, event: ev.TurnFailed) -> Verdict:
+def _turn_failed(work: _StepWork, event: ev.TurnFailed) -> Verdict:
     turn = work.state.turn
     if turn is None:
         return "ignored"
@@ -477,7 +477,7 @@ def _turn_failed(work: _Work, event: ev.TurnFailed) -> Verdict:
     return "done"
 
 
-def _resumed(work: _Work, event: ev.Resumed) -> Verdict:
+def _resumed(work: _StepWork, event: ev.Resumed) -> Verdict:
     _begin_next(work)
     return "done"
 
@@ -485,7 +485,7 @@ def _resumed(work: _Work, event: ev.Resumed) -> Verdict:
 # The end of a session.
 
 
-def _close_received(work: _Work, event: ev.CloseReceived) -> Verdict:
+def _close_received(work: _StepWork, event: ev.CloseReceived) -> Verdict:
     state = work.state
     is_first = state.phase == "open"
     work.state = replace(
@@ -505,7 +505,7 @@ def _close_received(work: _Work, event: ev.CloseReceived) -> Verdict:
     return "done"
 
 
-def _close_if_quiet(work: _Work) -> None:
+def _close_if_quiet(work: _StepWork) -> None:
     state = work.state
     if state.phase == "closing" and not state.is_busy:
         if state.is_bound:
@@ -515,7 +515,7 @@ def _close_if_quiet(work: _Work) -> None:
         work.do(ev.CloseInAgent(after=work.state.last, deletes=state.deletes))
 
 
-def _agent_closed(work: _Work, event: ev.AgentClosed) -> Verdict:
+def _agent_closed(work: _StepWork, event: ev.AgentClosed) -> Verdict:
     if work.state.phase != "closing":
         return "ignored"
     for sequence in work.state.requests:
@@ -528,7 +528,7 @@ def _agent_closed(work: _Work, event: ev.AgentClosed) -> Verdict:
     return "done"
 
 
-def _time_passed(work: _Work, event: ev.TimePassed) -> Verdict:
+def _time_passed(work: _StepWork, event: ev.TimePassed) -> Verdict:
     now = max(work.now, event.due)
     for sequence, one in work.state.requests.items():
         if one.expires and one.expires <= now:
@@ -542,7 +542,7 @@ def _time_passed(work: _Work, event: ev.TimePassed) -> Verdict:
 # The journal and other nodes.
 
 
-def _not_stored(work: _Work, event: ev.NotStored) -> Verdict:
+def _not_stored(work: _StepWork, event: ev.NotStored) -> Verdict:
     """Prompts that are not stored are refused, and gone: their entries say so when they are stored. A
     prompt that was stored stays where it is.
     """
@@ -552,7 +552,7 @@ def _not_stored(work: _Work, event: ev.NotStored) -> Verdict:
     return "done"
 
 
-def _refuse(work: _Work, key: str, sequence: int, error: Any) -> None:
+def _refuse(work: _StepWork, key: str, sequence: int, error: Any) -> None:
     frame = note("turn_ended", key=key, error=error)
     state = work.state
     # Folded where it stands: entries behind it keep their numbers.
@@ -564,7 +564,7 @@ def _refuse(work: _Work, key: str, sequence: int, error: Any) -> None:
     work.do(ev.RefusePrompt(after=0, key=key, error=error))
 
 
-def _ownership_lost(work: _Work, event: ev.OwnershipLost) -> Verdict:
+def _ownership_lost(work: _StepWork, event: ev.OwnershipLost) -> Verdict:
     work.state = replace(work.state, phase="lost", is_bound=False)
     return "done"
 
@@ -572,7 +572,7 @@ def _ownership_lost(work: _Work, event: ev.OwnershipLost) -> Verdict:
 # What is only written down.
 
 
-def _folders_changed(work: _Work, event: ev.FoldersChanged) -> Verdict:
+def _folders_changed(work: _StepWork, event: ev.FoldersChanged) -> Verdict:
     """In the middle of a turn nothing is changed."""
     if event.folders == work.state.folders or work.state.is_busy:
         return "ignored"
@@ -580,7 +580,7 @@ def _folders_changed(work: _Work, event: ev.FoldersChanged) -> Verdict:
     return "done"
 
 
-def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
+def _session_made(work: _StepWork, event: ev.SessionMade) -> Verdict:
     members: dict[str, Any] = {"agent": event.agent, "cwd": event.cwd, "folders": list(event.folders)}
     if event.result is not None:
         members["result"] = event.result
@@ -596,34 +596,34 @@ def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
     return "done"
 
 
-def _renamed(work: _Work, event: ev.Renamed) -> Verdict:
+def _renamed(work: _StepWork, event: ev.Renamed) -> Verdict:
     work.note("renamed", title=event.title)
     return "done"
 
 
-def _frame_for_agent(work: _Work, event: ev.FrameForAgent) -> Verdict:
+def _frame_for_agent(work: _StepWork, event: ev.FrameForAgent) -> Verdict:
     if not work.state.is_bound:
         return "ignored"
     work.say(event.frame)
     return "done"
 
 
-def _frame_for_clients(work: _Work, event: ev.FrameForClients) -> Verdict:
+def _frame_for_clients(work: _StepWork, event: ev.FrameForClients) -> Verdict:
     work.append("to_client", event.frame)
     return "done"
 
 
-def _checkpoint_taken(work: _Work, event: ev.CheckpointTaken) -> Verdict:
+def _checkpoint_taken(work: _StepWork, event: ev.CheckpointTaken) -> Verdict:
     work.append("note", event.frame)
     return "done"
 
 
-def _draining(work: _Work, event: ev.Draining) -> Verdict:
+def _draining(work: _StepWork, event: ev.Draining) -> Verdict:
     work.state = replace(work.state, is_draining=True)
     return "done"
 
 
-_HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
+_HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.UpdatesReceived: _updates_received,
     ev.PromptReceived: _prompt_received,
     ev.PromptEdited: _prompt_edited,

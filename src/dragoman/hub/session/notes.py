@@ -50,7 +50,7 @@ TOLD = frozenset(
 """What clients hear of as events, in the note's own words."""
 
 
-class Note(Struct, frozen=True, omit_defaults=True):
+class StreamNote(Struct, frozen=True, omit_defaults=True):
     """Every member that any note has; which ones it has depends on its kind."""
 
     hub: str
@@ -77,14 +77,14 @@ class Note(Struct, frozen=True, omit_defaults=True):
     risks_note: str = field(name="risksNote", default="")
 
 
-_notes = msgspec.json.Decoder(Note)
+_notes = msgspec.json.Decoder(StreamNote)
 
 
 def note(kind: str, **members: Any) -> bytes:
     return _encode({"hub": kind, **members})
 
 
-def read_note(frame: bytes) -> Note | None:
+def read_note(frame: bytes) -> StreamNote | None:
     """A note of the hub; None if somebody else has written it."""
     if not frame.startswith(b'{"hub":'):
         return None

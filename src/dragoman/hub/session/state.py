@@ -26,7 +26,7 @@ from dragoman.hub.session.frames import (
     update_start,
     value_of,
 )
-from dragoman.hub.session.notes import Note, read_note
+from dragoman.hub.session.notes import StreamNote, read_note
 from dragoman.wire import Notification, Request, decode, response
 from dragoman.wire.envelope import Id
 
@@ -153,7 +153,7 @@ class PromptAnswer(Struct, frozen=True):
     """What came of a prompt, and the entry that says so."""
 
     sequence: int
-    note: Note
+    note: StreamNote
 
     def to(self, request_id: Id) -> bytes:
         """As the answer to whoever waits under this id."""
@@ -402,7 +402,7 @@ def has_room_for(state: SessionState, child: str) -> bool:
     return of_turn < CHILDREN and len(state.children) < ALL_CHILDREN
 
 
-def _child_made(state: SessionState, note: Note) -> SessionState:
+def _child_made(state: SessionState, note: StreamNote) -> SessionState:
     own = note.own or note.session
     child = state.children.get(own) or ChildSession(turn=state.turns)
     return _with_child(state, own, replace(child, id=note.session, made_at=state.last))
@@ -438,11 +438,11 @@ def _apply_note(state: SessionState, frame: bytes) -> SessionState:
     return state if reader is None or note is None else reader(state, note)
 
 
-def _heard(state: SessionState, note: Note) -> SessionState:
+def _heard(state: SessionState, note: StreamNote) -> SessionState:
     return replace(state, heard=max(state.heard, note.n))
 
 
-def _turn_ended(state: SessionState, note: Note) -> SessionState:
+def _turn_ended(state: SessionState, note: StreamNote) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(one.key == note.key for one in state.queue)
     answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
@@ -462,7 +462,7 @@ def _turn_ended(state: SessionState, note: Note) -> SessionState:
     )
 
 
-def _judged(state: SessionState, note: Note) -> SessionState:
+def _judged(state: SessionState, note: StreamNote) -> SessionState:
     request = state.requests.get(int(note.request or "0"))
     if request is None:
         return state
@@ -472,21 +472,21 @@ def _judged(state: SessionState, note: Note) -> SessionState:
     return with_request(state, replace(request, assessment=members))
 
 
-def _settled(state: SessionState, note: Note) -> SessionState:
+def _settled(state: SessionState, note: StreamNote) -> SessionState:
     sequence = int(note.request or "0")
     if sequence not in state.requests:
         return state
     return replace(state, requests={at: one for at, one in state.requests.items() if at != sequence})
 
 
-def _queued(state: SessionState, note: Note) -> SessionState:
+def _queued(state: SessionState, note: StreamNote) -> SessionState:
     if not isinstance(note.params, Raw):
         return state
     prompt = QueuedPrompt(note.key, note.by, Raw(bytes(note.params)), state.last, state.last)
     return replace(state, queue=(*state.queue, prompt))
 
 
-def _edited(state: SessionState, note: Note) -> SessionState:
+def _edited(state: SessionState, note: StreamNote) -> SessionState:
     if not isinstance(note.params, Raw):
         return state
     params, last = Raw(bytes(note.params)), state.last
@@ -497,7 +497,7 @@ def _edited(state: SessionState, note: Note) -> SessionState:
     return replace(state, queue=queue)
 
 
-def _made(state: SessionState, note: Note) -> SessionState:
+def _made(state: SessionState, note: StreamNote) -> SessionState:
     made = replace(
         state,
         agent=note.agent,
@@ -509,12 +509,12 @@ def _made(state: SessionState, note: Note) -> SessionState:
     return _bound(made, note)
 
 
-def _loading(state: SessionState, note: Note) -> SessionState:
+def _loading(state: SessionState, note: StreamNote) -> SessionState:
     # Numbers of another process's frames have nothing to do with those before.
     return replace(state, process=note.n, bound_at=state.last, loading=int(note.request or "0"), heard=0)
 
 
-def _bound(state: SessionState, note: Note) -> SessionState:
+def _bound(state: SessionState, note: StreamNote) -> SessionState:
     made = object_of(note.result) if isinstance(note.result, Raw) else None
     if not (state.loading and state.process == note.n):
         state = _loading(state, note)
@@ -526,7 +526,7 @@ def _bound(state: SessionState, note: Note) -> SessionState:
     )
 
 
-_NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
+_NOTES: Mapping[str, Callable[[SessionState, StreamNote], SessionState]] = {
     "heard": _heard,
     "turn_ended": _turn_ended,
     "judged": _judged,

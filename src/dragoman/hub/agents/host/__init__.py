@@ -1,5 +1,5 @@
-"""Agents that outlive the hub: a keeper holds the pipes of one agent, and hubs come and go.
+"""Agents that outlive the hub: an agent host holds the pipes of one agent, and hubs come and go.
 
-Import from `kept`: `keep` starts an agent with its keeper, `find_kept` comes back to one. Nothing is imported
-here, because the keeper's process is this package too and stays small.
+Import from `hosted_agents`: `host_agent` starts an agent with its host, `find_hosted` comes back to one.
+Nothing is imported here, because the process of the host is this package too and stays small.
 """

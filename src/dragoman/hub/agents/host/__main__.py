@@ -1,4 +1,4 @@
-"""The keeper's process: `python -m dragoman.hub.agents.host SOCKET [--NAME VALUE]… -- COMMAND…`.
+"""The agent host's process: `python -m dragoman.hub.agents.host SOCKET [--NAME VALUE]… -- COMMAND…`.
 
 Options are `--linger SECONDS`, `--buffer BYTES`, `--cwd FOLDER`, `--lease MOMENT` (on the clock of
 `lease.now`), `--lease-linger SECONDS` and `--env stdin`: the agent's environment as a JSON object on standard
@@ -26,16 +26,16 @@ from pathlib import Path
 import msgspec
 
 from dragoman.errors import DragomanError
-from dragoman.hub.agents.host.keeper import Keeper, Order
+from dragoman.hub.agents.host.agent_host import AgentHost, HostOrder
 
 
-def order_of(words: list[str]) -> Order:
+def order_of(words: list[str]) -> HostOrder:
     """What the command line asks for."""
     split = words.index("--")
     path, *rest = words[:split]
     options = dict(zip(rest[::2], rest[1::2], strict=True))
     env, lease = options.get("--env"), options.get("--lease")
-    return Order(
+    return HostOrder(
         command=words[split + 1 :],
         socket=Path(path),
         cwd=options.get("--cwd"),
@@ -47,17 +47,17 @@ def order_of(words: list[str]) -> Order:
     )
 
 
-async def keep(order: Order) -> None:
-    keeper = Keeper(order)
+async def run_host(order: HostOrder) -> None:
+    host = AgentHost(order)
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: keeper.note(f"keeper: {context['message']}".encode()))
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # keepers are for POSIX systems alone
+    loop.set_exception_handler(lambda _, context: host.note(f"agent host: {context['message']}".encode()))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # agent hosts are for POSIX systems alone
         # Not ignored, any of them: the agent would inherit that.
-        loop.add_signal_handler(number, keeper.leave)
+        loop.add_signal_handler(number, host.leave)
     os.write(1, b"ready\n")
     detach()
     gc.freeze()  # what is there now stays until the end
-    await keeper.run()
+    await host.run()
 
 
 def detach() -> None:
@@ -71,7 +71,7 @@ def detach() -> None:
 
 def main() -> int:
     try:
-        asyncio.run(keep(order_of(sys.argv[1:])))
+        asyncio.run(run_host(order_of(sys.argv[1:])))
     except (DragomanError, OSError) as error:
         os.write(1, f"failed {error}".encode())
         return 1

@@ -19,7 +19,7 @@ TOGETHER = 64
 """Blocks that go as one record: as many pieces as any system takes in one call, with room to spare."""
 
 
-class Kept(NamedTuple):
+class KeptBlock(NamedTuple):
     """A block of frames `first` … `last`; without a block, a frame of `size` bytes that was skipped."""
 
     first: int
@@ -47,8 +47,8 @@ class KeptFrames:
         self.acknowledged = 0
         self.charge = 0
         """What everything kept costs, in bytes."""
-        self._sent: deque[Kept] = deque()
-        self._unsent: deque[Kept] = deque()
+        self._sent: deque[KeptBlock] = deque()
+        self._unsent: deque[KeptBlock] = deque()
 
     def __bool__(self) -> bool:
         """Whether something is still to be sent."""
@@ -59,13 +59,13 @@ class KeptFrames:
         if block[-1:] != b"\n":
             block += b"\n"
         first, self.last = self.last + 1, self.last + count_lines(block)
-        self._unsent.append(Kept(first, self.last, block, len(block)))
+        self._unsent.append(KeptBlock(first, self.last, block, len(block)))
         self.charge += len(block) + ENTRY
 
     def add_oversized(self, size: int) -> None:
         """Keep the notice that a frame was skipped."""
         self.last += 1
-        self._unsent.append(Kept(self.last, self.last, None, size))
+        self._unsent.append(KeptBlock(self.last, self.last, None, size))
         self.charge += ENTRY
 
     def take(self, size: int) -> Record | None:
@@ -99,12 +99,12 @@ class KeptFrames:
         self._sent.clear()
         self._cut()
 
-    def _forward(self) -> Kept:
+    def _forward(self) -> KeptBlock:
         kept = self._unsent.popleft()
         self._sent.append(kept)
         return kept
 
-    def _forget(self, queue: deque[Kept]) -> None:
+    def _forget(self, queue: deque[KeptBlock]) -> None:
         while queue and queue[0].last <= self.acknowledged:
             self.charge -= _charge(queue.popleft())
 
@@ -116,9 +116,9 @@ class KeptFrames:
         assert old.block is not None  # a notice is one frame: acknowledged as a whole, or not at all
         known = self.acknowledged - old.first + 1
         rest = old.block.split(b"\n", known)[known]
-        self._unsent.appendleft(Kept(self.acknowledged + 1, old.last, rest, len(rest)))
+        self._unsent.appendleft(KeptBlock(self.acknowledged + 1, old.last, rest, len(rest)))
         self.charge -= len(old.block) - len(rest)
 
 
-def _charge(kept: Kept) -> int:
+def _charge(kept: KeptBlock) -> int:
     return ENTRY + (0 if kept.block is None else kept.size)

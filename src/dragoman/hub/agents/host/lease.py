@@ -30,7 +30,7 @@ def moment(seconds: float, since: float | None = None) -> float:
     return max(0.0, (now() if since is None else since) + seconds)
 
 
-class Lease:
+class TimedLease:
     """Without end until the first `renew`. `ran_out()` is called each time that it has come to its end, by a
     timer or by whoever asks first, and before that one is answered. Needs a running loop.
     """

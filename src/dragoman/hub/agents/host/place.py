@@ -1,4 +1,4 @@
-"""Where a keeper is found: a socket in a private folder, with a secret beside it.
+"""Where an agent host is found: a socket in a private folder, with a secret beside it.
 
 The folder must belong to us and be closed to everybody else, the peer must run as our user, and the secret
 must be known: the first two keep others out, the third also keeps out a process of ours that only happens to
@@ -31,7 +31,7 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class Occupied(LocalMistake):
-    """A keeper listens there already."""
+    """An agent host listens there already."""
 
 
 def of(path: Path) -> Path:
@@ -46,7 +46,7 @@ def secret_of(path: Path) -> Path:
 
 
 def read_secret(path: Path) -> bytes:
-    """What proves us to the keeper there; nothing if it is gone, which the keeper then refuses."""
+    """What proves us to the agent host there; nothing if it is gone, which the agent host then refuses."""
     try:
         return secret_of(path).read_bytes()
     except FileNotFoundError:
@@ -54,10 +54,10 @@ def read_secret(path: Path) -> bytes:
 
 
 def listen(path: Path) -> tuple[socket.socket, bytes]:
-    """Listen there and return the socket and the secret; what a dead keeper left is replaced."""
+    """Listen there and return the socket and the secret; what a dead agent host left is replaced."""
     with _alone_in(path.parent):
         if _answers(path):
-            raise Occupied(f"a keeper listens at {path} already; find it, or choose another path")
+            raise Occupied(f"an agent host listens at {path} already; find it, or choose another path")
         remove(path)
         secret = secrets.token_bytes(32)
         _write_secret(secret_of(path), secret)
@@ -85,13 +85,13 @@ def _bind(path: Path) -> socket.socket:
 
 
 def remove_stale(path: Path) -> None:
-    """Take away what a dead keeper left, unless another listens there by now."""
+    """Take away what a dead agent host left, unless another listens there by now."""
     try:
         with _alone_in(path.parent, wait=False):
             if not _answers(path):
                 remove(path)
     except BlockingIOError:
-        pass  # a keeper begins to listen in this folder; what is stale then waits for the next look
+        pass  # an agent host begins to listen in this folder; what is stale then waits for the next look
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def make_private(folder: Path) -> None:
     found = folder.stat()
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise LocalMistake(
-            f"{folder} is open to other users, which the folder of a keeper must not be; "
+            f"{folder} is open to other users, which the folder of an agent host must not be; "
             "`chmod 700` it if it is yours, or choose another"
         )
 

@@ -1,4 +1,5 @@
-"""What a hub and a keeper say to each other over their socket: records, and how they are cut from a stream.
+"""What a hub and an agent host say to each other over their socket: records, and how they are cut from a
+stream.
 
 A record is a fixed header (kind, size of the payload, a number) and its payload. A record is acted upon when
 it is there as a whole, and never before: what the death of one side has torn is as if it had not been said.
@@ -13,12 +14,12 @@ import socket
 import struct
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dragoman.transport.contract import READ_SIZE
 
 VERSION = 2
-"""Changes with every change of this page: a hub may be newer than a keeper that it left behind."""
+"""Changes with every change of this page: a hub may be newer than an agent host that it left behind."""
 
 HEADER = struct.Struct("<BQQ")
 
@@ -32,14 +33,14 @@ RESUME = 6
 CLOSE = 7  # end the agent, and yourself
 LEASE = 8  # number: when it ends, in milliseconds on the clock of `lease.now`
 
-# From the keeper.
-WELCOME = 32  # payload: `Welcome`
+# From the agent host.
+WELCOME = 32  # payload: `HostWelcome`
 REFUSED = 33  # payload: why, as text
 FRAMES = 34  # number: of the first frame; payload: whole frames, each with its newline
 OVERSIZED = 35  # number: of the frame; payload: `SIZE`
 STDERR = 36  # payload: a line without its newline
 TAKEN = 37  # number: bytes of this connection's writes that are dealt with; payload: stream -> sequence
-ENDED = 38  # payload: `Ended`
+ENDED = 38  # payload: `AgentEndRecord`
 REPLACED = 39  # another hub has come
 
 SIZE = struct.Struct("<Q")
@@ -52,17 +53,18 @@ SPACE = 2 * READ_SIZE
 """What is read at once: an ordinary block with its header, and what came behind it."""
 
 
-class Welcome(Struct, frozen=True, kw_only=True):
+class HostWelcome(Struct, frozen=True, kw_only=True):
     """What a hub learns when it comes."""
 
     agent: int
     """The agent's process."""
 
-    keeper: int
+    host: int = field(name="keeper")  # the name on the wire
+    """The process of the host."""
     taken: dict[str, int]
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class AgentEndRecord(Struct, frozen=True, kw_only=True):
     """How the agent ended."""
 
     reason: str

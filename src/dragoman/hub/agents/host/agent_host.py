@@ -1,0 +1,301 @@
+"""The agent host of one agent: holds its pipes, and hands what it says to whichever hub is there.
+
+It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
+once, and that the agent does not outlive its agent host. One hub at a time: the one that came last. A hub
+that does not acknowledge soon slows the agent down. Without a hub, it goes on keeping until its buffer is
+full, and ends the agent and itself after `linger` seconds. A hub may give it a lease: from then on the agent
+acts only while a lease lasts (see `leased`).
+
+It does not know what frames mean. How the process is started is `__main__`'s to know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import PeerDied, SpawnFailed
+from dragoman.hub.agents.host import lease, place, records
+from dragoman.hub.agents.host.agent_lease import AgentLease
+from dragoman.hub.agents.host.deliveries import Deliveries
+from dragoman.hub.agents.host.frames import KeptFrames
+from dragoman.hub.agents.host.hub_connection import HubConnection, Pieces
+from dragoman.hub.agents.host.last_lines import LastLines
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits
+from dragoman.transport.process import ChildTransport, obituary, spawn
+
+STRANGERS = 8
+"""Connections that may be open without having proven themselves."""
+
+HELLO_WITHIN = 5.0
+"""Seconds that they have for it."""
+
+FIRST_HUB = 60.0
+"""Seconds that whoever started us has to come, however short the time between two hubs may be."""
+
+TOO_LATE = "the lease ran out before the agent was started"
+
+ATTACHED = 8 * 1024 * 1024
+"""Bytes that are kept while a hub is there: what it has not stored yet. Without one it is `Order.buffer`."""
+
+LIMITS = Limits(high=DEFAULT_LIMITS.high, low=0)
+"""Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
+
+
+class HostOrder(Struct, frozen=True, kw_only=True):
+    """What to keep, where, and for how long."""
+
+    command: Sequence[str]
+    socket: Path
+    cwd: str | None
+    env: Mapping[str, str] | None
+    linger: float
+    buffer: int
+    lease: float | None
+    """When the first lease ends, on the clock of `lease.now`; None for an agent that may act without one."""
+
+    lease_linger: float
+    """Seconds that it stands still without a lease before it is ended."""
+
+
+class AgentHost:
+    """Listens and starts the agent when it is made; `run` lasts until both are gone. Needs a running loop."""
+
+    def __init__(self, order: HostOrder) -> None:
+        self._order = order
+        self._loop = asyncio.get_running_loop()
+        self._frames = KeptFrames()
+        self._lines = LastLines()
+        self._end: bytes | None = None  # the record that tells how the agent ended
+        self._leaving = asyncio.Event()
+        self._visitors: set[HubConnection] = set()
+        self._hub: HubConnection | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._full = self._held = False
+        self._changed: dict[str, int] = {}  # what was taken since the hub was last told
+        self._reported = 0
+        self._listener, self._secret = place.listen(order.socket)
+        try:
+            self._agent = self._spawn()
+        except BaseException:
+            self._stop_listening()
+            raise
+        self._leased = AgentLease(
+            self._agent.tree, linger=order.lease_linger, note=self.note, lost=self.leave
+        )
+        self._deliveries = Deliveries(self._agent, moved=self._moved, may=self._leased.lasts)
+        if order.lease is not None:
+            self._leased.renew(order.lease)
+
+    def _spawn(self) -> ChildTransport:
+        order = self._order
+        if order.lease is not None and order.lease <= lease.now():
+            raise SpawnFailed(f"{TOO_LATE}; renew it, and try again")
+        return spawn(order.command, cwd=order.cwd, env=order.env, limits=LIMITS, on_stderr=self._complained)
+
+    async def run(self) -> None:
+        self._agent.start(self)
+        self._await_a_hub(max(self._order.linger, FIRST_HUB))
+        self._loop.add_reader(self._listener, self._arrived)
+        async with asyncio.TaskGroup() as tasks:
+            delivering = tasks.create_task(self._deliveries.run(), name="deliveries")
+            await self._leaving.wait()
+            self._stop_listening()  # before the agent ends, so that nobody comes to find half of it
+            if self._leased.end():
+                self._deliveries.let_go()
+            await self._agent.aclose()
+            self._leased.drop()
+            delivering.cancel()
+            if self._hub is not None:
+                await self._hub.flush(LIMITS.flush)
+        for visitor in list(self._visitors):
+            visitor.close()
+
+    def leave(self) -> None:
+        """End the agent, in an orderly way if its lease lasts, and then the agent host."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._leaving.set()
+
+    # The agent speaks: the sink of its transport.
+
+    def feed(self, block: bytes) -> None:
+        self._frames.add(block)
+        self._spoke()
+
+    def oversized(self, size: int) -> None:
+        self._frames.add_oversized(size)
+        self._spoke()
+
+    def ended(self, reason: BaseException | None) -> None:
+        if isinstance(reason, PeerDied):  # its stderr has gone out in lines
+            died = PeerDied(reason.what, returncode=reason.returncode, signal=reason.signal)
+        else:
+            died = obituary(os.path.basename(self._order.command[0]), self._agent.tree.returncode, "")
+        why = f"{died}; its lease had run out" if self._leased.over else str(died)
+        told = records.AgentEndRecord(reason=why, exit_status=died.returncode)
+        self._end = records.record(records.ENDED, payload=msgspec.json.encode(told))
+        self._lines.finish()
+        self._pump()
+
+    def note(self, line: bytes) -> None:
+        """Tell the hub something that is not the agent's, among what the agent complains about."""
+        self._complained(line + b"\n")
+
+    def _complained(self, chunk: bytes) -> None:
+        self._lines.feed(chunk)
+        self._pump()
+
+    def _spoke(self) -> None:
+        self._pump()
+        self._balance()
+
+    def _moved(self, stream: str, last: int) -> None:
+        if stream:
+            self._changed[stream] = last
+        self._pump()
+
+    def _pump(self) -> None:
+        if self._hub is not None:
+            self._hub.pump()
+
+    def _balance(self) -> None:
+        """Listen to the agent unless the buffer is full or the hub asked for a pause."""
+        charge, buffer = self._frames.charge, self._order.buffer
+        if self._hub is not None:
+            buffer = min(buffer, ATTACHED)
+        # The gap saves stopping and starting for every block.
+        self._full = charge >= buffer or (self._full and charge > buffer - buffer // 4)
+        held = self._full or (self._hub is not None and self._hub.paused)
+        if held != self._held:
+            self._held = held
+            (self._agent.pause if held else self._agent.resume)()
+
+    # What the hub gets.
+
+    def _next(self) -> Pieces | None:
+        hub = self._hub
+        if hub is None:
+            return None
+        if (taken := self._taken(hub)) is not None:
+            return [taken]
+        if not hub.started:
+            return None
+        if (line := self._lines.take()) is not None:
+            return [records.record(records.STDERR, payload=line)]
+        if hub.paused:
+            return None
+        if self._frames:
+            return self._next_frames()
+        if self._end is not None and not hub.told_end:
+            hub.told_end = True
+            return [self._end]
+        return None
+
+    def _taken(self, hub: HubConnection) -> bytes | None:
+        done = self._deliveries.done
+        if done == self._reported and not self._changed:
+            return None
+        changed, self._changed, self._reported = self._changed, {}, done
+        # What an earlier hub sent may still be on its way: this one counts its own bytes only.
+        return records.record(records.TAKEN, max(0, done - hub.base), msgspec.json.encode(changed))
+
+    def _next_frames(self) -> Pieces | None:
+        found = self._frames.take(READ_SIZE)
+        if found is None:
+            return None
+        if not found.blocks:
+            return [records.record(records.OVERSIZED, found.first, records.SIZE.pack(found.size))]
+        return [records.HEADER.pack(records.FRAMES, found.size, found.first), *found.blocks]
+
+    # Hubs come and go.
+
+    def _arrived(self) -> None:
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:  # it left again, or there are no descriptors; the next one may be luckier
+            return
+        connection.setblocking(False)
+        strangers = len(self._visitors) - (self._hub is not None)
+        if strangers >= STRANGERS or not place.is_ours(connection):
+            connection.close()
+            return
+        visitor = HubConnection(connection, said=self._heard, gone=self._gone)
+        self._visitors.add(visitor)
+        self._loop.call_later(HELLO_WITHIN, self._send_away, visitor)
+
+    def _send_away(self, visitor: HubConnection) -> None:
+        if not visitor.proven:
+            visitor.close()
+
+    def _gone(self, visitor: HubConnection) -> None:
+        self._visitors.discard(visitor)
+        if visitor is self._hub:
+            self._hub = None
+            self._balance()
+            self._await_a_hub(self._order.linger)
+
+    def _await_a_hub(self, seconds: float) -> None:
+        if not self._leaving.is_set():
+            self._timer = self._loop.call_later(seconds, self.leave)
+
+    def _stop_listening(self) -> None:
+        """Only once: the path may belong to another agent host soon."""
+        self._loop.remove_reader(self._listener)
+        place.remove(self._order.socket)
+        self._listener.close()
+
+    def _heard(self, visitor: HubConnection, kind: int, number: int, payload: bytes) -> None:
+        if visitor is self._hub:
+            self._obey(visitor, kind, number, payload)
+        elif kind != records.HELLO or number != records.VERSION:
+            why = f"this agent host speaks version {records.VERSION}"
+            visitor.dismiss(records.record(records.REFUSED, payload=why.encode()))
+        elif not secrets.compare_digest(payload, self._secret):
+            visitor.dismiss(records.record(records.REFUSED, payload=b"the secret is wrong"))
+        else:
+            self._welcome(visitor)
+
+    def _welcome(self, hub: HubConnection) -> None:
+        """The newest hub is the hub: one that hangs must not lock its successor out."""
+        old, self._hub = self._hub, hub
+        if old is not None:
+            old.dismiss(records.record(records.REPLACED))
+        if self._timer is not None:
+            self._timer.cancel()
+        self._frames.rewind()
+        self._balance()  # the pause of the one before does not bind this one
+        hub.trust(largest=records.LARGEST)
+        hub.base, self._reported, self._changed = self._deliveries.received, self._deliveries.done, {}
+        hub.next = self._next
+        known = records.HostWelcome(
+            agent=self._agent.tree.pid, host=os.getpid(), taken=self._deliveries.taken
+        )
+        hub.tell(records.record(records.WELCOME, payload=msgspec.json.encode(known)))
+
+    def _obey(self, hub: HubConnection, kind: int, number: int, payload: bytes) -> None:
+        if kind == records.ACKNOWLEDGE:
+            self._frames.acknowledge(number)
+            self._balance()
+        elif kind == records.WRITE:
+            if not self._leaving.is_set():
+                stream, block = records.split_write(payload)
+                self._deliveries.accept(stream, number, block)
+        elif kind in (records.PAUSE, records.RESUME, records.START):
+            hub.started = hub.started or kind == records.START
+            hub.paused = kind == records.PAUSE
+            self._balance()
+            hub.pump()
+        elif kind == records.LEASE:
+            if self._leased.renew(number / 1000):
+                self._deliveries.go_on()
+        elif kind == records.CLOSE:
+            hub.paused = False
+            self._balance()
+            self.leave()

@@ -1,0 +1,309 @@
+"""The hub's end of the socket to an agent host: a hosted agent, and the sink that hears it.
+
+Nothing is trusted to arrive: acknowledgements may be lost and come to nothing, frames then come again with
+the same numbers, and a write is told to be taken by the agent host alone. How an agent host is found and
+started is in `hosted_agents`, what it does in `agent_host`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket as sockets
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+import msgspec
+
+from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.hub.agents.host import lease, place, records
+from dragoman.hub.agents.host.launcher import bury
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.waiting import Waiters
+from dragoman.transport.writing import open_writer
+
+CLOSED_WITHIN = 20.0
+"""Seconds from the order to close to the end of the agent host: every step of ending a tree, and some more.
+"""
+
+LOST = 0  # a kind of our own, among the records that wait: the socket has ended
+
+GONE = "the agent host is gone, and the agent with it"
+TAKEN_OVER = "another hub has taken the agent over"
+
+
+class NumberedSink(Protocol):
+    """Takes what an agent says. All calls come from the event loop's thread; while paused, only `stderr`."""
+
+    def feed(self, first: int, block: bytes) -> None:
+        """Take whole frames, each with its newline; `first` is the number of the first. Frames are numbered
+        1, 2, 3 … over the agent's life; a blank line has a number too.
+        """
+
+    def stderr(self, line: bytes) -> None:
+        """The agent complained. Best effort: not numbered, and lost with the hub that heard it."""
+
+    def oversized(self, number: int, size: int) -> None:
+        """The frame of this number had `size` bytes, above the limit, and has been skipped."""
+
+    def ended(self, reason: str, exit_status: int | None) -> None:
+        """The agent is gone and its last frame has been fed; or the agent host is, or it has another hub.
+        Called once.
+        """
+
+
+class OtherVersion(Exception):  # it is an answer, and no mistake
+    """The agent host speaks another version than we do."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"version {version}")
+        self.version = version
+
+
+class HostedAgent:
+    """An agent behind its agent host, and the hub's end of the socket between. Made by `host_agent` and
+    `find_hosted`.
+    """
+
+    def __init__(self, connection: sockets.socket, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.pid = 0
+        """The agent's process, not the agent host's."""
+        self.host_pid = 0
+        self.replaced = False
+        """Whether another hub has the agent now."""
+        self.limits = limits
+        self._path = path
+        self._socket = connection
+        self._loop = asyncio.get_running_loop()
+        self._taken: dict[str, int] = {}
+        self._sink: NumberedSink | None = None
+        self._refused = ""
+        self._paused = self._ended = self._left = self._over = False
+        self._closing = self._discarding = False
+        self._held: deque[tuple[int, int, bytes]] = deque()  # arrived while paused
+        self._written = self._done = 0
+        self._waiters = Waiters()
+        self._records = records.Records(self._heard)
+        self._writer = open_writer(os.dup(connection.fileno()), limits=limits, broken=lambda _: None)
+        self._loop.add_reader(connection, self._readable)
+
+    @property
+    def taken(self) -> Mapping[str, int]:
+        """The last sequence of each stream that the agent's pipe has been given, by whichever hub."""
+        return MappingProxyType(self._taken)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the sink has been told of an end, or `aclose` is about to bring it."""
+        return self._ended or self._closing
+
+    def start(self, sink: NumberedSink) -> None:
+        """Begin to hear the agent, from the first frame that was not acknowledged."""
+        if self._sink is not None:
+            raise RuntimeError("an agent is started once")
+        self._sink = sink
+        self._say(records.record(records.START))
+        if self._over:
+            self._end(GONE, None)
+
+    def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        """Give whole frames to the agent, in one piece. Never waits. With a stream, `last` is taken once the
+        agent's pipe has them, and a write up to what was taken before is ignored.
+
+        Raises `LinkClosed` when the agent or its agent host is known to be gone.
+        """
+        if self._over or self._ended:
+            raise LinkClosed("the agent is no longer there")
+        self._written += len(block)
+        self._writer.write(records.write_head(stream, last, len(block)) + block)
+
+    @property
+    def pending(self) -> int:
+        """Bytes of writes that the agent's pipe has not been given yet."""
+        return self._written - self._done
+
+    async def drain(self) -> None:
+        """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that will never be."""
+        while self.pending > self.limits.low and not (self._over or self._ended):
+            await self._waiters.wait()
+        if self._over or self._ended:
+            raise LinkClosed("the agent is no longer there")
+
+    def acknowledge(self, number: int) -> None:
+        """Frames up to and including this one are safe with us. Allowed before `start`: what is known
+        already is not sent again then.
+        """
+        self._say(records.record(records.ACKNOWLEDGE, number))
+
+    def lease(self, seconds: float, *, since: float | None = None) -> None:
+        """From now on the agent acts under leases: its whole tree stands still when this one has run out,
+        whatever has become of us, goes on with a later one, and is ended if none comes in time. The seconds
+        count from `since`, a time of `lease.now`; without one, from now. None are left: it stops at once.
+        """
+        ends = int(lease.moment(seconds, since) * 1000)
+        self._say(records.record(records.LEASE, ends))
+
+    def pause(self) -> None:
+        """Stop feeding, and stop the agent host from listening to the agent. May be called again."""
+        if not self._paused:
+            self._paused = True
+            self._say(records.record(records.PAUSE))
+
+    def resume(self) -> None:
+        """Feed again."""
+        if self._paused:
+            self._paused = False
+            self._say(records.record(records.RESUME))
+            self._loop.call_soon(self._catch_up)
+
+    async def aclose(self) -> None:
+        """End the agent with everything it started, and its agent host. What it still says is fed, unless we
+        are paused: nobody wants it then. One whose lease has run out is killed as it stands. May be called
+        again.
+        """
+        if not self._left:
+            self._closing = True
+            self._discarding = self._discarding or self._paused
+            self._paused = False
+            self._catch_up()
+            self._say(records.record(records.CLOSE))
+            try:
+                await self._wait_for_the_end()
+            finally:  # cancelled, we leave it to the agent host
+                self._end(GONE, None)
+                self._let_go()
+        if not (self._left or self.replaced):
+            await bury(self.host_pid)
+            place.remove_stale(self._path)
+
+    async def leave(self) -> None:
+        """Let go of the socket, once what was written is in it: the agent lives on. The sink hears nothing
+        any more, `ended` included.
+        """
+        self._left = True
+        try:
+            async with asyncio.timeout(self.limits.flush):
+                await self._writer.drain(0)
+        except (TimeoutError, LinkClosed):
+            pass  # what did not go through is not taken; whoever comes back will see that
+        finally:
+            self._let_go()
+
+    async def introduce(self, *, version: int = records.VERSION) -> bool:
+        """Prove who we are; False when the agent host is gone before it answers. Raises `OtherVersion` if it
+        speaks another one.
+        """
+        try:
+            if not place.is_ours(self._socket):
+                raise LocalMistake(f"what listens at {self._path} belongs to another user; remove it")
+            peer = place.peer_of(self._socket)
+            whom = f"process {peer[0]}" if peer else "its process"
+            secret = place.read_secret(self._path)
+            self._say(records.record(records.HELLO, version, secret))
+            while not (self.host_pid or self._over):
+                await self._waiters.wait()
+            spoken = re.search(r"speaks version (\d+)", self._refused)
+            if spoken is not None and int(spoken[1]) != version:
+                raise OtherVersion(int(spoken[1]))
+            if self._refused:
+                raise LocalMistake(f"the agent host at {self._path} refuses us: {self._refused}; end {whom}")
+        except BaseException:
+            self._let_go()
+            raise
+        return not self._over
+
+    def _say(self, note: bytes) -> None:
+        """Send a small record. One that is lost with the agent host says nothing that matters then."""
+        if not self._over:
+            try:
+                self._writer.write(note)
+            except LinkClosed:
+                pass  # the end of the stream tells it to everybody
+
+    def _readable(self) -> None:
+        try:
+            alive = self._records.receive(self._socket)
+        except BlockingIOError:
+            return
+        except (OSError, records.OutOfStep):
+            alive = False
+        if not alive and not self._over:
+            self._let_go()
+            self._pass_on(LOST, 0, b"")
+
+    def _heard(self, kind: int, number: int, payload: bytes) -> None:
+        if kind == records.TAKEN:
+            self._done = number
+            self._taken.update(msgspec.json.decode(payload, type=dict[str, int]))
+            if self.pending <= self.limits.low:
+                self._waiters.wake()
+        elif kind == records.WELCOME:
+            welcome = msgspec.json.decode(payload, type=records.HostWelcome)
+            self.pid, self.host_pid, self._taken = welcome.agent, welcome.host, welcome.taken
+            self._waiters.wake()
+        elif kind == records.REFUSED:
+            self._refused = payload.decode(errors="replace")
+        elif kind == records.REPLACED:
+            self.replaced = True
+        else:
+            self._pass_on(kind, number, payload)
+
+    def _pass_on(self, kind: int, number: int, payload: bytes) -> None:
+        """What the sink is to hear waits while it is paused, and behind what waits already. Standard error
+        does not: it has no place among the frames, and the agent host sends it during a pause too.
+        """
+        if kind != records.STDERR and (self._paused or self._held):
+            self._held.append((kind, number, payload))
+        else:
+            self._tell(kind, number, payload)
+
+    def _catch_up(self) -> None:
+        while self._held and not self._paused:
+            self._tell(*self._held.popleft())
+
+    def _tell(self, kind: int, number: int, payload: bytes) -> None:
+        sink = self._sink
+        if sink is None or self._ended or self._left:
+            return
+        if kind == records.ENDED:
+            how = msgspec.json.decode(payload, type=records.AgentEndRecord)
+            self._end(how.reason, how.exit_status)
+        elif kind == LOST:
+            self._end(TAKEN_OVER if self.replaced else GONE, None)
+        elif self._discarding:
+            return
+        elif kind == records.FRAMES:
+            sink.feed(number, payload)
+        elif kind == records.STDERR:
+            sink.stderr(payload)
+        elif kind == records.OVERSIZED:
+            sink.oversized(number, records.SIZE.unpack(payload)[0])
+
+    def _end(self, reason: str, exit_status: int | None) -> None:
+        if self._sink is not None and not self._ended and not self._left:
+            self._ended = True
+            self._waiters.wake()
+            self._sink.ended(reason, exit_status)
+
+    async def _wait_for_the_end(self) -> None:
+        try:
+            async with asyncio.timeout(CLOSED_WITHIN):
+                while not self._over:
+                    await self._waiters.wait()
+        except TimeoutError:
+            # It is there, for it holds the socket, but it hangs. The guard of the agent's tree ends that.
+            os.kill(self.host_pid, signal.SIGKILL)
+
+    def _let_go(self) -> None:
+        if not self._over:
+            self._over = True
+            self._records.stop()
+            self._loop.remove_reader(self._socket)
+            self._writer.close()
+            self._socket.close()
+            self._waiters.wake()

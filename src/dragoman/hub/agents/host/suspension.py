@@ -1,0 +1,83 @@
+"""Holds a whole process tree still with SIGSTOP, and lets it go on.
+
+Its group stops in one step, against which no fork can run. Whoever left the group is found by looking
+through the process table, again and again: a process that is stopped one moment too late may have made
+another, and somebody outside may wake one. What cannot be found or signalled (see `transport.tree`) runs on,
+and is named if it is known.
+
+While a tree is held, nobody asks it to end: to be asked, it would have to run. It is killed instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+from dragoman.transport import tree
+from dragoman.transport.owned import OwnedTree
+
+SOON = 0.002
+"""Seconds to the next look after one that found somebody new; the pause doubles while nobody is found."""
+
+LATER = 1.0
+"""The longest pause. A tree that stands still does not change by itself, and a look costs milliseconds."""
+
+
+class Suspension:
+    """`settled(running)` is called after each `begin`: with nobody when two looks, one behind the other,
+    found the same processes and all of them still (the first may have missed who was made while it lasted);
+    before that, after about a second, with the numbers of those who do not stop.
+    """
+
+    def __init__(self, owned: OwnedTree, *, settled: Callable[[list[int]], None]) -> None:
+        self._tree = owned
+        self._settled = settled
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._known: set[tuple[int, int]] = set()  # numbers and starts of who was found last
+        self._calm = False
+        self._told: list[int] | None = None
+
+    def begin(self) -> None:
+        self._tree.halted = True
+        self._calm, self._told = False, None
+        self._known.clear()
+        if not self._tree.gone:  # as long as the program is not reaped, nobody else has its number
+            with suppress(ProcessLookupError, PermissionError):  # all have ended, or are somebody else's now
+                os.killpg(self._tree.pgid, signal.SIGSTOP)
+        self._look(SOON)
+
+    def end(self) -> None:
+        """Let it go on. Children first: a parent that looks finds them running, as it knew them."""
+        self.drop()
+        self._tree.halted = False
+        tree.send(signal.SIGCONT, reversed(self._tree.processes()))
+
+    def drop(self) -> None:
+        """Look no more; whoever stands still stays so."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self, pause: float) -> None:
+        found = self._tree.processes()
+        tree.send(signal.SIGSTOP, (process for process in found if not process.stopped))
+        running = [process.pid for process in tree.running(found)]
+        known, self._known = self._known, {(process.pid, process.start) for process in found}
+        calm, self._calm = self._calm, not running
+        if not self._known <= known:
+            pause = SOON
+        elif calm and self._calm:
+            self._tell([])
+        elif running and pause >= LATER:
+            self._tell(running)
+        self._timer = self._loop.call_later(pause, self._look, min(2 * pause, LATER))
+
+    def _tell(self, running: list[int]) -> None:
+        """Once of those who run, and once that nobody does."""
+        if self._told is None or (self._told and not running):
+            self._told = running
+            self._settled(running)

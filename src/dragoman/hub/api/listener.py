@@ -1,0 +1,210 @@
+"""A listener: an ASGI application on an address, closed by default.
+
+Off loopback, TLS is demanded unless it is waived in so many words. Compression is off, because it costs forty
+kilobytes a connection. HTTP/2 is off unless it is asked for, because its parser is experimental. What peers
+may cost before they are admitted is bounded: see `acceptor`. What is logged about them is, too: see
+`log_rate`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from types import ModuleType
+from typing import Any
+
+import uvicorn
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+from dragoman.hub.api.server import AnnouncedRequests, HubServer
+from dragoman.hub.gate.unadmitted import ConnectionLimits
+from dragoman.hub.log_rate import LogRate
+from dragoman.transport.contract import Limits
+
+private_uvicorn: ModuleType | None
+_missing = ""
+try:
+    from dragoman.hub.api import private_uvicorn
+except ImportError as _error:  # another version of uvicorn, or no httptools
+    private_uvicorn, _missing = None, str(_error)
+
+log = logging.getLogger(__name__)
+
+NETWORK = Limits(frame=16 * 1024 * 1024)
+"""What comes over a network may be smaller than what comes from a program that we have started ourselves."""
+
+
+class Keepalive(Struct, frozen=True):
+    """Seconds between pings, and until a peer that answers none is gone: less than a minute together."""
+
+    every: float = 20.0
+    within: float = 30.0
+
+
+class Tls(Struct, frozen=True):
+    """Files in PEM form."""
+
+    certificate: str
+    key: str
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """`HOST:PORT`; port 0 takes any free one."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise LocalMistake(f"{text!r} is no place to listen at: write HOST:PORT, such as 127.0.0.1:8765")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> socket.socket:
+    """Bound and ready. Raises `LocalMistake` for what must not be, and for what cannot be."""
+    if not (is_loopback(host) or tls or insecure):
+        raise LocalMistake(
+            f"{host} can be reached by others, so TLS is needed: give --tls-cert and --tls-key, "
+            "or --insecure if something in front of it speaks TLS"
+        )
+    if tls is not None:
+        _check(tls)
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        bound = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
+    _watch(bound)
+    return bound
+
+
+def _check(tls: Tls) -> None:
+    """Raise `LocalMistake` for files that cannot be used, before anything is begun."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key)
+    except OSError as error:  # ssl.SSLError is of this kind
+        why = error.strerror or str(error)
+        raise LocalMistake(
+            f"TLS cannot be spoken with the certificate {tls.certificate} and the key {tls.key}: {why}"
+        ) from None
+
+
+def _watch(bound: socket.socket) -> None:
+    """Let the system give up peers that have vanished, or take nothing for a minute: a server cannot, because
+    what it closes stays open as long as there is something left to send. Accepted sockets inherit it.
+    """
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", 20),
+        ("TCP_KEEPINTVL", 10),
+        ("TCP_KEEPCNT", 3),
+        ("TCP_USER_TIMEOUT", 60_000),
+    ):
+        if hasattr(socket, name):
+            bound.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+@asynccontextmanager
+async def open_listener(
+    app: Any,
+    bound: socket.socket,
+    *,
+    tls: Tls | None = None,
+    limits: Limits = NETWORK,
+    keepalive: Keepalive | None = None,
+    connections: ConnectionLimits | None = None,
+    http2: bool = False,
+    on_refused: Callable[[str], None] | None = None,
+) -> AsyncIterator[None]:
+    """Serve for the length of the block; connections that are open at its end are ended. `on_refused` gets
+    the reason when a connection is closed before a request of it was heard.
+    """
+    try:
+        protocol = _http_protocol(http2=http2)
+    except LocalMistake:
+        bound.close()
+        raise
+    keepalive = keepalive or Keepalive()
+    config = uvicorn.Config(
+        AnnouncedRequests(app),
+        http=protocol,
+        ws="websockets-sansio" if private_uvicorn is None else private_uvicorn.ManyProtocol,
+        ws_max_size=limits.frame,
+        ws_ping_interval=keepalive.every,
+        ws_ping_timeout=keepalive.within,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # an address is whose it is, not what a header says
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
+        timeout_graceful_shutdown=2,
+    )
+    server = _server(config, connections or ConnectionLimits(), on_refused or (lambda why: None))
+    rate = LogRate()
+    with rate.attached():
+        async with _serving(server, bound), _running(rate.flush_regularly()):
+            yield
+
+
+@asynccontextmanager
+async def _serving(server: HubServer, bound: socket.socket) -> AsyncIterator[None]:
+    running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
+    up = asyncio.get_running_loop().create_task(server.is_up.wait())
+    try:
+        await asyncio.wait((running, up), return_when=asyncio.FIRST_COMPLETED)
+        yield
+    finally:
+        up.cancel()
+        server.should_exit = True
+        await asyncio.wait((running, up))
+        bound.close()
+
+
+@asynccontextmanager
+async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+def _server(config: uvicorn.Config, limits: ConnectionLimits, on_refused: Callable[[str], None]) -> HubServer:
+    if private_uvicorn is not None:
+        server: HubServer = private_uvicorn.GuardedServer(config, limits=limits, on_refused=on_refused)
+        return server
+    log.warning(
+        "uvicorn %s is not a version that the hub knows (%s): request heads have no deadline, and the number "
+        "of connections without a token has no bound. Install uvicorn 0.54",
+        uvicorn.__version__,
+        _missing,
+    )
+    return HubServer(config)
+
+
+def _http_protocol(*, http2: bool) -> Any:
+    if not http2:
+        return "h11" if private_uvicorn is None else private_uvicorn.HeadLimitedProtocol
+    try:
+        from dragoman.hub.api.private_uvicorn_http2 import ChoosingProtocol
+    except ImportError as error:
+        raise LocalMistake(
+            f"HTTP/2 cannot be spoken here ({error}): install 'dragoman[http2]' with uvicorn 0.54, or let a "
+            "reverse proxy speak it"
+        ) from None
+    return ChoosingProtocol

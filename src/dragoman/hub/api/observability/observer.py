@@ -1,0 +1,284 @@
+"""Whoever watches a hub: counts what its journal stores, and says how it stands.
+
+    observer = Observer()
+    journal = observer.measured(journal)          # turns, questions, frames, costs: all from what is stored
+    meta = observer.prompt(...)                   # for traces, before a prompt is stored and given away
+    observer.refused("rate")                      # nobody stores who was turned away
+    seen = observer.see(hub, url=url, journal=path)
+    await observer.status(seen), await observer.metrics(seen)
+
+It looks on: whatever goes wrong here is logged and has no effect on what it watches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from dragoman.errors import JournalError
+from dragoman.hub.api.observability.digest import (
+    QuestionEntry,
+    SessionMadeEntry,
+    SettledEntry,
+    StreamEvent,
+    ToolCallEntry,
+    TurnEndEntry,
+    TurnStartEntry,
+    chunk_starts,
+    is_dull,
+    read_entry,
+)
+from dragoman.hub.api.observability.hub_meters import HubMeters
+from dragoman.hub.api.observability.hub_snapshot import HubSnapshot
+from dragoman.hub.api.observability.measured_journal import MeasuredJournal
+from dragoman.hub.api.observability.processes import Root, TreeUse, trees_use
+from dragoman.hub.api.observability.spans import NoSpans, TurnSpans
+from dragoman.hub.api.observability.status import Status, StatusSource, status_of
+from dragoman.hub.api.observability.usage import AgentUsage, Spending, Tokens, usage_of
+from dragoman.hub.clients.client import ClientHub
+from dragoman.journal import Entry, Journal, Page, Stored
+from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries, size_of, text_of
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""How old a look at the processes may be: many who ask at once share one."""
+
+_BY_STATUS = {
+    400: "request",
+    401: "token",
+    403: "origin",
+    404: "path",
+    421: "host",
+    429: "rate",
+    503: "connections",
+}
+REASONS = frozenset(_BY_STATUS.values()) | {"scope", "draining", "other"}
+
+
+_COST = b'"usage_update"'
+
+MOST_KEPT = 20_000
+"""Sessions, turns and questions that are remembered, in case that nobody tells their end."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _kept(held: dict[K, V], key: K, value: V) -> None:
+    """Put it in, and let the oldest go if there is too much."""
+    held[key] = value
+    if len(held) > MOST_KEPT:
+        del held[next(iter(held))]
+
+
+class _ObservedTurn(Struct):
+    key: str
+    begun: float
+    tokens: Tokens | None = None
+
+
+class Observer:
+    """Of one hub. `agent_of` names the agent of a session that was not made while we watched."""
+
+    def __init__(
+        self,
+        *,
+        agent_of: Callable[[str], str] = lambda session: "",
+        spans: TurnSpans | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.meters = HubMeters()
+        self.spending = Spending()
+        self.spans: TurnSpans = spans or NoSpans()
+        self._tools = not isinstance(self.spans, NoSpans)
+        self.agent_of = agent_of
+        self._agents: dict[str, str] = {}  # of sessions that are in a turn
+        self._turns: dict[str, _ObservedTurn] = {}
+        self._asked: dict[tuple[str, str], float] = {}  # when; until it is settled
+        self._clock = clock
+        self._uses: dict[str, TreeUse | None] = {}
+        self._looked: float | None = None
+        self._looking = asyncio.Lock()
+        frames, sizes = self.meters.frames, self.meters.frame_bytes
+        self._frames = {way: frames.of(way) for way in ("to_agent", "to_client")}
+        self._bytes = {way: sizes.of(way) for way in ("to_agent", "to_client")}
+
+    # What the hub says.
+
+    def measured(self, journal: Journal) -> MeasuredJournal:
+        """The same journal, watched."""
+        return MeasuredJournal(journal, self)
+
+    def see(self, hub: ClientHub, *, url: str, journal: str) -> HubSnapshot:
+        """The hub whose journal we watch, as it is seen by us."""
+        seen = HubSnapshot(hub, url=url, journal=journal, meters=self.meters)
+        self.agent_of = seen.agent_of
+        return seen
+
+    def prompt(
+        self, session: str, key: str, meta: Mapping[str, Any] | None, *, agent: str
+    ) -> Mapping[str, Any] | None:
+        """The `_meta` with which a prompt is to be stored and given to the agent: its own, unless there are
+        traces.
+        """
+        return self.spans.turn_started(session, key, meta, agent=agent)
+
+    def refused(self, reason: str | int) -> None:
+        """Somebody was turned away, for one of `REASONS` or with that status."""
+        self.meters.refused.of(_BY_STATUS.get(reason, "other") if isinstance(reason, int) else reason).add()
+
+    def forget(self, session: str) -> None:
+        """A session was deleted. One that is not used any more is forgotten by itself, later."""
+        self.spending.forget(session)
+        self._agents.pop(session, None)
+        self._turns.pop(session, None)
+        for key in [key for key in self._asked if key[0] == session]:
+            del self._asked[key]
+
+    async def aclose(self) -> None:
+        await self.spans.aclose()
+
+    # What the journal says.
+
+    def stored(
+        self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool = True
+    ) -> None:
+        self.meters.entries.add(len(entries))
+        self.meters.appends.observe(seconds)
+        if not live:
+            return
+        try:
+            sequence = last - len(entries) + 1
+            for run in runs_of_entries(entries).runs:
+                self._saw(stream, sequence, run)
+                sequence += len(run.frames)
+        except Exception:  # what is stored is stored: an error here must not look like one of the journal
+            log.exception("what was stored could not be counted")
+
+    def unstored(self, error: JournalError) -> None:
+        self.meters.append_failures.add()
+
+    def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
+        self.meters.replays.add()
+        if after or self.spending.knows(stream):
+            return self._replayed
+        # A session that is opened for the first time since we watch: what it has cost was spent before.
+        self.spending.remember(stream)
+        return partial(self._learn, stream)
+
+    def _replayed(self, page: Page) -> None:
+        self.meters.replayed.add(len(page))
+
+    def _learn(self, stream: str, page: Page) -> None:
+        self._replayed(page)
+        if type(page) is RunPage and not any(b'"usage_update"' in text_of(run.frames) for run in page.runs):
+            return
+        for stored in page:
+            if stored.direction == "to_client" and _COST in stored.frame:
+                told = usage_of(stored.frame)
+                if told is not None and told.cost is not None:
+                    self.spending.remember(stream, told.cost)
+
+    def _saw(self, stream: str, first: int, run: FrameRun) -> None:
+        """Frames that follow each other were stored, the first of them at `first`."""
+        direction, frames, time, _ = run
+        if direction in self._frames:
+            self._frames[direction].add(len(frames))
+            self._bytes[direction].add(size_of(frames))
+        tools, chunks = self._tools, chunk_starts(stream)
+        if all(map(bytes.startswith, frames, repeat(chunks))):
+            return
+        for sequence, frame in enumerate(frames, first):
+            if frame.startswith(chunks) or (direction == "to_client" and is_dull(frame, tools=tools)):
+                continue
+            told = read_entry(Stored(sequence, direction, frame, time))
+            if told is not None:
+                self._take(stream, told, time)
+
+    def _take(self, session: str, told: StreamEvent, at: float) -> None:
+        match told:
+            case SessionMadeEntry():
+                _kept(self._agents, session, told.agent)
+            case TurnStartEntry():
+                _kept(self._turns, session, _ObservedTurn(told.key, at))
+                self.spans.turn_began(session, told.key)
+            case TurnEndEntry():
+                self._ended(session, told, at)
+            case QuestionEntry():
+                _kept(self._asked, (session, told.request), at)
+                self.spans.asked(session, told.request, method=told.method, call=told.call)
+            case SettledEntry():
+                self._settled(session, told, at)
+            case ToolCallEntry():
+                self.spans.tool(session, told)
+            case AgentUsage():
+                self._spent(session, told)
+
+    def _ended(self, session: str, told: TurnEndEntry, at: float) -> None:
+        turn = self._turns.get(session)
+        mine = turn is not None and turn.key == told.key
+        self.meters.turns.of(self._agent(session), told.how).add()
+        tokens = None
+        if turn is not None and mine:
+            del self._turns[session]
+            self.meters.turn_seconds.observe(max(at - turn.begun, 0.0))
+            tokens = turn.tokens
+        self.spans.turn_ended(session, told.key, told.how, tokens=tokens)
+
+    def _settled(self, session: str, told: SettledEntry, at: float) -> None:
+        asked = self._asked.pop((session, told.request), None)
+        if asked is None:
+            return  # a file or a terminal, or something from before we watched
+        self.meters.settled.of(told.outcome).add()
+        self.meters.waits.observe(max(at - asked, 0.0))
+        self.spans.settled(session, told.request, told.outcome)
+
+    def _spent(self, session: str, told: AgentUsage) -> None:
+        turn = self._turns.get(session)
+        if turn is not None and told.tokens is not None:
+            turn.tokens = told.tokens
+        self.spending.saw(self._agent(session), session, told)
+
+    def _agent(self, session: str) -> str:
+        named = self._agents.get(session)
+        if named is None:
+            named = self.agent_of(session)
+            _kept(self._agents, session, named)
+        return named
+
+    # What somebody asks.
+
+    async def status(self, hub: StatusSource) -> Status:
+        """How the hub stands; looks at its processes, at most once a second."""
+        uses = await self._look(hub)
+        return status_of(
+            hub,
+            pid=os.getpid(),
+            uses=uses,
+            spending=self.spending,
+            appends=self.meters.appends,
+            entries=int(self.meters.entries.value),
+        )
+
+    async def metrics(self, hub: StatusSource) -> bytes:
+        return self.meters.text(await self.status(hub))
+
+    async def _look(self, hub: StatusSource) -> dict[str, TreeUse | None]:
+        async with self._looking:
+            now = self._clock()
+            if self._looked is None or now - self._looked >= LOOK_SECONDS:
+                roots = {agent.name: Root(agent.pid) for agent in hub.seen_agents() if agent.pid is not None}
+                roots[""] = Root(os.getpid(), alone=True)
+                # In a thread: a machine with thousands of processes would hold the loop up.
+                self._uses = await asyncio.to_thread(trees_use, roots)
+                self._looked = self._clock()
+        return self._uses

@@ -1,0 +1,185 @@
+"""What turns cost: read from what agents say, added up by agent and by session.
+
+Two things tell of it. An answer to `session/prompt` may carry `usage`: tokens, which are taken to be the
+turn's own. An update `usage_update` carries how full the context is, and what the session has cost so far.
+Amounts of different currencies are never added. A frame that makes no sense costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dragoman.wire import Notification, Response, decode
+from dragoman.wire.decode import UNREADABLE_TEXT
+
+_Count = Annotated[int, Meta(ge=0)]
+
+LONGEST_CURRENCY = 16
+"""`USD`, `credits`; an agent may say anything, and we keep it."""
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """As the agent counts them; `total` need not be the sum of the others."""
+
+    total: _Count = msgspec.field(default=0, name="totalTokens")
+    input: _Count = msgspec.field(default=0, name="inputTokens")
+    output: _Count = msgspec.field(default=0, name="outputTokens")
+    thought: _Count | None = msgspec.field(default=None, name="thoughtTokens")
+    cached_read: _Count | None = msgspec.field(default=None, name="cachedReadTokens")
+    cached_write: _Count | None = msgspec.field(default=None, name="cachedWriteTokens")
+
+    def plus(self, other: Tokens) -> Tokens:
+        return Tokens(
+            total=self.total + other.total,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            thought=(self.thought or 0) + (other.thought or 0),
+            cached_read=(self.cached_read or 0) + (other.cached_read or 0),
+            cached_write=(self.cached_write or 0) + (other.cached_write or 0),
+        )
+
+
+class Cost(Struct, frozen=True):
+    """Of a session, from its beginning."""
+
+    amount: float
+    currency: str
+
+
+class AgentUsage(Struct, frozen=True, kw_only=True):
+    """What one frame tells; only what it tells is there."""
+
+    session: str = ""
+    """Answers name none: whoever asked knows."""
+    tokens: Tokens | None = None
+    cost: Cost | None = None
+    context_used: int | None = None
+    context_size: int | None = None
+
+
+class _Update(Struct, frozen=True):
+    sessionUpdate: str = ""  # as the wire has it
+    used: _Count | None = None
+    size: _Count | None = None
+    cost: Cost | None = None
+
+
+class _Params(Struct, frozen=True):
+    sessionId: str = ""
+    update: _Update = _Update()
+
+
+class _Result(Struct, frozen=True):
+    usage: Tokens | None = None
+
+
+_params = msgspec.json.Decoder(_Params)
+_results = msgspec.json.Decoder(_Result)
+
+
+def usage_of(frame: bytes) -> AgentUsage | None:
+    """What a frame of an agent tells of its cost; None for nearly all, at the price of one search."""
+    if b"usage" not in frame:
+        return None
+    message = decode(frame)
+    try:
+        if isinstance(message, Response):
+            tokens = _results.decode(message.result).usage
+            return None if tokens is None else AgentUsage(tokens=tokens)
+        if not isinstance(message, Notification) or message.params is None:
+            return None
+        params = _params.decode(message.params)
+    except UNREADABLE_TEXT:
+        return None  # about something else, or about nothing
+    update = params.update
+    if update.sessionUpdate != "usage_update":
+        return None
+    return AgentUsage(
+        session=params.sessionId,
+        cost=_sensible(update.cost),
+        context_used=update.used,
+        context_size=update.size,
+    )
+
+
+def _sensible(cost: Cost | None) -> Cost | None:
+    if cost is None or not cost.currency or not math.isfinite(cost.amount) or cost.amount < 0:
+        return None
+    return Cost(cost.amount, cost.currency[:LONGEST_CURRENCY])
+
+
+class AgentSpending(Struct, frozen=True, kw_only=True):
+    """All that was used by somebody, as far as it was told."""
+
+    tokens: Tokens = Tokens()
+    costs: dict[str, float] = {}  # amounts by currency
+
+    def with_tokens(self, tokens: Tokens) -> AgentSpending:
+        return AgentSpending(tokens=self.tokens.plus(tokens), costs=self.costs)
+
+    def with_cost(self, amount: float, currency: str) -> AgentSpending:
+        held = self.costs.get(currency, 0.0)
+        return AgentSpending(tokens=self.tokens, costs={**self.costs, currency: held + amount})
+
+
+NOTHING = AgentSpending()
+
+
+MOST_SESSIONS = 20_000
+"""Sessions that are remembered, those first forgotten that were silent longest: some megabytes."""
+
+
+class Spending:
+    """Adds up since the start of the hub, by agent and by session."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, AgentSpending] = {}
+        self._sessions: dict[str, AgentSpending] = {}  # the one that spoke last is last
+
+    def saw(self, agent: str, session: str, usage: AgentUsage) -> None:
+        """An agent told this about a session of its own."""
+        if usage.tokens is not None:
+            self._agents[agent] = self.of_agent(agent).with_tokens(usage.tokens)
+            self._keep(session, self.of_session(session).with_tokens(usage.tokens))
+        if usage.cost is not None:
+            self._paid(agent, session, usage.cost)
+
+    def knows(self, session: str) -> bool:
+        return session in self._sessions
+
+    def remember(self, session: str, cost: Cost | None = None) -> None:
+        """A session from before the hub was started, and what it had cost then: no agent has spent that
+        since.
+        """
+        held = self.of_session(session)
+        costs = held.costs if cost is None else {**held.costs, cost.currency: cost.amount}
+        self._keep(session, AgentSpending(tokens=held.tokens, costs=costs))
+
+    def forget(self, session: str) -> None:
+        self._sessions.pop(session, None)
+
+    def of_agent(self, agent: str) -> AgentSpending:
+        return self._agents.get(agent, NOTHING)
+
+    def of_session(self, session: str) -> AgentSpending:
+        return self._sessions.get(session, NOTHING)
+
+    def _paid(self, agent: str, session: str, cost: Cost) -> None:
+        held = self.of_session(session)
+        before = held.costs.get(cost.currency, 0.0)
+        # Less than before: the agent lost count when it was started again, and began anew.
+        grown = cost.amount - before if cost.amount >= before else cost.amount
+        self._agents[agent] = self.of_agent(agent).with_cost(grown, cost.currency)
+        self._keep(
+            session, AgentSpending(tokens=held.tokens, costs={**held.costs, cost.currency: cost.amount})
+        )
+
+    def _keep(self, session: str, spent: AgentSpending) -> None:
+        self._sessions.pop(session, None)
+        self._sessions[session] = spent
+        if len(self._sessions) > MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]

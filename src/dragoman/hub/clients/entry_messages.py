@@ -1,0 +1,298 @@
+"""What one client is told of one entry of a session's stream.
+
+The same entry always gives the same messages to the same client, whether it is shown as it happens or read
+from the journal after a reconnect: that is what makes a cursor exact. An entry that is told in several
+messages gives each a cursor of its own, `17.1`, `17.2`, and the last one `17`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.hub.session.frames import (
+    UPDATE,
+    all_begin,
+    echoes,
+    encoded,
+    object_of,
+    ours_in,
+    readdressed,
+    session_of,
+    value_of,
+    with_cursor,
+    with_cursors,
+    with_ours,
+)
+from dragoman.hub.session.notes import TOLD, StreamNote, event_of, read_note
+from dragoman.hub.session.state import QUESTIONS
+from dragoman.journal.entry_runs import FrameRun, RunPage, text_of
+from dragoman.wire import Notification, Request, decode, notification, request, response
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.session.state import OpenRequest
+    from dragoman.journal import Stored
+
+Member: TypeAlias = Literal["params", "result", ""]
+"""Where a message has room for a cursor."""
+
+EVENT = "_dragoman/hub/event"
+NOTICE = "_dragoman/hub/asked"
+"""How a client hears of a question that it cannot be asked, and one that watches of every question."""
+
+UNJUDGED: dict[str, Any] = {"risks": UNSET, "risksNote": UNSET}
+"""No agent may say in the hub's place what is risky about its request."""
+
+
+class ClientView(Protocol):
+    """How a client looks at a session."""
+
+    @property
+    def cursors(self) -> bool: ...
+    @property
+    def events(self) -> bool: ...
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        """The ids under which it waits for the end of this turn."""
+
+    def wrote(self, key: str, /) -> bool:
+        """Whether the prompt is its own, so that it need not be told."""
+
+    def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
+        """The id under which it is to be asked; UNSET if it is not."""
+
+    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+        """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
+
+    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
+        """What the reviewer's rules say of a request that is open, as clients are told it."""
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        """What a request that is open asks for, as the agent said it; None if it is open no more."""
+
+    @property
+    def stand_in(self) -> str:
+        """The session in whose name it is asked, because it does not know this one; else empty."""
+
+    def on_child(self, session_id: str, /) -> None:
+        """It has been told of a child session."""
+
+    def settles(self, sequence: int, /) -> Id | UnsetType:
+        """The id under which it was asked, if it still is; it is not any more."""
+
+    def answered(self, key: str, /) -> None:
+        """It has got its answer."""
+
+
+class ClientMessage(NamedTuple):
+    message: bytes
+    member: Member = "params"
+    ours: dict[str, Any] | None = None
+
+
+def messages(session: str, stored: Stored, view: ClientView, *, skip: int = 0) -> list[bytes]:
+    """What the client is told, each with its newline, without the first `skip` of them."""
+    frame = stored.frame
+    if stored.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
+        if skip:
+            return []
+        if view.cursors:
+            frame = with_cursor(frame, stored.sequence)
+        return [frame + b"\n"]
+    said = list(_READERS[stored.direction](session, stored, view))
+    if not view.cursors:
+        return [one.message + b"\n" for one in said[skip:]]
+    last = len(said)
+    told: list[bytes] = []
+    for number, one in enumerate(said, 1):
+        cursor = str(stored.sequence) if number == last else f"{stored.sequence}.{number}"
+        ours = {"cursor": cursor, **(one.ours or {})}
+        told.append((with_ours(one.message, one.member, ours) if one.member else one.message) + b"\n")
+    return told[skip:]
+
+
+def block_of(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
+    """The same for entries that follow each other; the first `skip` messages of the first are left out."""
+    if skip or type(entries) is not RunPage:
+        return _told_each(session, entries, view, skip=skip)
+    block: list[bytes] = []
+    first = entries.first
+    for run in entries.runs:
+        block.append(_told_run(first, run, view) or _told_each(session, RunPage(first, (run,)), view))
+        first += len(run.frames)
+    return b"".join(block)
+
+
+def _told_run(first: int, run: FrameRun, view: ClientView) -> bytes:
+    """The short way of nearly everything, updates: they are told as they are stored, or with a cursor."""
+    if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
+        return b""
+    text = text_of(run.frames)
+    if not view.cursors:
+        return text
+    return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
+
+
+def _told_each(session: str, entries: Sequence[Stored], view: ClientView, *, skip: int = 0) -> bytes:
+    block: list[bytes] = []
+    for stored in entries:
+        block += messages(session, stored, view, skip=skip)
+        skip = 0
+    return b"".join(block)
+
+
+def asked_again(one: OpenRequest, view: ClientView) -> bytes:
+    """A request that is still open, for a client that has been told of it before or was not meant then. It
+    stands where it stood, so it brings no cursor.
+    """
+    asked = view.asks(one.sequence, one.method)
+    if isinstance(asked, UnsetType):
+        notice = view.notice(one.sequence, one.method)
+        return b"" if notice is None else notification(NOTICE, encoded({"request": notice}))
+    question = _question(asked, one.sequence, one.method, bytes(one.params), view)
+    if view.cursors and question.member:
+        return with_ours(question.message, question.member, question.ours or {}) + b"\n"
+    return question.message + b"\n"
+
+
+def _question(asked: Id, sequence: int, method: str, params: bytes, view: ClientView) -> ClientMessage:
+    """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
+    child's stream would be taken for one of the session that is named.
+    """
+    message = request(asked, method, params)[:-1]
+    ours = {"request": str(sequence), **UNJUDGED, **view.assessment_of(sequence)}
+    if not view.stand_in:
+        return ClientMessage(message, ours=ours)
+    child = {"child": session_of(Raw(params))}
+    message = readdressed(message, view.stand_in)
+    return ClientMessage(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
+
+
+def _from_agent(session: str, stored: Stored, view: ClientView) -> Iterator[ClientMessage]:
+    message = decode(stored.frame)
+    if isinstance(message, Notification):
+        yield ClientMessage(stored.frame)
+    if not isinstance(message, Request):
+        return  # an answer: the note behind it tells what came of it
+    name = str(stored.sequence)
+    params = view.open_params(stored.sequence)  # in the stream it may be redacted
+    if params is None:
+        params = b"{}" if message.params is None else bytes(message.params)
+    asked = view.asks(stored.sequence, message.method)
+    if not isinstance(asked, UnsetType):
+        yield _question(asked, stored.sequence, message.method, params, view)
+    elif (notice := view.notice(stored.sequence, message.method)) is not None:
+        yield ClientMessage(notification(NOTICE, encoded({"request": notice}))[:-1])
+    if view.events and message.method in QUESTIONS:
+        members = {"request": name, "method": message.method, "params": Raw(params)}
+        yield _event(session, {"event": "asked", **members, **view.assessment_of(stored.sequence)})
+
+
+def _to_agent(session: str, stored: Stored, view: ClientView) -> Iterator[ClientMessage]:
+    if b'"session/prompt"' not in stored.frame:
+        return
+    message = decode(stored.frame)
+    if not isinstance(message, Request) or message.method != "session/prompt":
+        return
+    params = object_of(message.params)
+    ours = ours_in(params)
+    key, prompt = str(ours.get("key", "")), _blocks(params.get("prompt"))
+    if not view.wrote(key):
+        for echo in echoes(session, prompt, key):
+            yield ClientMessage(echo)
+    if view.events:
+        members = {"key": key, "by": str(ours.get("by", "")), "prompt": prompt}
+        yield _event(session, {"event": "turn_started", **members})
+
+
+def _noted(session: str, stored: Stored, view: ClientView) -> Iterator[ClientMessage]:
+    note = read_note(stored.frame)
+    if note is None or note.hub not in TOLD:
+        return
+    if note.hub == "turn_ended":
+        waiting = view.waits_for(note.key)
+        if waiting:
+            view.answered(note.key)
+        for request_id in waiting:
+            yield _answer(request_id, note)
+    elif note.hub == "child":
+        view.on_child(note.session)
+    elif note.hub == "settled":
+        asked = view.settles(int(note.request or "0"))
+        if not isinstance(asked, UnsetType):
+            yield ClientMessage(notification("$/cancel_request", encoded({"requestId": asked}))[:-1])
+    if view.events:
+        yield _event(session, _told(note, stored.frame))
+
+
+def _answer(waiting: Id, note: StreamNote) -> ClientMessage:
+    if isinstance(note.result, Raw):
+        return ClientMessage(response(waiting, bytes(note.result))[:-1], "result")
+    error = note.error if isinstance(note.error, Raw) else Raw(b'{"code":-32603,"message":"Internal error"}')
+    return ClientMessage(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(waiting), bytes(error)), "")
+
+
+def _told(note: StreamNote, frame: bytes) -> dict[str, Any]:
+    members: dict[str, Any] = dict(event_of(frame))
+    if note.hub == "child":
+        return {"event": "child", "child": note.session}
+    result = value_of(members.pop("result", None)) if note.hub == "turn_ended" else None
+    if isinstance(result, dict):
+        members["stopReason"] = result.get("stopReason")
+    return members
+
+
+def _event(session: str, members: dict[str, Any]) -> ClientMessage:
+    return ClientMessage(notification(EVENT, encoded({"sessionId": session, **members}))[:-1])
+
+
+def _blocks(raw: Raw | None) -> list[Raw]:
+    try:
+        return [] if raw is None else msgspec.json.decode(raw, type=list[Raw])
+    except ValueError:
+        return []
+
+
+_READERS: dict[str, Callable[[str, Stored, ClientView], Iterator[ClientMessage]]] = {
+    "to_client": _from_agent,
+    "to_agent": _to_agent,
+    "note": _noted,
+}
+
+
+class HistoryView:
+    """The view of somebody who only reads what was: nothing is asked or answered."""
+
+    cursors = True
+    events = True
+    stand_in = ""
+
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        return ()
+
+    def wrote(self, key: str, /) -> bool:
+        return False
+
+    def asks(self, sequence: int, method: str, /) -> UnsetType:
+        return UNSET
+
+    def notice(self, sequence: int, method: str, /) -> None:
+        return None
+
+    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
+        return {}
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        return None
+
+    def on_child(self, session_id: str, /) -> None:
+        pass
+
+    def settles(self, sequence: int, /) -> UnsetType:
+        return UNSET
+
+    def answered(self, key: str, /) -> None:
+        pass

@@ -1,0 +1,135 @@
+"""A session that begins where another one stands, or stood: its past is copied, its agent asked to fork."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from msgspec import Raw
+
+from dragoman.errors import CallFailed
+from dragoman.hub.engine.lifecycle import free_id
+from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
+from dragoman.hub.engine.ports import read_cursor
+from dragoman.hub.session.frames import readdressed, value_of
+from dragoman.hub.session.machine import CANCELLED
+from dragoman.hub.session.notes import note, read_note
+from dragoman.hub.session.state import fold, new_state
+from dragoman.journal import Entry, Stored
+from dragoman.wire import Notification, Request, decode
+
+BATCH = 1000
+
+
+async def fork(
+    hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: Any, *, key: str = ""
+) -> LiveSession:
+    """`before` is a cursor: what came from there on is left out."""
+    end = source.log.last
+    if isinstance(before, str):
+        read = read_cursor(before)
+        end = min(end, max(0, read.sequence - 1)) if read is not None else end
+    process = await _forking_process(hub, source) if end == source.log.last else None
+    if process is None:
+        return await _copied_session(hub, source, end, key=key)
+    with process.making():  # what the agent says of the fork waits until its past is copied
+        answer = await _forked_by_agent(process, source, params)
+        return await _copied_session(
+            hub, source, end, process=process if answer else None, answer=answer, key=key
+        )
+
+
+async def _copied_session(
+    hub: EngineHub,
+    source: LiveSession,
+    end: int,
+    *,
+    process: SessionProcess | None = None,
+    answer: dict[str, Any] | None = None,
+    key: str,
+) -> LiveSession:
+    """A session with the past of another one. `answer` is what the agent said when it made the fork."""
+    own = answer.pop("sessionId") if answer else ""
+    session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
+    members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
+    made = answer or {name: value_of(raw) for name, raw in source.state.made.items()}
+    first = Entry("note", note("made", **members, session=str(own) or session_id, result=made), 0.0)
+    await hub.journal.append(session_id, [first])
+    await _copy(hub, source, session_id, end)
+    await _finish(hub, session_id, str(own), process, key)
+    title = source.state.title
+    await hub.journal.describe(
+        session_id,
+        agent=source.state.agent,
+        cwd=source.state.cwd,
+        title=title,
+        state="idle",
+    )
+    session = await hub.session(session_id)
+    session.needs_reminder = not own and session.state.turns > 0
+    if process is not None and not process.over and session.process is None:
+        process.join(session, str(own))
+    return session
+
+
+async def _finish(
+    hub: EngineHub, session_id: str, own: str, process: SessionProcess | None, key: str
+) -> None:
+    """Behind all that was copied: prompts among that were never for the process that knows the fork, and a
+    fork that was broken off is not found by its key.
+    """
+    notes: list[bytes] = []
+    if process is not None:
+        notes.append(note("bound", session=own, n=process.process_id))
+    if key:
+        notes.append(note("forked", key=key))
+    if notes:
+        await hub.journal.append(session_id, [Entry("note", frame, time.time()) for frame in notes])
+
+
+async def _forking_process(hub: EngineHub, source: LiveSession) -> SessionProcess | None:
+    """The process that knows the session, if it can fork it."""
+    if source.state.parent:
+        return None  # a child is its agent's own
+    process = await hub.pool.bind(source)
+    return process if process.can("sessionCapabilities", "fork") else None
+
+
+async def _forked_by_agent(
+    process: SessionProcess, source: LiveSession, params: dict[str, Raw]
+) -> dict[str, Any] | None:
+    """What the agent answers; None if it has made no fork."""
+    own = process.bound.get(source.id, source.id)
+    try:
+        answer = value_of(await process.call("session/fork", {**params, "sessionId": own}), {})
+    except CallFailed:
+        return None
+    return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
+
+
+async def _copy(hub: EngineHub, source: LiveSession, session_id: str, end: int) -> None:
+    batch: list[Entry] = []
+    state = new_state(source.id)
+    async for page in hub.journal.replay(source.stream, after=0, limit=end):
+        state = fold(state, page)
+        batch += [copy for stored in page if (copy := _copied(stored, session_id)) is not None]
+        if len(batch) >= BATCH:
+            await hub.journal.append(session_id, batch)
+            batch = []
+    if state.turn is not None:  # it goes on in the other session alone
+        batch.append(Entry("note", note("turn_ended", key=state.turn.key, result=CANCELLED), time.time()))
+    if batch:
+        await hub.journal.append(session_id, batch)
+
+
+def _copied(stored: Stored, session_id: str) -> Entry | None:
+    """An entry for the other stream; None for what was between the agent and its clients alone."""
+    if stored.direction == "note":
+        found = read_note(stored.frame)
+        kept = found is not None and found.hub == "turn_ended"
+        return Entry("note", stored.frame, stored.time) if kept else None
+    match stored.direction, decode(stored.frame):
+        case ("to_client", Notification()) | ("to_agent", Request(method="session/prompt")):
+            return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
+    return None  # an answer, a request that has been answered, a cancel

@@ -1,0 +1,339 @@
+"""How a session comes to be open at this hub, and how it goes to another one.
+
+A session is made by an agent for a client, taken over from an agent that alone knew it, or opened from its
+stream. One that was somebody else's is read to its end, and one entry written behind it: what its owner
+before still writes is refused from then on. Only then is anything done in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Final, TypeAlias
+
+from msgspec import Raw
+
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
+from dragoman.hub.engine.checkpoints import SessionReading, read_on, read_session
+from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
+from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.ownership import SessionLease
+from dragoman.hub.engine.recovery import read_unfinished, take_up
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import value_of
+from dragoman.hub.session.notes import note
+from dragoman.hub.session.state import SessionState, apply, is_name, new_state, opened, restore
+from dragoman.journal import Entry, StreamInfo
+from dragoman.journal.redaction import is_redacted
+from dragoman.wire.codes import session_not_found
+
+log = logging.getLogger(__name__)
+
+ASKING: Final = "dragoman-asking-"
+"""How the ids of sessions begin that are there for a question alone; no agent's session gets such an id."""
+
+Made: TypeAlias = asyncio.Future[tuple[LiveSession, bool]]
+"""A session, and whether it is new."""
+
+
+# Sessions that are in the journal.
+
+
+async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
+    """Raises `Elsewhere` for one that another node has."""
+    info = None if not is_name(session_id) else await hub.journal.info(session_id)
+    if info is None or info.last == 0:
+        raise session_not_found(session_id[:200])
+    if len(hub.sessions) >= hub.options.sessions:
+        raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
+    lease = await hub.ownership.claim(session_id)
+    try:
+        reading = await _read(hub, session_id, info.last, taken=lease.taken)
+        if reading.state.phase == "closed":  # it was deleted, and the hub that did so was stopped meanwhile
+            await hub.journal.delete(session_id)
+            raise session_not_found(session_id)
+        originals = await hub.journal.originals(session_id)
+        state = _opened(reading.state, originals, info)
+        process = _process_of(hub, state)
+        # Nobody forgets a session in the middle of something: whoever had it before is gone.
+        is_unfinished = lease.taken or not is_calm(state) or info.state in ("running", "waiting")
+        unfinished = await read_unfinished(hub, state, process) if is_unfinished else None
+    except BaseException:
+        await _give_up(hub, lease)
+        raise
+    # From here on nothing waits: whoever finds the session finds it whole.
+    session = LiveSession(hub, state, agent=state.agent, listed=info.state)
+    session.lease = lease
+    session.checkpoint_at = reading.checkpoint_at
+    session.calls = reading.calls
+    if process is not None and process is _process_of(hub, state):
+        process.join(session, state.agent_session)
+        if state.loading:
+            hub.pool.go_on_loading(session)
+    hub.sessions[session_id] = session
+    session.pending.recall(state, session.process, originals)
+    if session.process is not None and state.parent:
+        hub.children.on_open(session)
+    if unfinished is not None:
+        take_up(hub, session, unfinished)
+    return session
+
+
+def _process_of(hub: EngineHub, state: SessionState) -> SessionProcess | None:
+    """The process that knows the session since a hub before this one."""
+    process = hub.pool.find_process(state.agent)
+    return process if process is not None and process.knows(state.agent_session, state.process) else None
+
+
+async def _give_up(hub: EngineHub, lease: SessionLease) -> None:
+    """It could not be read. What its owner before had begun must still be taken up, by whoever opens it."""
+    if lease.taken:
+        hub.ownership.lost(lease.session)
+    else:
+        await hub.ownership.release(lease)
+
+
+def is_calm(state: SessionState) -> bool:
+    """Whether nothing is under way in it."""
+    return not (state.is_busy or state.queue or state.requests or state.loading)
+
+
+def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:
+    whole = opened(
+        restore(state, originals, is_redacted),
+        title=info.title,
+        cwd=info.cwd,
+        is_closed=info.state == "closed",
+        is_redacted=is_redacted,
+    )
+    if len(whole.folders) < len(state.folders):
+        log.warning("session %s: folders of which only a redacted name is stored are left out", info.stream)
+    return whole
+
+
+async def _read(hub: EngineHub, session_id: str, end: int, *, taken: bool) -> SessionReading:
+    """What it has come to; one that was somebody else's gets an entry that says that it is ours."""
+    # A journal of our own has no checkpoints, and is read faster than they would be looked for.
+    reading = await read_session(hub.journal, session_id, end if hub.ownership.is_shared else 0)
+    while True:
+        if not reading.state.agent:  # somebody else's stream in the same journal
+            raise session_not_found(session_id)
+        if not taken:
+            return reading
+        entry = _taken_over()
+        try:
+            await hub.journal.append(session_id, [entry], after=reading.state.last)
+        except StreamMoved:  # its owner before has written something meanwhile: that counts
+            reading = await read_on(hub.journal, reading)
+        else:
+            state = apply(reading.state, entry.direction, (entry.frame,), entry.time)
+            return reading._replace(state=state)
+
+
+def _taken_over() -> Entry:
+    return Entry("note", note("owned"), time.time())
+
+
+async def hand_over(hub: EngineHub, session: LiveSession) -> None:
+    """Let another node have it: what is stored is all there is, and whoever follows it goes there. One in
+    which prompts wait is given to a certain node: they go on although nobody asks for the session.
+    """
+    try:
+        await session.log.flush(STORE_SECONDS)
+    except JournalError:
+        return  # somebody has taken it meanwhile
+    if not session.log.is_idle:
+        # It stays here until the hub ends, as by a crash: the agent's host says again what is not stored.
+        return
+    waits = bool(session.state.queue)
+    await lose(hub, session)
+    await (hub.ownership.give if waits else hub.ownership.release)(session.lease)
+
+
+async def lose(hub: EngineHub, session: LiveSession) -> None:
+    """It is not ours any more: nothing is said or written about it from here on."""
+    if hub.sessions.get(session.id) is not session:
+        return
+    del hub.sessions[session.id]
+    hub.described.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
+    process = session.process
+    if process is not None:
+        process.part_from(session)
+        session.unbind()
+    followers = list(session.followers)
+    for follower in session.followers.values():
+        follower.leave(moves=True)
+    await session.aclose()
+    hub.broker.forget(session)
+    hub.reminders.forget(session.id)
+    hub.changes.forget(session.id)
+    for client in followers:
+        client.forget(session.id)
+
+
+# New sessions.
+
+
+async def free_id(hub: EngineHub, wanted: str) -> str:
+    """The agent's own id where it can be ours too."""
+    if _may_be_agents(wanted) and wanted not in hub.sessions and await _is_free(hub, wanted):
+        return wanted
+    return str(uuid.uuid4())
+
+
+def _may_be_agents(session_id: str) -> bool:
+    return is_name(session_id) and not session_id.startswith(ASKING)
+
+
+async def _is_free(hub: EngineHub, wanted: str) -> bool:
+    """Whether no session of any node has this id; from then on none will, but ours."""
+    try:
+        lease = await hub.ownership.claim(wanted)
+    except Elsewhere:
+        return False
+    info = await hub.journal.info(wanted)
+    if info is None or info.last == 0:  # a hub that was killed may have described it before its first entry
+        return True
+    await hub.ownership.release(lease)
+    return False
+
+
+async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str = "") -> LiveSession:
+    """A new session of an agent."""
+    if len(hub.sessions) >= hub.options.sessions:
+        raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
+    process = await hub.pool.ensure_process(agent)
+    with process.making():
+        _, answer = await hub.pool.make(agent, params)
+        own = str(answer.pop("sessionId"))
+        session_id = await free_id(hub, own)
+        session = LiveSession(hub, new_state(session_id), agent=agent, listed="idle")
+        session.lease = await hub.ownership.claim(session_id)
+        hub.sessions[session_id] = session
+        folders = value_of(params.get("additionalDirectories"), [])
+        made = ev.SessionMade(
+            agent=agent,
+            cwd=value_of(params.get("cwd"), ""),
+            folders=tuple(folders) if isinstance(folders, list) else (),
+            session=own,
+            result=answer,
+            process=process.process_id,
+            key=key,
+            taken=process.last_number(session_id),
+        )
+        session.dispatch(made)
+        if "mcpServers" in params:
+            session.setup["mcpServers"] = value_of(params["mcpServers"], [])
+        process.join(session, own)
+    await session.log.flush(STORE_SECONDS)
+    await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
+    hub.on_session_change(session)
+    return session
+
+
+async def made_once(
+    hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]]
+) -> tuple[LiveSession, bool]:
+    """The session that was made under this key, or a new one; whether it is new.
+
+    It is made to the end though its client leaves meanwhile. Whoever sends the same key before that waits for
+    the same session.
+    """
+    if not key:
+        return await make(), True
+    made = hub.making.get(key)
+    is_first = made is None
+    if made is None:
+        made = hub.making[key] = asyncio.get_running_loop().create_future()
+        made.add_done_callback(lambda future: future.cancelled() or future.exception())
+        hub.owner.start(_make_under(hub, key, make, made))
+    session, is_new = await asyncio.shield(made)
+    return session, is_new and is_first
+
+
+async def _make_under(
+    hub: EngineHub, key: str, make: Callable[[], Awaitable[LiveSession]], made: Made
+) -> None:
+    try:
+        stream = await hub.journal.find_made(key)
+        session = await (make() if stream is None else hub.session(stream))
+    except Exception as error:  # noqa: BLE001  # everybody who waits is told
+        made.set_exception(error)
+    except BaseException:
+        made.cancel()
+        raise
+    else:
+        made.set_result((session, stream is None))
+    finally:
+        del hub.making[key]
+
+
+async def load(
+    hub: EngineHub, session_id: str, params: dict[str, Raw], *, agent: str, grant: Grant
+) -> LiveSession | None:
+    """A session that only the agent knows, made somewhere else: from here on it is ours too. None if it is
+    known here, or cannot be loaded.
+    """
+    if not _may_be_agents(session_id) or session_id in hub.sessions:
+        return None
+    async with hub.opening(session_id):
+        return await _load(hub, session_id, params, agent=agent, grant=grant)
+
+
+async def _load(
+    hub: EngineHub, session_id: str, params: dict[str, Raw], *, agent: str, grant: Grant
+) -> LiveSession | None:
+    if session_id in hub.sessions or await hub.journal.info(session_id) is not None:
+        return None
+    cwd = value_of(params.get("cwd"), "")
+    if not (grant.may("prompt") and grant.may_open(str(cwd))):
+        return None
+    await hub.broker.permit_servers(params, agent=agent, cwd=str(cwd))
+    process = await hub.pool.ensure_process(agent)
+    if not process.can("loadSession"):
+        return None
+    session = LiveSession(hub, new_state(session_id), agent=agent, listed="idle")
+    session.lease = await hub.ownership.claim(session_id)
+    made = ev.SessionMade(
+        agent=agent,
+        cwd=str(cwd),
+        folders=(),
+        session=session_id,
+        process=process.process_id,
+        taken=process.last_number(session_id),
+    )
+    session.dispatch(made)
+    process.join(session, session_id)
+    hub.sessions[session_id] = session
+    try:
+        answer = await process.call("session/load", params, within=300.0)
+    except BaseException:
+        del hub.sessions[session_id]
+        process.forget(session)
+        with suppress(JournalError):
+            await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew
+        await session.aclose()
+        await hub.journal.delete(session_id)
+        await hub.ownership.release(session.lease)
+        raise
+    session.bind(process, note=ev.BroughtBack(session=session_id, result=answer, remembers=None))
+    await session.log.flush(STORE_SECONDS)
+    await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
+    return session
+
+
+def widen(session: LiveSession, folders: list[str]) -> None:
+    """From now on these are the session's folders besides its own, and no others; its agent hears of it with
+    the next prompt. In the middle of a turn nothing is changed.
+    """
+    if session.dispatch(ev.FoldersChanged(folders=tuple(folders))) != "done":
+        return
+    process = session.process
+    if process is not None and process.can("sessionCapabilities", "additionalDirectories"):
+        process.forget(session)
+        session.unbind()

@@ -1,0 +1,313 @@
+"""A hub from its settings to its end: journal, tokens, agents, listener, reload and drain."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.errors import LocalMistake
+from dragoman.hub.agents.channel import LeaseTerm
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.agents.specs import Introductions, specs_of
+from dragoman.hub.api.app import HubApp
+from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
+from dragoman.hub.api.observability.asgi import HEALTH, PATHS, ObservingPages
+from dragoman.hub.api.observability.observer import Observer
+from dragoman.hub.api.observability.spans import open_spans
+from dragoman.hub.api.observability.status import Status, StatusSource
+from dragoman.hub.cluster.cluster import Cluster
+from dragoman.hub.cluster.node import node_name, place_of
+from dragoman.hub.engine.options import HubOptions, Trace
+from dragoman.hub.gate.admission import Admission, local_hosts, names_of
+from dragoman.hub.gate.grants import LiveGrants
+from dragoman.hub.gate.grants_store import TokenStore
+from dragoman.hub.gate.rates import Buckets
+from dragoman.hub.gate.unadmitted import ConnectionLimits
+from dragoman.hub.hub import Hub
+from dragoman.hub.settings import HubSettings, changed, offered_agents
+from dragoman.runtime.owner import Owner
+from dragoman.system.files import try_lock
+from dragoman.transport.contract import Limits
+from dragoman.transport.http_connection import Bounds
+from dragoman.workspace.policy.policy_files import policy_paths
+
+log = logging.getLogger(__name__)
+
+AHEAD = 2 * 1024 * 1024
+"""Bytes that a client may be behind before it is told from the journal, which costs more than to tell it at
+once: a burst of some thousand updates.
+"""
+
+GUESTS = Limits(high=AHEAD, low=AHEAD // 4)
+"""Of clients of other nodes; how large their messages may be was for their node to say."""
+
+DRAIN_SECONDS = 30.0
+"""How long turns that run may take to their end when the hub is asked to go."""
+
+
+class RunningHub(Struct):
+    """A hub that runs."""
+
+    hub: Hub
+    app: HubApp
+    url: str
+    token: str | None
+    """Made because there was none; shown once."""
+    store: TokenStore
+    reload: Callable[[HubSettings], list[str]]
+    refresh_tokens: Callable[[], object]
+    """Makes tokens good at once that were just stored; else it takes a second."""
+    cluster: Cluster | None = None
+
+
+class _Door(Struct):
+    """Where the hub listens, and under which names."""
+
+    socket: socket.socket
+    url: str
+    port: int
+    host: str
+    tls: Tls | None
+
+    def names(self, settings: HubSettings) -> list[str]:
+        return [*local_hosts(self.port), *names_of(self.host, self.port), *settings.hosts]
+
+
+def _open_door(settings: HubSettings) -> _Door:
+    host, port = parse_listen(settings.listen)
+    tls = Tls(settings.tls.certificate, settings.tls.key) if settings.tls.certificate else None
+    bound = open_socket(host, port, tls=tls, insecure=settings.insecure)
+    port = bound.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    return _Door(bound, f"http{'s' if tls else ''}://{shown}:{port}/", port, host, tls)
+
+
+@asynccontextmanager
+async def run_hub(settings: HubSettings, *, page: Any = None) -> AsyncIterator[RunningHub]:
+    """Serve until the block is left. Raises `LocalMistake` for what cannot be."""
+    async with AsyncExitStack() as stack:
+        folder = _folder(settings)
+        stack.enter_context(lock_folder(folder))
+        door = _open_door(settings)
+        stack.callback(door.socket.close)
+        observer = Observer(spans=open_spans(settings.telemetry.otlp) if settings.telemetry.traces else None)
+        stack.push_async_callback(observer.aclose)
+        place = await stack.enter_async_context(place_of(settings, folder, door.url, GUESTS))
+        hub = Hub(
+            observer.measured(place.journal),
+            _specs(settings, folder, place.lease),
+            options=options_of(settings),
+            remember=Introductions(folder / "agents"),
+            trace=_trace(observer) if settings.telemetry.traces else None,
+            ownership=place.cluster,
+        )
+        store = TokenStore(settings.tokens_path)
+        token = store.first_token()
+        admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
+        live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
+        live.refresh()
+        await stack.enter_async_context(_begun(hub, place.cluster))
+        seen = observer.see(hub, url=door.url, journal=place.shown)
+        hub.status_of = lambda: _status(observer, seen, place.cluster)
+        pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
+        app = _app(hub, admission, settings, page, pages, observer)
+        owner = Owner("hub watch")
+        stack.push_async_callback(owner.aclose)
+        owner.start(live.watch())
+        _write_address(folder, door.url)
+        stack.callback(_remove_address, folder)
+        await stack.enter_async_context(
+            open_listener(
+                app,
+                door.socket,
+                tls=door.tls,
+                connections=_connection_limits(settings),
+                http2=settings.http2,
+                on_refused=observer.refused,
+            )
+        )
+
+        def reload(fresh: HubSettings) -> list[str]:
+            """Take over what can be; says what waits for a restart."""
+            _, waiting = changed(settings, fresh)
+            live.refresh()
+            admission.rename(hosts=door.names(fresh), origins=fresh.origins)
+            hub.options = options_of(fresh)
+            hub.default_agent = fresh.default_agent
+            hub.pool.offer(_specs(fresh, folder, place.lease))
+            stays = hub.broker.load_policy(fresh.approvals.policy)
+            return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
+
+        try:
+            yield RunningHub(hub, app, door.url, token, store, reload, live.refresh, place.cluster)
+        finally:
+            app.endpoint.leave()
+
+
+@asynccontextmanager
+async def _begun(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
+    """The hub, at its place among others if it has one."""
+    if cluster is None:
+        async with hub:
+            yield
+        return
+    await cluster.join(hub)
+    try:
+        async with hub:
+            await cluster.open()
+            yield
+    finally:
+        await cluster.leave()
+
+
+async def _status(observer: Observer, seen: StatusSource, cluster: Cluster | None) -> Status:
+    found = await observer.status(seen)
+    return found if cluster is None else replace(found, nodes=cluster.shown())
+
+
+async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRAIN_SECONDS) -> None:
+    """Let turns that run come to their end; new prompts are refused meanwhile, and sessions in which nothing
+    goes on are given to other nodes.
+    """
+    hub.begin_draining()
+    if cluster is not None:
+        await cluster.drain()
+    try:
+        async with asyncio.timeout(within):
+            while any(session.state.is_busy for session in hub.sessions.values()):
+                await hub.rested.wait()
+                hub.rested.clear()
+    except TimeoutError:
+        pass
+
+
+def options_of(settings: HubSettings) -> HubOptions:
+    return HubOptions(
+        default_agent=settings.default_agent,
+        prompts_queued=settings.limits.prompts_queued,
+        unread=settings.limits.unread,
+        sessions=settings.limits.sessions,
+        originals_kept=settings.limits.originals,
+        files=settings.files,
+        expire=settings.approvals.expire,
+        on_expiry=settings.approvals.on_expiry,
+        policy=settings.approvals.policy,
+        audit=policy_paths().audit,
+        on_last_leave=settings.detached.on_last_leave,
+        leave_after=settings.detached.after,
+        release_after=settings.detached.release_after,
+        prompt_rate=Buckets(settings.limits.prompt_rate).take,
+        changes=True,
+    )
+
+
+def _specs(
+    settings: HubSettings, folder: Path, lease: Callable[[], LeaseTerm] | None
+) -> dict[str, AgentSpec]:
+    return specs_of(
+        offered_agents(settings), folder / "agents", lease=lease, policy=settings.approvals.policy
+    )
+
+
+def _trace(observer: Observer) -> Trace:
+    def trace(session: str, key: str, meta: Mapping[str, Any] | None, agent: str) -> Mapping[str, Any] | None:
+        return observer.prompt(session, key, meta, agent=agent)
+
+    return trace
+
+
+def _app(
+    hub: Hub,
+    admission: Admission,
+    settings: HubSettings,
+    page: Any,
+    pages: ObservingPages,
+    observer: Observer,
+) -> HubApp:
+    return HubApp(
+        hub,
+        admission,
+        page=page,
+        observed=pages,
+        observed_paths=PATHS if settings.telemetry.metrics else frozenset({HEALTH}),
+        limits=Limits(frame=settings.limits.message, high=AHEAD, low=AHEAD // 4),
+        bounds=Bounds(unread=settings.limits.unread),
+        connections=settings.limits.connections,
+        connect_rate=Buckets(settings.limits.connect_rate),
+        on_refused=observer.refused,
+    )
+
+
+def _connection_limits(settings: HubSettings) -> ConnectionLimits:
+    limits = settings.limits
+    return ConnectionLimits(
+        head=limits.head,
+        unadmitted=limits.unadmitted,
+        unadmitted_per_address=limits.unadmitted_per_address,
+    )
+
+
+def _folder(settings: HubSettings) -> Path:
+    """What the hub needs besides the journal lies beside it."""
+    beside = settings.tokens_path.parent
+    beside.mkdir(parents=True, mode=0o700, exist_ok=True)
+    node = node_name(settings)
+    folder = beside / (f"hub-{node}" if node else "hub")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """One hub at a time: two would take each other's agents and write over each other's sessions. Raises
+    `LocalMistake` if another hub is there. The lock ends with this process; agent hosts do not inherit it.
+    """
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not try_lock(descriptor):
+            raise LocalMistake(_taken(folder, descriptor))
+        os.truncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _taken(folder: Path, descriptor: int) -> str:
+    holder = os.read(descriptor, 20).decode(errors="replace")
+    who = f"another hub (process {holder})" if holder.isdigit() else "another hub"
+    return f"{who} keeps its sessions in {folder.parent} already: end it, or use another folder"
+
+
+def _end_strangers(hub: Hub, admission: Admission) -> None:
+    """Connections of tokens that are good no more."""
+    for client in list(hub.clients):
+        if not client.is_guest and not admission.holds(client.grant):
+            client.give_up("its token was revoked or changed")
+
+
+def _write_address(folder: Path, url: str) -> None:
+    """So that commands of the same user find the hub; no secret is in it."""
+    path = folder / "address"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(msgspec.json.encode({"url": url.replace("http", "ws", 1) + "acp", "pid": os.getpid()}))
+
+
+def _remove_address(folder: Path) -> None:
+    path = folder / "address"
+    try:
+        if msgspec.json.decode(path.read_bytes()).get("pid") == os.getpid():
+            path.unlink()
+    except (OSError, msgspec.MsgspecError, AttributeError):
+        pass  # another hub has written its own, or somebody has cleaned up
