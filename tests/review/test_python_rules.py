@@ -5,8 +5,8 @@ from typing import NamedTuple
 import pytest
 
 from dragoman.review import ReviewSettings, ReviewSource, apply_fixes
+from dragoman.review.catalogue import BY_RUFF_CODE, PYTHON_RULES
 from dragoman.review.inspection import inspect
-from dragoman.review.python_rules import BY_RUFF_CODE, PYTHON_RULES
 from dragoman.review.ruff import find_ruff, ruff_findings
 from tests.review.making import reviewed, rules_of
 

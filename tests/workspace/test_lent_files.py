@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.buffers import TextBuffers
 from dragoman.workspace.files import SessionFiles
-from dragoman.workspace.lent_files import Access, LentFiles, WorkspaceHooks
+from dragoman.workspace.lent_files import Access, LentFiles, TextBuffers, WorkspaceHooks
 from dragoman.workspace.refusals import CONFLICT, FORBIDDEN, NOT_FOUND, reason_of
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import FileSettings

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from uuid import uuid4
 
 from dragoman import Agent, ClientHandle, Turn
-from dragoman.agents.echo_commands import COMMANDS, Outcome, announcement
-from dragoman.agents.echo_modes import AT_FIRST, switch
+from dragoman.agents.echo_commands import AT_FIRST, COMMANDS, Outcome, announcement, switch
 from dragoman.errors import LinkClosed
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import (

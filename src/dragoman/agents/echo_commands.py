@@ -14,15 +14,17 @@ from typing import TypeAlias
 
 from msgspec import UNSET
 
-from dragoman import Turn
+from dragoman import AgentSession, Turn
 from dragoman.agents import echo_tools
-from dragoman.agents.echo_modes import AVAILABLE, current, switch
 from dragoman.agents.echo_tools import BadArgument, seconds, whole
+from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import (
     STOP_REASONS,
     AvailableCommand,
     AvailableCommandsUpdate,
     PromptResponse,
+    SessionMode,
+    SessionModeState,
     StopReason,
     UnstructuredCommandInput,
     Usage,
@@ -151,3 +153,22 @@ def announcement() -> AvailableCommandsUpdate:
             for name, command in COMMANDS.items()
         ]
     )
+
+
+AVAILABLE = [
+    SessionMode(id="plain", name="Plain", description="Echoes"),
+    SessionMode(id="bench", name="Bench", description="Echoes too; it is here to be switched to"),
+]
+AT_FIRST = SessionModeState(current_mode_id=AVAILABLE[0].id, available_modes=AVAILABLE)
+INVALID_PARAMS = -32602
+
+
+def current(session: AgentSession) -> str:
+    return str(session.data.get("mode", AT_FIRST.current_mode_id))
+
+
+def switch(session: AgentSession, mode_id: str) -> None:
+    known = [mode.id for mode in AVAILABLE]
+    if mode_id not in known:
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode; known are {', '.join(known)}")
+    session.data["mode"] = mode_id

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -101,8 +102,6 @@ async def write(turn: Turn, argument: str) -> None:
 
 
 async def run(turn: Turn, argument: str) -> None:
-    import shlex  # here, because no other command needs it and starting should be quick
-
     try:
         words = shlex.split(argument)
     except ValueError:

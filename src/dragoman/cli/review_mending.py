@@ -9,8 +9,8 @@ from pathlib import Path
 from dragoman.cli.console import say
 from dragoman.cli.review_sources import Gathered
 from dragoman.review import Finding, ReviewNote, ReviewSettings, ReviewSource, apply_fixes, diff, review
-from dragoman.review.fixing import StaleFile, write_fixed
 from dragoman.review.git import moved_lines
+from dragoman.review.source_files import StaleFile, write_fixed
 from dragoman.text.sanitize import sanitize
 
 _MOST_PASSES = 5

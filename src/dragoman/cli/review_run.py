@@ -26,9 +26,9 @@ from dragoman.review import (
     by_severity,
     review,
 )
+from dragoman.review.catalogue import BASELINE, load_rules, project_rules
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import changes
-from dragoman.review.loading import BASELINE, load_rules, project_rules
 from dragoman.review.text_edits import TextLines
 from dragoman.text.sanitize import sanitize, sanitize_json
 from dragoman.version import VERSION

@@ -22,6 +22,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from dragoman.errors import JournalError
+
 Direction: TypeAlias = Literal["to_agent", "to_client", "note"]
 """Where a frame was going; a note was said by nobody on the wire, such as a line of standard error."""
 
@@ -175,3 +177,15 @@ class Journal(Protocol):
 
     async def aclose(self) -> None:
         """Finish what was asked for, then let go of everything. May be called again."""
+
+
+def make_cursor(updated: float, number: int) -> str:
+    return f"{updated.hex()}/{number}"
+
+
+def read_cursor(cursor: str) -> tuple[float, int]:
+    updated, _, number = cursor.partition("/")
+    try:
+        return float.fromhex(updated), int(number)
+    except (ValueError, OverflowError):
+        raise JournalError("this is no cursor of a listing") from None

@@ -23,9 +23,10 @@ from dragoman.journal.contract import (
     Stored,
     StreamInfo,
     StreamListing,
+    make_cursor,
+    read_cursor,
 )
 from dragoman.journal.conversation import moments
-from dragoman.journal.cursors import make_cursor, read_cursor
 from dragoman.journal.entry_runs import RunPage, runs_of_entries
 from dragoman.journal.idempotency import keyed_entries, with_entry
 from dragoman.journal.originals import originals_of

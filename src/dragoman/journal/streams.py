@@ -15,8 +15,15 @@ from msgspec.structs import replace
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal import key_index, originals
 from dragoman.journal.blocks import BLOCK, cut, read_run, run_of, write_block
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, StreamInfo, StreamListing
-from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.contract import (
+    PAGE_BYTES,
+    PAGE_ROWS,
+    Entry,
+    StreamInfo,
+    StreamListing,
+    make_cursor,
+    read_cursor,
+)
 from dragoman.journal.entry_runs import FrameRun, RunPage, at_most, runs_of_entries, size_of
 from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.redaction import redact_runs

@@ -6,11 +6,13 @@ What ruff and oxlint know beside ours is theirs to list; it is reported as `pyth
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.review import python_bugs, python_flow, python_security
 from dragoman.review.finding import Severity
-from dragoman.review.python_rules import PYTHON_RULES
-from dragoman.review.rules import ReviewRule, all_rules
+from dragoman.review.rules import BadRule, ReviewRule, all_rules, read_rules
+from dragoman.review.structure import refusal
 from dragoman.review.whole_text import CHECKS
 
 
@@ -36,3 +38,29 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
         ),
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))
+
+
+RULES = Path(".dragoman") / "rules"
+BASELINE = Path(".dragoman") / "baseline.json"
+
+
+def load_rules(path: Path) -> tuple[ReviewRule, ...]:
+    """The rules of a file or folder. Raises `BadRule`."""
+    if not path.exists():
+        raise BadRule(str(path), "there is no such file or folder")
+    rules = read_rules(path)
+    for rule in rules:
+        if (why := refusal(rule)) is not None:
+            raise BadRule(f"{path} ({rule.id})", why)
+    return rules
+
+
+def project_rules(root: Path) -> tuple[ReviewRule, ...]:
+    """The rules that a project brings in `.dragoman/rules`; none if it has no such folder."""
+    folder = root / RULES
+    return load_rules(folder) if folder.is_dir() else ()
+
+
+PYTHON_RULES = (*python_bugs.RULES, *python_flow.RULES, *python_security.RULES)
+
+BY_RUFF_CODE = {rule.ruff: rule for rule in PYTHON_RULES if rule.ruff is not None}

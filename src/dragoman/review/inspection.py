@@ -9,11 +9,11 @@ import fnmatch
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from dragoman.review.catalogue import PYTHON_RULES
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.python_ast import python_findings
-from dragoman.review.python_rules import PYTHON_RULES
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines

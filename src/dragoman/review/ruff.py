@@ -14,11 +14,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec import Struct
 
+from dragoman.review.catalogue import BY_RUFF_CODE
 from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.programs import ToolFailed, find_program, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.python_flow import COMPLEX
-from dragoman.review.python_rules import BY_RUFF_CODE
 from dragoman.review.text_edits import TextLines, apply_edits
 
 _CONFIG = Path(__file__).parent / "data" / "asked-of-ruff.toml"

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from dragoman.workspace.buffers import Buffers
 from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.file_read import RangeRead
 from dragoman.workspace.files import FileDraft, FileStatus, FileText, SessionFiles
@@ -232,3 +231,33 @@ class LentFiles:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+class Buffers(Protocol):
+    """What an editor implements."""
+
+    def get(self, path: str) -> str | None:
+        """The text of the file if it is open here; None sends the workspace to the disk.
+
+        Asked by the path as the agent wrote it and, if that is not open, by the path with its links resolved.
+        """
+        ...
+
+    def set(self, path: str, text: str) -> None:
+        """The agent writes a file for which `get` gave a text. Saving it is the editor's business; an
+        `ErrorAnswer` from here refuses the write.
+        """
+        ...
+
+
+class TextBuffers:
+    """The simplest buffers: a dictionary."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def get(self, path: str) -> str | None:
+        return self.texts.get(path)
+
+    def set(self, path: str, text: str) -> None:
+        self.texts[path] = text

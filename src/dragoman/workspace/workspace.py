@@ -32,9 +32,8 @@ from dragoman.schema.v1.fs import (
     WriteTextFileResponse,
 )
 from dragoman.workspace import extension_methods
-from dragoman.workspace.buffers import Buffers
 from dragoman.workspace.files import SessionFiles
-from dragoman.workspace.lent_files import Guard, LentFiles, WorkspaceHooks
+from dragoman.workspace.lent_files import Buffers, Guard, LentFiles, WorkspaceHooks
 from dragoman.workspace.lent_terminals import LentTerminals
 from dragoman.workspace.refusals import missing, reason_of, session_unknown
 from dragoman.workspace.roots import Roots

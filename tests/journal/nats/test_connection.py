@@ -42,7 +42,9 @@ async def test_a_client_that_the_library_gives_up_is_made_again(tmp_path: Path) 
             await place.bus.listen("news", heard.heard)
             wire = place.journal._jetstream.wire
             assert wire._client is not None
-            await wire._client._nats.close()  # as it does when a server says something that it does not know
+            await (
+                wire._client.library.close()
+            )  # as it does when a server says something that it does not know
             assert await place.journal.append("a", [note("1")]) == 1
             place.bus.send("news", b"again")
             await heard.until(lambda: len(heard.words) == 1)

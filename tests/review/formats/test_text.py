@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.review import Severity
-from dragoman.review.formats import as_text, summary
-from dragoman.review.formats.text import WIDEST, plain
+from dragoman.review.formats import WIDEST, as_text, plain, summary
 from dragoman.review.text_edits import TextLines
 from tests.review.formats.findings import MENDED, finding
 

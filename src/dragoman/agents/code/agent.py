@@ -2,6 +2,9 @@
 
 When a session is opened the model layer is imported in a thread, so that the first prompt does not wait for
 it, and a server of one's own is asked which models it has.
+
+`config` says which model and how it is reached; `turn_run` runs a prompt and `loop` is its conversation with
+the model; `models` is the edge to pydantic-ai; `tools` is what the model can do, without the model layer.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from dragoman import StopTurn
 from dragoman.agents.code.compaction import Compaction
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.cost import spend
+from dragoman.agents.code.history import ModelHistory, interrupted
 from dragoman.agents.code.model_request import ModelFailed, ModelRequests
 from dragoman.agents.code.models import ModelClient, RequestOffer
 from dragoman.agents.code.permission import PLAN
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from dragoman import KitTurn
     from dragoman.agents.code.conversation import CoderConversation
-    from dragoman.agents.code.history import ModelHistory
 
 DONE = frozenset({"stop", "tool_call", None})
 
@@ -190,6 +190,4 @@ def _returned(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
 
 
 def _interrupted(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
-    from dragoman.agents.code.history import interrupted
-
     return [interrupted(part) for part in calls]

@@ -30,7 +30,8 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from dragoman.agents.code.config import CoderConfig, ModelEndpoint
+from dragoman import Choice, KitSession, Option
+from dragoman.agents.code.config import BadConfig, CoderConfig, ModelEndpoint, endpoint
 
 log = logging.getLogger(__name__)
 
@@ -175,3 +176,29 @@ def _openai(endpoint: ModelEndpoint) -> Model[Any]:
 def _without_version(address: str | None) -> str | None:
     """Anthropic's client adds `/v1` by itself; people write it down all the same."""
     return None if address is None else address.rstrip("/").removesuffix("/v1")
+
+
+MODEL = "model"
+SECONDS = 5.0
+
+
+async def offer_models(session: KitSession[Any], config: CoderConfig) -> None:
+    """Offer what the server has, unless somebody has said what to offer. The model of the configuration
+    stays the first.
+    """
+    try:
+        server = endpoint(config, config.model or "")
+    except BadConfig:
+        return  # the first prompt says so
+    if config.base_url is None or config.models:
+        if config.model is not None:
+            await warm_up(server)
+        return
+    names = await list_models(server, seconds=SECONDS)
+    offered = list(dict.fromkeys([*config.offered, *names]))
+    if names and len(offered) > len(config.offered):
+        await session.offer(model_option(offered))
+
+
+def model_option(names: list[str]) -> Option:
+    return Option(MODEL, [Choice(name, name) for name in names], category="model")

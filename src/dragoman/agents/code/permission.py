@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import UNSET
 
 from dragoman import Choice, Modes
-from dragoman.agents.code.tools.tool import ToolDenied
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
+
+
+class ToolProblem(Exception):
+    """Why a call did not work, for the model to read."""
+
+
+class ToolDenied(ToolProblem):
+    """The user, or the mode, does not want it."""
+
 
 ASK, ACCEPT_EDITS, PLAN, FULL = "ask", "accept_edits", "plan", "full"
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from dragoman.agents.code.permission import ToolDenied, ToolProblem
 from dragoman.agents.code.tools.places import TurnPlaces
-from dragoman.agents.code.tools.tool import CoderTool, ToolDenied, ToolOutcome, ToolPicture, ToolProblem
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome, ToolPicture
 from dragoman.errors import LinkClosed, TurnOver
 from dragoman.schema import v1
 

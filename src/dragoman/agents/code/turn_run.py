@@ -15,8 +15,7 @@ from dragoman.agents.code.compaction import Compaction
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.login import reach
 from dragoman.agents.code.loop import TurnLoop
-from dragoman.agents.code.model_list import offer_models
-from dragoman.agents.code.models import ModelClient
+from dragoman.agents.code.models import ModelClient, offer_models
 from dragoman.agents.code.project_notes import project_notes
 from dragoman.agents.code.tools.mcp_tools import mounted_tools
 from dragoman.agents.code.tools.plan_tool import PLANNING

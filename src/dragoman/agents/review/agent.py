@@ -1,5 +1,8 @@
 """The review agent, declared: modes, options, commands. What they do is imported when it is first needed, so
 that an editor has its first answer at once.
+
+`intent` understands what people write; `targets` and `files` find and read what they mean; `review_run`
+reviews and `fixes` applies; `markdown` words it. Texts are judged by the room `dragoman.review`.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from dragoman import Agent, Choice, Kit, Modes, Option
 from dragoman.version import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from dragoman import KitSession, KitTurn
     from dragoman.agents.code.config import CoderConfig
     from dragoman.agents.review.conversation import ReviewConversation
@@ -46,6 +51,16 @@ EXPLANATIONS = Option(
 )
 
 
+COMMANDS = (
+    ("review", "Review files, folders or changes", "PATHS, or nothing for your changes"),
+    ("diff", "Review what has changed", "a branch or commit, staged, or nothing"),
+    ("fix", "Apply fixes of the last review", "numbers, paths, or nothing for all safe ones"),
+    ("rules", "List the rules", "a language or a part of a name"),
+    ("explain", "Explain a rule or a finding", "a rule, or the number of a finding"),
+    ("help", "Say what can be done", None),
+)
+
+
 def review_agent(*, sessions: Any = None, model: CoderConfig | None = None) -> Agent:
     """A new review agent. `sessions` is the journal that its sessions are kept in, or its path, if it is not
     the usual one; `model` is what explains findings, if anything.
@@ -68,13 +83,18 @@ def review_agent(*, sessions: Any = None, model: CoderConfig | None = None) -> A
     )
 
     @kit.prompt
-    async def reply(turn: KitTurn[ReviewConversation]) -> v1.PromptResponse:
-        from dragoman.agents.review.prompts import answer
+    async def answer(turn: KitTurn[ReviewConversation]) -> v1.PromptResponse:
+        return await _reply(turn, "", turn.text)
 
-        return await answer(turn, turn.text)
-
-    _add_commands(kit)
+    for name, description, hint in COMMANDS:
+        kit.command(name, description, hint=hint)(_command(name))
     return agent
+
+
+async def _reply(turn: KitTurn[ReviewConversation], command: str, argument: str) -> v1.PromptResponse:
+    from dragoman.agents.review.prompts import reply  # with the first prompt: it loads the reviewer's rules
+
+    return await reply(turn, command, argument)
 
 
 def _conversation(session: KitSession[ReviewConversation], model: CoderConfig | None) -> ReviewConversation:
@@ -88,43 +108,8 @@ def can_explain(config: CoderConfig | None) -> bool:
     return config is not None and bool(config.model) and importlib.util.find_spec("pydantic_ai") is not None
 
 
-def _add_commands(kit: Kit[ReviewConversation]) -> None:
-    @kit.command("review", "Review files, folders or changes", hint="PATHS, or nothing for your changes")
-    async def review(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.prompts import answer
+def _command(name: str) -> Callable[[KitTurn[ReviewConversation], str], Awaitable[v1.PromptResponse]]:
+    async def run(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
+        return await _reply(turn, name, argument)
 
-        return await answer(turn, f"review {argument}")
-
-    @kit.command("diff", "Review what has changed", hint="a branch or commit, staged, or nothing")
-    async def diff(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import named_revision
-        from dragoman.agents.review.prompts import carry_out
-
-        return await carry_out(turn, named_revision(argument))
-
-    @kit.command("fix", "Apply fixes of the last review", hint="numbers, paths, or nothing for all safe ones")
-    async def fix(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.prompts import answer
-
-        return await answer(turn, f"fix {argument or 'it'}")
-
-    @kit.command("rules", "List the rules", hint="a language or a part of a name")
-    async def rules(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import RulesIntent
-        from dragoman.agents.review.prompts import carry_out
-
-        return await carry_out(turn, RulesIntent(argument))
-
-    @kit.command("explain", "Explain a rule or a finding", hint="a rule, or the number of a finding")
-    async def explain(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import ExplainIntent, HelpIntent
-        from dragoman.agents.review.prompts import carry_out
-
-        return await carry_out(turn, ExplainIntent(argument) if argument else HelpIntent())
-
-    @kit.command("help", "Say what can be done")
-    async def help_(turn: KitTurn[ReviewConversation], argument: str) -> v1.PromptResponse:
-        from dragoman.agents.review.intent import HelpIntent
-        from dragoman.agents.review.prompts import carry_out
-
-        return await carry_out(turn, HelpIntent())
+    return run

@@ -16,6 +16,7 @@ from dragoman.agents.review.intent import (
     Intent,
     ReviewIntent,
     RulesIntent,
+    named_revision,
     understand,
 )
 from dragoman.agents.review.mentions import Snippet, snippets, split_lines
@@ -35,6 +36,25 @@ HELP = """I review code, on this machine and without a model. Say for example:
 may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix” the
 fixes of every review are offered at once.
 """
+
+
+async def reply(turn: KitTurn[ReviewConversation], command: str, argument: str) -> v1.PromptResponse:
+    """Answer a slash command, or a prompt if `command` is empty."""
+    match command:
+        case "review":
+            return await answer(turn, f"review {argument}")
+        case "diff":
+            return await carry_out(turn, named_revision(argument))
+        case "fix":
+            return await answer(turn, f"fix {argument or 'it'}")
+        case "rules":
+            return await carry_out(turn, RulesIntent(argument))
+        case "explain" if argument:
+            return await carry_out(turn, ExplainIntent(argument))
+        case "explain" | "help":
+            return await carry_out(turn, HelpIntent())
+        case _:
+            return await answer(turn, argument)
 
 
 async def answer(turn: KitTurn[ReviewConversation], text: str) -> v1.PromptResponse:

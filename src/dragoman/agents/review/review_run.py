@@ -23,7 +23,7 @@ from dragoman.agents.review.source_reader import ReviewInput, read_sources
 from dragoman.agents.review.steps import Steps
 from dragoman.agents.review.target_choice import choose
 from dragoman.review import BadBaseline, BadRule, Baseline, ReviewNote, ReviewSettings, Severity
-from dragoman.review.loading import BASELINE, project_rules
+from dragoman.review.catalogue import BASELINE, project_rules
 
 
 async def run_review(

@@ -10,8 +10,7 @@ from pathlib import Path
 from dragoman.agents.review.conversation import LastReview
 from dragoman.agents.review.markdown import count_of, link
 from dragoman.review import BadRule, Finding, ReviewRule
-from dragoman.review.catalogue import CatalogueEntry, catalogue
-from dragoman.review.loading import RULES, project_rules
+from dragoman.review.catalogue import RULES, CatalogueEntry, catalogue, project_rules
 
 MOST = 200
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from dragoman.journal.contract import StreamInfo, StreamListing
-from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.contract import StreamInfo, StreamListing, make_cursor, read_cursor
 from dragoman.journal.nats.layout import number_of
 
 MANY = 16

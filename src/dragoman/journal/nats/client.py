@@ -1,9 +1,8 @@
-"""The client library, behind a few words: the one module that imports `nats`, and only when it is needed.
+"""A connection to NATS: who we are, when it is up, and why a server refuses us.
 
-It knows how the library is told who we are and what it does wrong: it would go on without TLS where the
-server has none, it keeps trying for ever where a login is refused, and it swallows a cancellation while it
-writes. So TLS is checked before anything secret is said, a refusal ends the opening, and nothing here waits
-to write.
+nats-py would go on without TLS where the server has none, keeps trying for ever where a login is refused, and
+swallows a cancellation while it writes. So TLS is checked before anything secret is sent, a refusal ends the
+opening, and nothing here waits to write. `private` is the library itself.
 """
 
 from __future__ import annotations
@@ -11,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import JournalError
 from dragoman.journal.nats.login import login
 from dragoman.journal.nats.options import NatsOptions
-from dragoman.journal.nats.replies import NoReply, end_tasks
+from dragoman.journal.nats.replies import end_tasks
+
+if TYPE_CHECKING:
+    from dragoman.journal.nats.private import NatsLibrary
 
 log = logging.getLogger(__name__)
 
@@ -33,80 +35,26 @@ BUFFER_BYTES = 32 * 1024 * 1024
 """What is written while nobody reads it; more is refused."""
 
 
-OnNatsMessage: TypeAlias = Callable[[str, bytes, str, bytes], None]
-"""Hears a subject, what was said, where an answer goes, and the headers as they came."""
-
-
 class NatsRefused(JournalError):
     """The servers are there and do not want us."""
 
 
 class NatsClient:
-    """A connection of the library. `lost`, `back` and `over` are told of its ups and downs."""
+    """A connection. `lost`, `back` and `over` are called when it comes and goes."""
 
-    def __init__(self, library: Any) -> None:
-        self._nats = library
+    def __init__(self, library: NatsLibrary) -> None:
+        self.library = library
         self.closing = False
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """What the server said of itself; the library has no other way to it."""
-        said: dict[str, Any] = self._nats._server_info
-        return said
-
-    @property
-    def max_payload(self) -> int:
-        most: int = self._nats.max_payload
-        return most
-
-    def new_inbox(self) -> str:
-        name: str = self._nats.new_inbox()
-        return name
-
-    async def say(self, subject: str, data: bytes, reply: str, headers: dict[str, str] | None) -> None:
-        import nats.errors
-
-        try:
-            await self._nats.publish(subject, data, reply=reply, headers=headers)
-        except nats.errors.MaxPayloadError:
-            raise JournalError(f"the server takes no more than {self.max_payload} bytes at once") from None
-        except nats.errors.Error as error:  # it is being connected again
-            raise NoReply(f"nothing can be sent now: {type(error).__name__}") from None
-
-    async def hear(self, subject: str, heard: OnNatsMessage) -> Callable[[], Awaitable[None]]:
-        """Subscribe; returns how to end it. `heard` is called while the connection is read."""
-        import nats.errors
-
-        number = self._nats._sid + 1  # the one that it will have
-        self._nats.hearers[number] = heard
-        try:
-            subscription = await self._nats.subscribe(subject)
-        except nats.errors.Error as error:
-            raise JournalError(f"nothing can be heard now: {type(error).__name__}") from None
-
-        async def end() -> None:
-            self._nats.hearers.pop(number, None)
-            try:
-                await subscription.unsubscribe()
-            except nats.errors.Error:
-                pass  # the connection is over, and the subscription with it
-
-        return end
 
     async def close(self) -> None:
         self.closing = True
-        tasks = [
-            self._nats._reading_task,
-            self._nats._ping_interval_task,
-            self._nats._flusher_task,
-            self._nats._reconnection_task,
-        ]
+        tasks = self.library.tasks()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
-                await self._nats.close()
+                await self.library.close()
         except (OSError, TimeoutError):  # the server is gone, and the library stops halfway or waits for it
-            _abort(self._nats)
-        await end_tasks([task for task in tasks if task is not None and task is not asyncio.current_task()])
+            self.library.abort()
+        await end_tasks([task for task in tasks if task is not asyncio.current_task()])
 
 
 async def connect_client(
@@ -120,7 +68,7 @@ async def connect_client(
 ) -> NatsClient:
     """Connect within `options.connect_seconds`, or say why not."""
     trouble: list[BaseException] = []
-    library = _checked(options, trouble)
+    library = _open_library(options, trouble)
     client = NatsClient(library)
 
     async def erred(error: BaseException) -> None:
@@ -164,49 +112,19 @@ async def connect_client(
     return client
 
 
-def _checked(options: NatsOptions, trouble: list[BaseException]) -> Any:
-    """A client of the library that does not go on without TLS, and hands over what it hears at once."""
+def _open_library(options: NatsOptions, trouble: list[BaseException]) -> NatsLibrary:
+    """The library, which sends no login to a server without TLS where TLS is wanted."""
     try:
-        from nats.aio.client import Client as Library
+        from dragoman.journal.nats.private import open_library  # late: it needs the extra `nats`
     except ImportError:
         raise JournalError("a journal on NATS needs its client: pip install 'dragoman[nats]'") from None
 
-    class Checked(Library):  # type: ignore[misc, unused-ignore]
-        def __init__(self) -> None:
-            super().__init__()
-            self.hearers: dict[int, OnNatsMessage] = {}
+    def check_info(info: Mapping[str, object]) -> None:
+        if options.tls and not info.get("tls_required"):
+            trouble.append(NatsRefused(f"{options.shown}: the server speaks no TLS"))
+            raise ConnectionRefusedError("no TLS")
 
-        def _connect_command(self) -> bytes:
-            if options.tls and not self._server_info.get("tls_required"):
-                trouble.append(NatsRefused(f"{options.shown}: the server speaks no TLS"))
-                raise ConnectionRefusedError("no TLS")
-            command: bytes = super()._connect_command()
-            return command
-
-        async def _attempt_reconnect(self) -> None:
-            _abort(self)  # or it would wait for a last word of a server that cannot be reached
-            await super()._attempt_reconnect()
-
-        async def _process_msg(
-            self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes | None
-        ) -> None:
-            # The library would read every character of every header, and hand each message to a task. All
-            # that we listen to is heard here.
-            heard = self.hearers.get(sid)
-            if heard is not None:
-                try:
-                    heard(subject.decode(), data, reply.decode(), headers or b"")
-                except Exception:  # what cannot be taken must not end the reading
-                    log.exception("what was heard could not be taken")
-
-    return Checked()
-
-
-def _abort(library: Any) -> None:
-    """Drop the connection at once. There is nothing in it that is not sent again."""
-    writer = getattr(library._transport, "_io_writer", None)
-    if writer is not None:
-        writer.transport.abort()
+    return open_library(check_info)
 
 
 async def _until_connected(

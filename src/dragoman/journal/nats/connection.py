@@ -58,17 +58,17 @@ class NatsConnection:
 
     @property
     def clustered(self) -> bool:
-        return bool(self._live.info.get("cluster"))
+        return self._live.library.is_clustered
 
     @property
     def version(self) -> tuple[int, ...]:
         """Of the server, as far as it is in numbers."""
-        parts = str(self._live.info.get("version", "")).split("-")[0].split(".")
+        parts = self._live.library.server_version.split("-")[0].split(".")
         return tuple(int(part) for part in parts if part.isdigit())
 
     @property
     def max_payload(self) -> int:
-        return int(self._live.max_payload)
+        return self._live.library.max_payload
 
     @property
     def is_connected(self) -> bool:
@@ -89,7 +89,7 @@ class NatsConnection:
     async def publish(
         self, subject: str, data: bytes, *, reply: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
-        await self._live.say(subject, data, reply, dict(headers) if headers else None)
+        await self._live.library.send(subject, data, reply, dict(headers) if headers else None)
 
     async def ask(
         self,
@@ -179,8 +179,8 @@ class NatsConnection:
             denied=self._on_denied,
         )
         self._client = client
-        self._own_inbox = client.new_inbox()
-        await client.hear(f"{self._own_inbox}.*", self._on_reply)
+        self._own_inbox = client.library.new_inbox()
+        await client.library.listen(f"{self._own_inbox}.*", self._on_reply)
         for listening in self._listening:
             await listening.begin(client)
         self._connected.set()
@@ -237,7 +237,7 @@ class NatsSubscription:
         def hear(subject: str, data: bytes, answer: str, _: bytes) -> None:
             self._heard(subject, data, answer)
 
-        self._stop = await client.hear(self._subject, hear)
+        self._stop = await client.library.listen(self._subject, hear)
 
     async def aclose(self) -> None:
         self._wire.forget(self)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.agents.code.permission import ToolProblem
 from dragoman.agents.code.tools.edit_match import lines_of, replace
-from dragoman.agents.code.tools.tool import ToolProblem
 
 CODE = """def f(x):
     if x:

@@ -13,7 +13,7 @@ from dragoman import Client
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse, Terminal, WriteTextFileRequest
 from dragoman.testing.models import ModelTurn, call, turn
-from dragoman.workspace.buffers import TextBuffers
+from dragoman.workspace.lent_files import TextBuffers
 from dragoman.workspace.workspace import Workspace
 from tests.agents.code.coding import Coder, Person, calls, coding, status
 from tests.sdk.kit.keeping import alive

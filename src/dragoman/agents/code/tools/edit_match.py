@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from dragoman.agents.code.tools.tool import ToolProblem
+from dragoman.agents.code.permission import ToolProblem
 
 ALIKE = 0.9
 """How alike a place must be, at least, to be taken for the one that is meant."""

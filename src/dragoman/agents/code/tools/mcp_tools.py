@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dragoman.agents.code.permission import PermissionWish
-from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolPicture, ToolProblem
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.permission import PermissionWish, ToolProblem
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome, ToolPicture
 from dragoman.schema import v1
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from dragoman.agents.code.tools.tool import ToolProblem
+from dragoman.agents.code.permission import ToolProblem
 from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer, LocalMistake
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.schema import v1
 
 

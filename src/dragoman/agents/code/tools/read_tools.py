@@ -9,9 +9,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from dragoman.agents.code.permission import PermissionWish
-from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolPicture, ToolProblem
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.permission import PermissionWish, ToolProblem
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome, ToolPicture
 
 LINES = 2000
 """Lines of a file that are read when nobody says how many."""

@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
 
-from dragoman.agents.code.permission import PermissionWish
-from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolProblem
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.permission import PermissionWish, ToolProblem
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer
 from dragoman.schema import v1
 

@@ -16,8 +16,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolProblem
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.permission import ToolProblem
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.errors import ErrorAnswer
 
 SECONDS = 20.0

@@ -2,7 +2,7 @@
 
 A tool either returns what the model is told, or raises a `ToolProblem`, whose text the model is told as well,
 so that it can do better; `ToolDenied` is the problem that somebody did not want it. Anything else that is
-raised is our own mistake, and `calling` keeps it from ending the turn.
+raised is our own mistake, and `tool_calls` keeps it from ending the turn.
 """
 
 from __future__ import annotations
@@ -14,20 +14,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
+from dragoman.agents.code.permission import PermissionWish, ToolProblem, ToolReport, permit
+from dragoman.agents.code.tools.places import TurnPlaces
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
-    from dragoman.agents.code.tools.work import ToolContext
+    from dragoman import KitTurn
+    from dragoman.agents.code.conversation import CoderConversation
 
 P = TypeVar("P", bound=Struct)
-
-
-class ToolProblem(Exception):
-    """Why a call did not work, for the model to read."""
-
-
-class ToolDenied(ToolProblem):
-    """The user, or the mode, does not want it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,3 +90,24 @@ def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
             return _inlined(parts[reference.rpartition("/")[2]], parts)
         return {name: _inlined(value, parts) for name, value in schema.items()}
     return [_inlined(item, parts) for item in schema] if isinstance(schema, list) else schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """Made anew for each call."""
+
+    turn: KitTurn[CoderConversation]
+    report: ToolReport
+    places: TurnPlaces
+
+    @property
+    def conversation(self) -> CoderConversation:
+        return self.turn.session.conversation
+
+    async def begin(self) -> None:
+        """Tell the client that it runs. After `permit` that has been told."""
+        await self.report.progress(status="in_progress")
+
+    async def permit(self, wish: PermissionWish) -> None:
+        """Returns if it may be done; raises `ToolDenied` if not."""
+        await permit(self.turn, self.report, self.conversation.grants, wish)

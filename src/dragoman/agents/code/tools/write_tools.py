@@ -7,10 +7,9 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, field
 
-from dragoman.agents.code.permission import PermissionWish
+from dragoman.agents.code.permission import PermissionWish, ToolProblem
 from dragoman.agents.code.tools.edit_match import replace
-from dragoman.agents.code.tools.tool import CoderTool, ToolOutcome, ToolProblem
-from dragoman.agents.code.tools.work import ToolContext
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.schema import v1
 
 
