@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from dragoman.blocking.agent_link import AgentLink
+from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.blocking.turns import ThreadTurns
-from dragoman.blocking.voice import VoicedSession
 from dragoman.runtime import Link
 from dragoman.sdk.agent.client_handle import DEFAULT, ClientHandle, write_request
 from dragoman.sdk.agent.side import AgentSide
@@ -42,7 +42,7 @@ class BlockingAgentSide(AgentSide):
 
     __slots__ = ()
 
-    session_type = VoicedSession
+    session_type = ThreadAgentSession
 
     def attach_to(self, link: AgentLink) -> None:
         # It offers what the SDK uses of a link; a test holds it to that.

@@ -22,7 +22,7 @@ from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.turn import Turn
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.handlers import Handler, Handlers
-from dragoman.sdk.threads.run import STEPPING, Runner
+from dragoman.sdk.sync.run import STEPPING, Runner
 
 A = TypeVar("A", Agent, Client)
 

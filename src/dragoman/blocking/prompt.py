@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from dragoman.blocking.signals import Signal
+from dragoman.blocking.signals import ThreadSignal
 from dragoman.sdk.client.prompt import PromptTurn
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class BlockingPrompt(PromptTurn):
 
     def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
         super().__init__(session, blocks, silence=silence)
-        self._news = Signal()
+        self._news = ThreadSignal()
         self._waits = False
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from dragoman.sdk.known.toml_text import Statement, statements
+from dragoman.sdk.known.toml_text import TomlStatement, statements
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -33,7 +33,7 @@ class Lines:
         return best
 
 
-def _places(found: Sequence[Statement]) -> Iterator[tuple[Path, int]]:
+def _places(found: Sequence[TomlStatement]) -> Iterator[tuple[Path, int]]:
     counts: dict[Path, int] = {}
     header: Path = ()
     plain: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def _numbered(path: tuple[str, ...], counts: dict[Path, int]) -> Path:
     return numbered
 
 
-def _elements(statement: Statement) -> Iterator[tuple[int, int]]:
+def _elements(statement: TomlStatement) -> Iterator[tuple[int, int]]:
     """The elements of an array, each with its line; nothing for other values."""
     text = statement.text
     at = _behind_key(text)

@@ -42,8 +42,8 @@ class Handler:
 
     async def _in_thread(self, message: Any, peer: Any) -> Any:
         # Imported when first needed: most agents and clients have no such handler.
-        from dragoman.sdk.threads.faces import faces
-        from dragoman.sdk.threads.run import in_thread
+        from dragoman.sdk.sync.run import in_thread
+        from dragoman.sdk.sync.turn import faces
 
         return await in_thread(lambda run: self.now(*faces(message, peer, run)))
 

@@ -17,7 +17,7 @@ from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.side import AgentSide
-from dragoman.sdk.leaving import Leaving, first_of, time_to_end
+from dragoman.sdk.shutdown import ShutdownSignals, first_of, time_to_end
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) ->
 
     stdio = claim_stdio()
     limits = limits or DEFAULT_LIMITS
-    with Leaving(within=time_to_end(limits)) as leaving, contextlib.suppress(KeyboardInterrupt):
+    with ShutdownSignals(within=time_to_end(limits)) as leaving, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve_stdio(served, stdio.open(), limits, leaving))
 
 
 async def _serve_stdio(
-    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: Leaving
+    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: ShutdownSignals
 ) -> None:
     leaving.listen()
     async with serving(served, transport, limits=limits) as link:

@@ -19,7 +19,7 @@ from dragoman.hub.api.listening import NETWORK
 from dragoman.hub.api.server import admit
 from dragoman.hub.api.sharing import allowances, is_preflight, sharing
 from dragoman.hub.gate.admission import Admission, Grant, Refused
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.greeting import Greeting
 from dragoman.transport.http_server import Bounds, HttpConnections, respond
 from dragoman.transport.messages import MessageTransport
@@ -70,7 +70,7 @@ class Endpoint:
         accept: Accept,
         *,
         path: str = "/acp",
-        limits: Limits = NETWORK,
+        limits: TransportLimits = NETWORK,
         bounds: Bounds | None = None,
         on_refused: Callable[[int], None] | None = None,
         once: bool = True,

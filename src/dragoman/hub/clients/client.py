@@ -22,7 +22,7 @@ from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.table import check, check_session
 from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.runtime.budget import HeldBytes
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -115,7 +115,7 @@ class HubClient:
         self.unanswered = hub.bounds.client()
         """Bytes of its requests that have no answer; prompts are counted for their session."""
         self._is_given_up = False
-        self._owner = Owner("hub client")
+        self._owner = TaskOwner("hub client")
 
     def start(self) -> None:
         self.transport.start(self)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dragoman.hub.cluster.switch import Link, Switch
     from dragoman.hub.gate.admission import Grant
     from dragoman.hub.hub import Hub
-    from dragoman.runtime.owner import Owner
+    from dragoman.runtime.owner import TaskOwner
     from dragoman.transport.contract import Transport
 
 SPAN = 1 << 32
@@ -39,7 +39,7 @@ class Hears(Protocol):
     """The front, as its branches see it."""
 
     transport: Transport
-    owner: Owner
+    owner: TaskOwner
 
     def told(self, branch: Branch, block: bytes, session: str = "", position: Position | None = None) -> None:
         """For the client; with a session, it stands at the position then."""

@@ -21,7 +21,7 @@ from dragoman.hub.cluster.moving import LONGEST_PAUSE, Followed, Moves
 from dragoman.hub.cluster.remembering import Waited, waited
 from dragoman.hub.engine.bounds import MIB, size_of_request
 from dragoman.hub.session.frames import object_of, ours_in, session_of, value_of
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import (
     Failure,
     Malformed,
@@ -64,7 +64,7 @@ class Front:
 
     def __init__(self, cluster: Cluster, transport: Transport, grant: Grant, *, agent: str) -> None:
         self.transport = transport
-        self.owner = Owner("cluster front")
+        self.owner = TaskOwner("cluster front")
         self.watching = False
         self.cluster = cluster
         self._grant = grant

@@ -18,7 +18,7 @@ from dragoman.hub.cluster import words
 from dragoman.hub.cluster.switch import Link
 from dragoman.hub.cluster.words import Opening, Rerouted, Word
 from dragoman.hub.gate.admission import Grant
-from dragoman.transport.contract import Limits, Sink
+from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ REPLACED = "another connection of the same client has come"
 class GuestTransport:
     """The link as a transport, and the one who hears where its client stands."""
 
-    def __init__(self, link: Link, limits: Limits) -> None:
+    def __init__(self, link: Link, limits: TransportLimits) -> None:
         self.limits = limits
         self._link = link
         self._sink: Sink | None = None
@@ -126,7 +126,7 @@ class GuestTransport:
             self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(told))
 
 
-def take_guest(hub: Hub, link: Link, word: Word, limits: Limits) -> GuestTransport | None:
+def take_guest(hub: Hub, link: Link, word: Word, limits: TransportLimits) -> GuestTransport | None:
     """Seat the client that a link was opened for."""
     try:
         opening = msgspec.json.decode(word.payload, type=Opening)

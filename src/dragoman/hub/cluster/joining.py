@@ -20,7 +20,7 @@ from dragoman.hub.settings import HubSettings
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.journal import Journal, open_journal
 from dragoman.journal.nats.options import is_nats_address, read_address
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 
 
 class Place(Struct):
@@ -51,7 +51,9 @@ def shown_place(settings: HubSettings) -> str:
 
 
 @asynccontextmanager
-async def place_of(settings: HubSettings, folder: Path, url: str, limits: Limits) -> AsyncIterator[Place]:
+async def place_of(
+    settings: HubSettings, folder: Path, url: str, limits: TransportLimits
+) -> AsyncIterator[Place]:
     """Opens what the settings name. `folder` is this hub's own, `url` where clients come to."""
     address = settings.journal_place
     if is_nats_address(address):
@@ -70,7 +72,9 @@ async def place_of(settings: HubSettings, folder: Path, url: str, limits: Limits
 
 
 @asynccontextmanager
-async def _shared(settings: HubSettings, folder: Path, url: str, limits: Limits) -> AsyncIterator[Place]:
+async def _shared(
+    settings: HubSettings, folder: Path, url: str, limits: TransportLimits
+) -> AsyncIterator[Place]:
     if settings.encryption.key:
         raise LocalMistake(
             "encryption.key: only journals in files are sealed; use encrypted storage for NATS"

@@ -17,7 +17,7 @@ from dragoman.errors import JournalError
 from dragoman.hub.clients.checking import prompt_refusal
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import REDACTED, PromptAnswer
-from dragoman.runtime.signal import Signal
+from dragoman.runtime.locks import LazyEvent
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
@@ -53,7 +53,7 @@ class KeyLookups:
     def __init__(self, session: LiveSession) -> None:
         self._session = session
         self._prompts: dict[str, IncomingPrompt] = {}  # by key, in the order of their coming
-        self._settled = Signal(is_set=True)
+        self._settled = LazyEvent(is_set=True)
 
     def __len__(self) -> int:
         return len(self._prompts)

@@ -15,7 +15,7 @@ from dragoman.sdk.writing import as_list, check_one_of, check_text
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.turn import Outcome, Turn
-    from dragoman.sdk.threads.turn import Turn as BlockingTurn
+    from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 
 F = TypeVar("F", bound=Callable[..., Any])
 

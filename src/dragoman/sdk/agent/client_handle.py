@@ -14,8 +14,7 @@ from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
-from dragoman.sdk.capabilities import NOTHING, advertised
-from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.capabilities import CLIENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import check_text, write_out, write_plain
 

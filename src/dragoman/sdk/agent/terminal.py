@@ -17,8 +17,8 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
-    from dragoman.core import Call
-    from dragoman.runtime.waiting import Waiting
+    from dragoman.core import OutgoingCall
+    from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.agent.client_handle import ClientHandle
 
 
@@ -56,7 +56,7 @@ class Terminal:
 
     @staticmethod
     def _unwanted(
-        client: ClientHandle, request: v1.CreateTerminalRequest, call: Call[Waiting], _: object
+        client: ClientHandle, request: v1.CreateTerminalRequest, call: OutgoingCall[PendingCall], _: object
     ) -> None:
         with suppress(DragomanError):  # nothing was started, or nobody is there any more
             raw = client.link.result(call)

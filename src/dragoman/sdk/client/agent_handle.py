@@ -10,10 +10,9 @@ from msgspec import UNSET, Raw
 
 from dragoman.runtime import Link
 from dragoman.schema import v1
-from dragoman.sdk.capabilities import NOTHING, advertised
+from dragoman.sdk.capabilities import AGENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.client.session import Session
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.methods import AGENT_REQUESTS
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import as_list, check_text, write_out, write_plain
 

@@ -20,8 +20,8 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
-    from dragoman.core import Call
-    from dragoman.runtime.waiting import Waiting
+    from dragoman.core import OutgoingCall
+    from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.client.session import Session
 
 
@@ -66,7 +66,7 @@ class PromptTurn:
         self._request = write_out(params, v1.PromptRequest, "session/prompt")
         self._silence = silence
         self._keep_text = keep_text
-        self._call: Call[Waiting] | None = None
+        self._call: OutgoingCall[PendingCall] | None = None
         self._left = False
         self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
         self._backlog = 0

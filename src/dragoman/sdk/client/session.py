@@ -9,14 +9,42 @@ from typing import TYPE_CHECKING, Any
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.client.prompt import PromptTurn
-from dragoman.sdk.client.sizes import Sizes
-from dragoman.sdk.growing import supersedes
+from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     import asyncio
 
     from dragoman.sdk.client.agent_handle import AgentHandle
+
+
+class Sizes:
+    """Follows a queue that others take from; it is told how long the queue is."""
+
+    __slots__ = ("_count", "_runs", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._count = 0
+        self._runs: deque[list[int]] = deque()  # how many, and how large each; the oldest first
+
+    def add(self, count: int, each: int) -> None:
+        if count:
+            self._runs.append([count, each])
+            self._count += count
+            self.total += count * each
+
+    def forget_all_but(self, length: int, *, newest: bool = False) -> None:
+        """The queue is this long now: the oldest have left it, or the newest."""
+        while self._count > length:
+            run = self._runs[-1 if newest else 0]
+            gone = min(run[0], self._count - length)
+            run[0] -= gone
+            self._count -= gone
+            self.total -= gone * run[1]
+            if not run[0]:
+                self._runs.pop() if newest else self._runs.popleft()
+
 
 LATE_UPDATES = 10_000
 """Updates outside any turn that are kept for whoever looks at `late`; the oldest go first."""

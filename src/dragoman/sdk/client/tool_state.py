@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from dragoman.schema import v1
-from dragoman.sdk.growing import text_of
+from dragoman.sdk.growing_output import text_of
 
 _FIELDS = ("title", "kind", "status", "name", "content", "locations", "raw_input", "raw_output")
 

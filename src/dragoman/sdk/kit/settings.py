@@ -1,8 +1,9 @@
 """What can be set in a session: declared once, shown in both shapes of the protocol.
 
 An `Option` is a choice among values, a `Switch` is on or off, `Modes` are the ways in which an agent works.
-All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A `Settings`
-holds the values of one session and refuses what was not offered. It sends and stores nothing.
+All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A
+`SessionSettings` holds the values of one session and refuses what was not offered. It sends and stores
+nothing.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def declared(modes: Modes | None, options: Sequence[Declared]) -> dict[str, Decl
     return found
 
 
-class Settings:
+class SessionSettings:
     """The values of one session. A stored value that is no longer offered gives way to the default."""
 
     def __init__(self, options: Mapping[str, Declared], stored: Mapping[str, Value] | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.errors import CallFailed, DeadlineExceeded, LinkClosed
 from dragoman.sdk.agent.client_handle import ClientHandle
-from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.wire.codes import METHOD_NOT_FOUND, NAMES
 
 # Who answers these, a person or a program, may take any time.

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from dragoman.core import Call
+from dragoman.core import OutgoingCall
 from dragoman.errors import CallFailed, CallTimeout, LinkClosed
 from dragoman.schema.codec import write
-from dragoman.sdk.methods import AGENT_REQUESTS, CLIENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
 from dragoman.wire import ErrorObject, notification
 
 if TYPE_CHECKING:
-    from dragoman.sdk.proxy.flow import Flow
+    from dragoman.sdk.proxy.flow import ProxyFlow
 
 Waiting: TypeAlias = "asyncio.Future[Raw | ErrorObject | LinkClosed]"
 
@@ -32,7 +32,7 @@ class ProxyPeer:
 
     __slots__ = ("_flow", "_seconds")
 
-    def __init__(self, flow: Flow, *, seconds: float | None) -> None:
+    def __init__(self, flow: ProxyFlow, *, seconds: float | None) -> None:
         self._flow = flow
         self._seconds = seconds
 
@@ -62,7 +62,7 @@ class ProxyPeer:
             raise self._flow.gone.with_traceback(None)
         self._flow.send(notification(method, _encoded(params)))
 
-    def _give_up(self, call: Call[Waiting]) -> None:
+    def _give_up(self, call: OutgoingCall[Waiting]) -> None:
         frame = self._flow.calls.forget(call)
         if frame is not None:
             self._flow.send(frame)

@@ -18,7 +18,7 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.connect import Connecting
 
 
-class Life:
+class AgentLife:
     """An agent that was started, once."""
 
     __slots__ = ("_closing", "_connecting", "_over", "_watch", "handle", "is_mourned", "number", "verdict")
@@ -51,11 +51,11 @@ class Life:
         found = getattr(tree, "pid", None)
         return found if isinstance(found, int) else None
 
-    def watch(self, died: Callable[[Life, DragomanError], None]) -> None:
+    def watch(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
         """From now on `died` is called when it ends, unless it was told to."""
         self._watch = asyncio.create_task(self._watching(died), name=f"watch over life {self.number}")
 
-    async def _watching(self, died: Callable[[Life, DragomanError], None]) -> None:
+    async def _watching(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
         await self.handle.link.wait_ended()
         if not self._closing:
             died(self, self.why_gone())

@@ -28,7 +28,7 @@ from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.session import Session
-from dragoman.sdk.supervision.life import Life
+from dragoman.sdk.supervision.life import AgentLife
 from dragoman.sdk.supervision.turn import SupervisedTurn
 from dragoman.sdk.writing import as_block
 
@@ -44,7 +44,7 @@ CANNOT = (CallFailed, CallTimeout, NotAdvertised, BadAnswer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SessionPlace:
     """Where a session works, and with what."""
 
     cwd: str
@@ -62,7 +62,7 @@ class Place:
 class SupervisedSession:
     """Made by `Supervised.new_session`, `load_session` or `resume_session`."""
 
-    def __init__(self, agent: Supervised, session: Session, life: Life, place: Place) -> None:
+    def __init__(self, agent: Supervised, session: Session, life: AgentLife, place: SessionPlace) -> None:
         self.agent = agent
         self.place = place
         self.life = life
@@ -176,7 +176,7 @@ class SupervisedSession:
                         raise
             raise LocalMistake("an agent that may not die even once cannot be restarted")
 
-    async def _bring_back(self, life: Life) -> None:
+    async def _bring_back(self, life: AgentLife) -> None:
         former, why = self._session, self.life.why_gone()
         ways: tuple[How, ...] = ("resume", "load", "new")
         for how in ways:

@@ -23,7 +23,7 @@ import msgspec
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.agents.host import lease, place, records
 from dragoman.hub.agents.host.launching import bury
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import open_writer
 
@@ -67,7 +67,9 @@ class OtherVersion(Exception):  # it is an answer, and no mistake
 class KeptAgent:
     """An agent behind its keeper, and the hub's end of the socket between. Made by `keep` and `find_kept`."""
 
-    def __init__(self, connection: sockets.socket, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, connection: sockets.socket, *, path: Path, limits: TransportLimits = DEFAULT_LIMITS
+    ) -> None:
         self.pid = 0
         """The agent's process, not the keeper's."""
         self.keeper_pid = 0
