@@ -35,7 +35,7 @@ async def main():
     leaving.begin()
     task.cancel()
     await task
-with room.Leaving() as leaving:
+with room.ShutdownSignals() as leaving:
     with contextlib.suppress(asyncio.CancelledError):
         asyncio.run(main())
 print("left", flush=True)

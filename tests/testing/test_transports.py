@@ -79,7 +79,7 @@ async def test_pipes_with_threads_keep_the_contract(monkeypatch: pytest.MonkeyPa
 @pytest.mark.bound(30)
 async def test_pipes_that_are_polled_keep_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a pipe is inherited and there is no /proc to open it anew."""
-    monkeypatch.setattr("dragoman.transport.nonblocking.Outlet._reopen", lambda self: False)
+    monkeypatch.setattr("dragoman.transport.nonblocking.FileOutlet._reopen", lambda self: False)
 
     async def make() -> Pair:
         return joined_by_pipes(non_blocking=False)

@@ -63,7 +63,7 @@ class AgentLink(AttendedLink):
 
     # What a handler asks.
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T], worker: Worker) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T], worker: Worker) -> T:
         """What `ClientHandle.ask` and `call` do, for the thread of a handler."""
         if self._granted.get(method) is not client.capabilities:
             self._check(client, method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.speaker import ThreadAgentSession
@@ -25,7 +25,7 @@ class ThreadClientHandle(ClientHandle):
     async def ask_for(
         self,
         method: str,
-        message: Any,
+        message: object,
         result: type[T],
         part: Callable[[T], R],
         *,

@@ -11,7 +11,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree, Program, start_tree
@@ -91,7 +91,7 @@ class Child:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+    def _do(self, work: Coroutine[object, None, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _dismiss(self) -> None:

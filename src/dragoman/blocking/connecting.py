@@ -58,6 +58,13 @@ def connect(
     """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
     which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks`,
     `ledger` and `policy` are those of the awaited `connect`.
+
+        with connect("some-agent --acp") as agent:
+            session = agent.new_session(cwd="/project")
+            for update in session.prompt("Hello"):
+                print(update)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
     if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
@@ -142,7 +149,7 @@ class Piped:
         finally:
             self._private.close()
 
-    def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def _wait_for(self, work: Coroutine[object, None, Any]) -> Any:
         """For an async handler: in a loop of its own, whose thread may read for us meanwhile."""
         assert self._link is not None
         self._private.start()

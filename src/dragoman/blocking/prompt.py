@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 class BlockingPrompt(PromptTurn):
     """Waits by reading; its coroutines never suspend."""
 
-    def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
-        super().__init__(session, blocks, silence=silence)
+    def __init__(
+        self,
+        session: Session,
+        blocks: Sequence[ContentBlock],
+        *,
+        silence: float | None,
+        keep_text: bool = True,
+    ) -> None:
+        super().__init__(session, blocks, silence=silence, keep_text=keep_text)
         self._news = ThreadSignal()
         self._waits = False
 

@@ -29,7 +29,18 @@ FLUSH = 0.5
 
 
 def serve(agent: Agent, *, limits: Limits | None = None) -> None:
-    """Serve one client over stdin and stdout until it hangs up. Blocks."""
+    """Serve one client over stdin and stdout until it hangs up. Blocks.
+
+        agent = Agent("echo")
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            turn.say(turn.text)
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/transports
+    """
     if waits := sorted(method for method, handler in agent.handlers.items() if handler.is_async):
         raise LocalMistake(
             f"{', '.join(waits)}: an async handler needs an event loop; use dragoman.serve, or a plain `def`"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dragoman.errors import Cancelled
 from dragoman.sdk.sync.run import step
@@ -43,14 +43,14 @@ class Worker:
         self.unheard = False  # cancelled, and its handler has not been told yet
         self.left_open: ThreadSignal | None = None  # it waits for a call that a cancel does not take back
 
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+    def __call__(self, work: Coroutine[object, None, T], /) -> T:
         _local.worker = self  # also in threads that the handler started by itself
         if self.unheard:
             work.close()
             self.check()
         return step(work)
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
         """The short way for `client.ask`, which is most of what is ever run."""
         _local.worker = self
         if self.unheard:

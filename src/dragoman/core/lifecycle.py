@@ -1,6 +1,6 @@
 """Nothing but `initialize` before `initialize`, and which version it agrees on.
 
-Specification: https://agentclientprotocol.com/protocol/initialization
+Specification: https://agentclientprotocol.com/protocol/v1/initialization
 
 Only the side that is initialized (the agent, or a proxy) has such a lifecycle. Requests that arrive while
 `initialize` is still being answered are held, not refused: a client that writes both in one go has broken

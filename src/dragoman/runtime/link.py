@@ -196,7 +196,7 @@ class Link:
             raise self._gone.with_traceback(None)
         self.outbox.add(notification(method, params))
 
-    def own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def own(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run something for as long as the link lasts: closing it cancels this, and waits for it."""
         return self._owner.start(work)
 

@@ -10,7 +10,7 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class TaskOwner:
         return len(self._tasks)
 
     def start(
-        self, work: Coroutine[Any, Any, None], *, context: contextvars.Context | None = None
+        self, work: Coroutine[object, None, None], *, context: contextvars.Context | None = None
     ) -> asyncio.Task[None]:
         task = self._loop.create_task(work, name=self._name, context=context)
         self._tasks[task] = None
@@ -66,7 +66,7 @@ class TaskOwner:
 T = TypeVar("T")
 
 
-async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_end(work: Coroutine[object, None, T]) -> T:
     """Its result; a cancellation that came meanwhile is heard afterwards."""
     task = asyncio.get_running_loop().create_task(work)
     cancelled: asyncio.CancelledError | None = None

@@ -77,7 +77,7 @@ class RequestTasks:
         self._ask(incoming, asyncio.current_task(), self._send)
 
     def _ask(
-        self, incoming: IncomingRequest, outer: asyncio.Task[Any] | None, send: Callable[[bytes], None]
+        self, incoming: IncomingRequest, outer: asyncio.Task[object] | None, send: Callable[[bytes], None]
     ) -> None:
         if self._tasks and self._is_full(incoming):
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Raw
 
 from dragoman.core import IncomingRequest
 from dragoman.wire.codes import method_not_found
 
-Work: TypeAlias = Coroutine[Any, Any, bytes]
+Work: TypeAlias = Coroutine[object, None, bytes]
 
 Answer: TypeAlias = bytes | Work
 """What a router makes of a request: the encoded result at once, or a coroutine that ends with it."""

@@ -19,7 +19,7 @@ from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[object, None, None]]
 
 EACH = 512
 """Bytes that a waiting notification costs beside its params; many that say nothing are still many."""

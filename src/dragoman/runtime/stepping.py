@@ -24,7 +24,7 @@ class SuspendedWork(Generic[T]):
 
     __slots__ = ("_thrown", "_waiting_for", "_work")
 
-    def __init__(self, work: Coroutine[Any, Any, T], waiting_for: Any) -> None:
+    def __init__(self, work: Coroutine[object, None, T], waiting_for: Any) -> None:
         self._work = work
         self._waiting_for = waiting_for
         self._thrown: BaseException | None = None
@@ -59,7 +59,7 @@ class _Ready(Coroutine[Any, Any, None]):
     __slots__ = ("_began", "_waits", "context", "parked", "pristine", "rest", "task")
 
     def __init__(
-        self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[T]], Coroutine[Any, Any, None]]
+        self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[T]], Coroutine[object, None, None]]
     ) -> None:
         self.context = contextvars.copy_context()
         self.pristine = self.context.copy()
@@ -85,7 +85,7 @@ class _Ready(Coroutine[Any, Any, None]):
     def __await__(self) -> Generator[Any, Any, None]:
         return self._waits.__await__()
 
-    async def _wait(self, carry_on: Callable[[SuspendedWork[Any]], Coroutine[Any, Any, None]]) -> None:
+    async def _wait(self, carry_on: Callable[[SuspendedWork[Any]], Coroutine[object, None, None]]) -> None:
         try:
             await self.parked
         except asyncio.CancelledError as error:
@@ -102,7 +102,7 @@ class Stepper:
     __slots__ = ("_carry_on", "_loop", "_owner", "_ready")
 
     def __init__(
-        self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[Any]], Coroutine[Any, Any, None]]
+        self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[Any]], Coroutine[object, None, None]]
     ) -> None:
         self._owner = owner
         self._carry_on = carry_on
@@ -110,7 +110,7 @@ class Stepper:
         self._ready: _Ready | None = None
 
     def step(
-        self, work: Coroutine[Any, Any, T], outer: asyncio.Task[Any] | None
+        self, work: Coroutine[object, None, T], outer: asyncio.Task[object] | None
     ) -> tuple[SuspendedWork[T], asyncio.Task[None]] | T:
         """Take the first step. Returns the result, or what is left with the task that carries it on. `outer`
         is the current task, which whoever takes many steps finds out once.

@@ -70,6 +70,12 @@ def connect(
     repaired; `ledger` learns what was found, what could not be carried and what was repaired. An `Agent` of
     this process and a hub speak v1: nothing stands in between. What an interpreter itself lends to an agent
     is decided by the rules of the file `policy`, then by those of the project and the user.
+
+        async with connect("some-agent --acp") as agent:
+            session = await agent.new_session(cwd="/project")
+            result = await session.prompt("Hello")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:

@@ -25,8 +25,9 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 from dragoman.errors import CrashLoop, DeadlineExceeded, DragomanError, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.prompt import TurnResult
+from dragoman.sdk.session_opener import SessionPlace
 from dragoman.sdk.supervision.life import together
-from dragoman.sdk.supervision.session import SessionPlace, SupervisedSession
+from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised, supervised
 
@@ -221,7 +222,13 @@ FREE_SECONDS = 5.0
 
 
 class Pool:
-    """Constructing one starts nothing; its agents are started when they are first needed."""
+    """Constructing one starts nothing; its agents are started when they are first needed.
+
+        async with Pool("some-agent --acp", agents=4, concurrency=50) as pool:
+            outcomes = await pool.map([PoolTask(prompt="Review it", cwd=folder) for folder in folders])
+
+    An outcome is a value, whatever happened: one task that fails does not stop the others.
+    """
 
     def __init__(
         self,

@@ -27,7 +27,18 @@ if TYPE_CHECKING:
 
 
 def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) -> None:
-    """Serve one client over stdin and stdout until it hangs up. Blocks."""
+    """Serve one client over stdin and stdout until it hangs up. Blocks.
+
+        agent = Agent("echo")
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            await turn.say(turn.text)
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/transports
+    """
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
@@ -82,7 +93,15 @@ def serving(
 def serving(
     served: Agent | Proxy | Conductor, transport: Transport, *, limits: Limits | None = None
 ) -> Serving | ProxyRun | ConductorRun:
-    """Serve over any transport for the length of an `async with`, which gives the running conversation."""
+    """Serve over any transport for the length of an `async with`, which gives the running conversation.
+
+        ours, theirs = memory_pair()
+        async with serving(agent, theirs):
+            async with connect(ours) as handle:
+                session = await handle.new_session(cwd="/project")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/transports
+    """
     return (
         Serving(served, transport, limits)
         if isinstance(served, Agent)

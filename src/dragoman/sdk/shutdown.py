@@ -132,7 +132,7 @@ def time_to_end(limits: Limits) -> float:
     return limits.end_seconds + limits.cancel_seconds + SPARE
 
 
-async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+async def first_of(*waits: Coroutine[object, None, object]) -> None:
     """Until one of these has ended; the others are let go of."""
     tasks = [asyncio.get_running_loop().create_task(wait) for wait in waits]
     try:

@@ -11,9 +11,9 @@ from dragoman.sdk.kit.session_lock import SessionFileLock
 HOLD = """
 import sys, time
 from pathlib import Path
-from dragoman.sdk.kit.session_lock import Lease
-assert Lease(Path(sys.argv[1]), "s").take()
-lease = Lease(Path(sys.argv[1]), "t")
+from dragoman.sdk.kit.session_lock import SessionFileLock
+assert SessionFileLock(Path(sys.argv[1]), "s").take()
+lease = SessionFileLock(Path(sys.argv[1]), "t")
 assert lease.take()
 print("held", flush=True)
 time.sleep(600)

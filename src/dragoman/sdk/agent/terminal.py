@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command."""
+    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command.
+
+        async with await turn.create_terminal("make", "test") as terminal:
+            ended = await terminal.wait()
+            printed = await terminal.output()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/terminals
+    """
 
     __slots__ = ("_client", "_released", "_session_id", "id")
 

@@ -8,7 +8,6 @@ is answered without it and it can no longer speak.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.runtime import Answer
@@ -32,7 +31,7 @@ class _TaskRunningTurn:
         self.request = incoming
         self.machine = machine
         self.turn = turn
-        self.task: asyncio.Task[Any] | None = None
+        self.task: asyncio.Task[object] | None = None
         self.patience: asyncio.TimerHandle | None = None
         self.started: asyncio.Future[None] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()

@@ -35,7 +35,13 @@ _NEEDED = {
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
-    """How a turn ended."""
+    """How a turn ended.
+
+        result = await session.prompt("Explain this project")
+        print(result.stop_reason, result.text, len(result.tool_calls))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn#stop-reasons
+    """
 
     stop_reason: v1.StopReason
     text: str
@@ -47,7 +53,15 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
 
 class PromptTurn:
-    """Made by `Session.prompt`. Iterate once, or await."""
+    """Made by `Session.prompt`. Iterate once, or await.
+
+        turn = session.prompt("Explain this project")
+        async for text in turn.texts():
+            print(text, end="")
+        print(turn.result.stop_reason)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
 
     def __init__(
         self,
@@ -77,6 +91,7 @@ class PromptTurn:
 
     @property
     def result(self) -> TurnResult:
+        """How the turn ended; there is one once the last update was handled."""
         if self._result is None:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result

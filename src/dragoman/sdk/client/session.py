@@ -10,6 +10,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.growing_output import supersedes
+from dragoman.sdk.listening import listen
 from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
@@ -54,7 +55,14 @@ LATE_BYTES = 8 * 1024 * 1024
 
 
 class Session:
-    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
+    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+
+        session = await agent.new_session(cwd="/project")
+        result = await session.prompt("Fix the failing test")
+        await session.close()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     __slots__ = (
         "_late",
@@ -102,8 +110,6 @@ class Session:
         """Each update outside any turn, those in `late` first, until the agent is gone or this session is
         closed. Whoever listens takes them.
         """
-        from dragoman.sdk.listening import listen
-
         return listen(self)
 
     def prompt(
@@ -124,6 +130,7 @@ class Session:
         self.agent.link.outbox.flush()
 
     async def set_mode(self, mode_id: str) -> None:
+        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
         request = v1.SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
         await self.agent.ask("session/set_mode", request, v1.SetSessionModeResponse, lane=self.id)
 
@@ -189,6 +196,7 @@ class Session:
         self.wake_listener()
 
     def wake_listener(self) -> None:
+        """Whoever listens looks again: there is an update, or the end."""
         if self.listener is not None:
             self.listener.set()
 

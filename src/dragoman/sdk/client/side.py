@@ -286,7 +286,7 @@ class ClientSide:
             )
         return write_out(answer, route.result, route.method)
 
-    async def _extension(self, handler: Handler, params: Any) -> bytes:
+    async def _extension(self, handler: Handler, params: object) -> bytes:
         return write(await handler.work(params, self.agent))
 
     def cancel_permissions(self, session_id: str) -> None:
@@ -329,7 +329,7 @@ class ClientSide:
             return
         self._hand_to(handler, message, getattr(message, "session_id", None), EACH + _size(params))
 
-    def _hand_to(self, handler: Handler, message: Any, lane: str | None, size: int) -> None:
+    def _hand_to(self, handler: Handler, message: object, lane: str | None, size: int) -> None:
         if handler.is_async:
             self._link.lanes.submit(lane, partial(handler.now, message, self.agent), size)
         else:

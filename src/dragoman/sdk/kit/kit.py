@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.kit.session import KitSession
 
 C = TypeVar("C")
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 TITLE = 80
 """Characters of a title that is taken from a prompt."""
@@ -43,7 +43,19 @@ def _nothing(session: KitSession[Any]) -> None:
 
 
 class Kit(Generic[C]):
-    """Durable sessions for an agent. `conversation` makes what each session talks with, when it is opened."""
+    """Durable sessions for an agent. `conversation` makes what each session talks with, when it is opened.
+
+        agent = Agent("notes")
+        kit = Kit(agent, modes=Modes("ask", "edit"))
+
+        @kit.prompt
+        async def reply(turn: KitTurn[None]) -> None:
+            await turn.say(f"Turn {turn.number} of this session")
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup#loading-sessions
+    """
 
     @overload
     def __init__(

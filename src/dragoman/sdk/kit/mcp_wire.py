@@ -81,7 +81,7 @@ class _McpSink:
 
     def _give(self, line: bytes) -> None:
         try:
-            message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            message: object = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             message = error
         try:

@@ -46,7 +46,14 @@ longer.
 
 
 class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
-    """Made by the kit. `conversation` is what the agent's factory made for it."""
+    """Made by the kit. `conversation` is what the agent's factory made for it.
+
+        @kit.prompt
+        async def reply(turn: KitTurn[Chat]) -> None:
+            await turn.say(turn.session.conversation.answer(turn.text))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     turn_type: ClassVar[type[Turn]] = KitTurn
 
@@ -115,6 +122,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         await self.announce_settings(mode=option.id == MODE)
 
     def store_settings(self) -> None:
+        """Write the values of modes and options to the journal."""
         self.log.add("note", frames.note("settings", self.settings.values))
 
     async def announce_settings(self, *, mode: bool) -> None:
@@ -124,6 +132,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         await self.update(v1.ConfigOptionUpdate(config_options=self.config_options()))
 
     def config_options(self) -> list[v1.SessionConfigOption]:
+        """The options of the session as its client sees them now."""
         return self.settings.config_options(
             switches="session.configOptions.boolean" in self.client.capabilities
         )
@@ -159,6 +168,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.used.spent.add(spent)
 
     def store_usage(self) -> None:
+        """Write what the session has used so far to the journal."""
         self.log.add("note", frames.note("usage", self.used))
 
     async def rename(self, title: str | None) -> None:
@@ -174,13 +184,13 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     # What runs.
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run something in this session, besides its turns; it is cancelled when the session ends."""
         task = self._owner.start(self._guarded(work))
         task.add_done_callback(lambda _: work.close())  # one that was cancelled before its first step
         return task
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Coroutine[object, None, None]) -> None:
         try:
             await work
         except Exception:  # what fails in one session is that session's own affair

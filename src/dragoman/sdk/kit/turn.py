@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dragoman.core import STOP_REASONS
 from dragoman.errors import ErrorAnswer
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
 
 class StopTurn(Exception):
-    """The turn is over, for this reason."""
+    """The turn is over, for this reason.
+
+        if tokens > limit:
+            raise StopTurn("max_tokens")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn#stop-reasons
+    """
 
     def __init__(self, reason: v1.StopReason) -> None:
         if reason not in STOP_REASONS:
@@ -45,7 +51,15 @@ T = TypeVar("T")
 
 
 class KitTurn(RecordingSpeaker, Turn, Generic[C]):
-    """What a prompt handler of a kit gets."""
+    """What a prompt handler of a kit gets.
+
+        @kit.prompt
+        async def reply(turn: KitTurn[None]) -> None:
+            tests = await turn.run("make", "test")
+            await turn.say("green" if tests.exit_code == 0 else "red")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
 
     session: KitSession[C]
 
@@ -60,12 +74,12 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self.spent = TokenUsage()
         self.requests = 0
         self.most_requests: int | None = None
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._tasks: list[asyncio.Task[object]] = []
         self._answered = False
 
     # Its own tasks and commands.
 
-    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def start(self, work: Coroutine[object, None, T]) -> asyncio.Task[T]:
         """Run something beside the handler, within the turn. Its failure, if nobody awaits it, is the
         turn's.
         """

@@ -164,7 +164,7 @@ class _Adapted:
             await _ended(asyncio.gather(work, told, return_exceptions=True))
 
     async def _handle(
-        self, function: Callable[..., Awaitable[Any]], method: str, message: Any, client: ClientHandle
+        self, function: Callable[..., Awaitable[Any]], method: str, message: object, client: ClientHandle
     ) -> Any:
         name = type(message).__name__
         model = getattr(self._acp.schema, _MODEL_NAMES.get(name, name), None)

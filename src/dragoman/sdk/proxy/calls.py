@@ -36,7 +36,7 @@ class ProxyPeer:
         self._flow = flow
         self._seconds = seconds
 
-    async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+    async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
         seconds = self._seconds if deadline is _DEFAULT else deadline
         if self._flow.gone is not None:
@@ -56,7 +56,7 @@ class ProxyPeer:
             raise
         return self._result(method, answer)
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: object = None) -> None:
         """Tell this side."""
         if self._flow.gone is not None:
             raise self._flow.gone.with_traceback(None)
@@ -77,7 +77,7 @@ class ProxyPeer:
         return msgspec.json.decode(answer) if entry is None else read_result(answer, entry.result, method)
 
 
-def _encoded(params: Any) -> bytes | None:
+def _encoded(params: object) -> bytes | None:
     if params is None:
         return None
     return bytes(params) if isinstance(params, Raw) else write(params)

@@ -37,7 +37,12 @@ NOT_STARTED = error_object(INTERNAL_ERROR, "Internal error: a component of the c
 
 
 class Conductor:
-    """Components in order, from the client to the agent: commands, proxies, and last an agent."""
+    """Components in order, from the client to the agent: commands, proxies, and last an agent.
+
+        serve(Conductor([Proxy(), "some-proxy --acp", "some-agent --acp"]))
+
+    Specification: https://agentclientprotocol.com/rfds/proxy-chains
+    """
 
     def __init__(self, components: Sequence[Target], *, name: str = "conductor") -> None:
         if not components or isinstance(components, str):

@@ -75,7 +75,9 @@ class ProxyHook:
         self._handler = Handler(function)
         self.is_async = self._handler.is_async
 
-    def judge(self, frame: bytes, envelope: Judged, peers: Any) -> FrameFate | Coroutine[Any, Any, FrameFate]:
+    def judge(
+        self, frame: bytes, envelope: Judged, peers: Any
+    ) -> FrameFate | Coroutine[object, None, FrameFate]:
         """The fate of the frame, or for an async hook the work that ends with it."""
         try:
             message = self._read(envelope)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.proxy.run import ProxyRun
     from dragoman.sdk.proxy.side import ProxySide
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 Target: TypeAlias = "str | Sequence[str] | Agent | Proxy | Conductor | Transport"
 """Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
@@ -49,7 +49,18 @@ current: ContextVar[ProxySide] = ContextVar("dragoman_proxy")
 
 
 class Proxy:
-    """What stands between. One proxy may serve any number of conversations at once."""
+    """What stands between. One proxy may serve any number of conversations at once.
+
+        proxy = Proxy("some-agent --acp")
+
+        @proxy.on("session/update")
+        def hide_thoughts(note: SessionNotification) -> SessionNotification | None:
+            return None if isinstance(note.update, AgentThoughtChunk) else note
+
+        serve(proxy)
+
+    Specification: https://agentclientprotocol.com/rfds/proxy-chains
+    """
 
     def __init__(
         self,

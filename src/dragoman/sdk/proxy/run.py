@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dragoman.errors import DragomanError, LocalMistake
 from dragoman.runtime import Limits
@@ -105,7 +105,7 @@ class ProxyRun:
             raise
 
 
-async def until(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
+async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
     """The result of the work, or None if we are told to stop before."""
     loop = asyncio.get_running_loop()
     working, stopping = loop.create_task(work), loop.create_task(stop.wait())

@@ -11,7 +11,6 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any
 
 from dragoman.errors import DragomanError, SpawnTimeout
 from dragoman.sdk.client.agent_handle import AgentHandle
@@ -80,7 +79,7 @@ class AgentLife:
             await asyncio.wait(tasks)
 
 
-async def together(ends: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def together(ends: Iterable[Coroutine[object, None, None]]) -> None:
     """End several at once, each of which may take seconds; one that fails does not keep the others."""
     tasks = [asyncio.ensure_future(end) for end in ends]
     if tasks:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -28,11 +28,12 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.environment import Env, withheld
 from dragoman.sdk.login import Login, log_in, log_out, logged_in, still_refused
+from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import EventReporter, SupervisionEvent
 from dragoman.sdk.supervision.life import AgentLife, together
 from dragoman.sdk.supervision.restarts import CrashHistory, Restarts
-from dragoman.sdk.supervision.session import How, SessionPlace, SupervisedSession
+from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import AgentTarget, Startable, started
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ def supervised(
     PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
     happens to a history that an agent tells again after a restart: it is swallowed, or kept in `late`.
     `dialect`, `quirks`, `ledger` and `policy` are those of `connect`, for every life of the agent.
+
+        async with supervised("some-agent --acp", on_event=print) as agent:
+            session = await agent.new_session(cwd="/project")
+            result = await session.prompt("Hello")
     """
     deadlines = deadlines or Deadlines()
     allow = tuple(env_allow)
@@ -103,7 +108,7 @@ def supervised(
     )
 
 
-class Supervised:
+class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     """Made by `supervised`."""
 
     def __init__(
@@ -161,43 +166,12 @@ class Supervised:
 
     # Sessions.
 
-    async def new_session(
-        self,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
+    async def open_session(
+        self, place: SessionPlace, how: OpenMethod, session_id: str = ""
     ) -> SupervisedSession:
-        place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
-        return await self.open_session(place, "new")
-
-    async def load_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> SupervisedSession:
-        """Bring back a stored session; what the agent replays is in its `late` updates."""
-        place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
-        return await self.open_session(place, "load", session_id)
-
-    async def resume_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> SupervisedSession:
-        """Go on with a stored session without having it replayed."""
-        place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
-        return await self.open_session(place, "resume", session_id)
-
-    async def open_session(self, place: SessionPlace, how: How, session_id: str = "") -> SupervisedSession:
+        """Open a session in a living agent, after a login if the agent wants one."""
         life = await self.living()
-        session = await self.with_login(life, lambda: place.open(life.handle, how, session_id))
+        session = await self.with_login(life, lambda: life.handle.open_session(place, how, session_id))
         return SupervisedSession(self, session, life, place)
 
     # Login.

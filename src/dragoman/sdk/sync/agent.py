@@ -15,6 +15,7 @@ from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.prompt import PromptTurn as AwaitedPrompt
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session as AwaitedSession
+from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.sync.run import Runner, iterate
 from dragoman.sdk.writing import as_block
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         AuthMethod,
         ContentBlock,
         Implementation,
-        McpServer,
         SessionConfigOption,
         SessionInfo,
         SessionModeState,
@@ -34,8 +34,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class SyncAgentHandle:
-    """The other end of a client's connection."""
+class SyncAgentHandle(SessionOpener["SyncSession"]):
+    """The other end of a client's connection.
+
+        with connect("some-agent --acp") as agent:
+            session = agent.new_session(cwd="/project")
+            print(agent.info, [stored.title for stored in agent.list_sessions()])
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     __slots__ = ("_agent", "_prompts", "_run")
 
@@ -49,59 +56,29 @@ class SyncAgentHandle:
 
     @property
     def capabilities(self) -> Capabilities:
+        """What the agent said that it can do."""
         return self._agent.capabilities
 
     @property
     def info(self) -> Implementation | None:
+        """Name and version of the agent, if it told."""
         return self._agent.info
 
     @property
     def auth_methods(self) -> Sequence[AuthMethod]:
+        """The ways to log in that the agent offers."""
         return self._agent.auth_methods
 
     @property
     def protocol_version(self) -> int:
+        """The version of the protocol that both sides agreed on."""
         return self._agent.protocol_version
 
     # Sessions.
 
-    def new_session(
-        self, *, cwd: str, mcp_servers: Sequence[McpServer] = (), additional_directories: Sequence[str] = ()
-    ) -> SyncSession:
-        opened = self._agent.new_session(
-            cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories
-        )
-        return SyncSession.before(self._run(opened), self)
-
-    def load_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> SyncSession:
-        """Bring back a stored session. What the agent replays is in its `late` updates, and goes to
-        `Client.update`.
-        """
-        opened = self._agent.load_session(
-            session_id, cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories
-        )
-        return SyncSession.before(self._run(opened), self)
-
-    def resume_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> SyncSession:
-        """Go on with a stored session without having it replayed."""
-        opened = self._agent.resume_session(
-            session_id, cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories
-        )
-        return SyncSession.before(self._run(opened), self)
+    def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> SyncSession:
+        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        return SyncSession.before(self._run(self._agent.open_session(place, how, session_id)), self)
 
     def fork_session(self, session_id: str, *, cwd: str) -> SyncSession:
         """A new session that starts where the other one stands."""
@@ -112,35 +89,45 @@ class SyncAgentHandle:
         return iterate(self._agent.list_sessions(cwd=cwd), self._run)
 
     def delete_session(self, session_id: str) -> None:
+        """Remove a stored session from the agent (`session/delete`)."""
         self._run(self._agent.delete_session(session_id))
 
     # Login.
 
     def authenticate(self, method_id: str) -> None:
+        """Log in by one of `auth_methods` (`authenticate`). It has no deadline: a person may be asked."""
         self._run(self._agent.authenticate(method_id))
 
     def logout(self) -> None:
+        """End the login at the agent (`logout`)."""
         self._run(self._agent.logout())
 
     # Anything.
 
-    def ask(self, method: str, message: Any, result: type[T], *, deadline: float | None = _DEFAULT) -> T:
+    def ask(self, method: str, message: object, result: type[T], *, deadline: float | None = _DEFAULT) -> T:
         """A request of the protocol, typed both ways, refused here if the agent did not say that it can do
         it.
         """
         return self._run(self._agent.ask(method, message, result, deadline=deadline))
 
-    def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+    def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         return self._run(self._agent.call(method, params, deadline=deadline))
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         self._run(self._agent.notify(method, params))
 
 
 class SyncSession:
-    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
+    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+
+        session = agent.new_session(cwd="/project")
+        result = session.prompt("Fix the failing test").result
+        session.close()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     __slots__ = ("_run", "_session", "agent")
 
@@ -161,18 +148,22 @@ class SyncSession:
 
     @property
     def id(self) -> str:
+        """What the agent calls the session."""
         return self._session.id
 
     @property
     def cwd(self) -> str:
+        """The folder that the session works in."""
         return self._session.cwd
 
     @property
     def modes(self) -> SessionModeState | None:
+        """The modes of the session and the one that holds; None if the agent has none."""
         return self._session.modes
 
     @property
     def config_options(self) -> Sequence[SessionConfigOption]:
+        """The options of the session, with their values."""
         return self._session.config_options
 
     @property
@@ -180,10 +171,15 @@ class SyncSession:
         """Updates that arrived outside any turn: before the first, between two, or after an answer."""
         return self._session.late
 
-    def prompt(self, *content: str | ContentBlock, silence: float | None = None) -> SyncPromptTurn:
-        """One turn. Iterate over it for the updates, or take its `result`; nothing is sent before that."""
+    def prompt(
+        self, *content: str | ContentBlock, silence: float | None = None, keep_text: bool = True
+    ) -> SyncPromptTurn:
+        """One turn. Iterate over it for the updates, or take its `result`; nothing is sent before that.
+        Whoever shows updates as they come has no use for all text again at the end: `keep_text=False`.
+        """
         blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
-        return SyncPromptTurn(self.agent._prompts(self._session, blocks, silence=silence), self._run)
+        turn = self.agent._prompts(self._session, blocks, silence=silence, keep_text=keep_text)
+        return SyncPromptTurn(turn, self._run)
 
     def cancel(self) -> None:
         """Stop the running turn, from another thread or a handler. Open permission requests are answered
@@ -192,6 +188,7 @@ class SyncSession:
         self._run(self._session.cancel())
 
     def set_mode(self, mode_id: str) -> None:
+        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
         self._run(self._session.set_mode(mode_id))
 
     def set_config_option(self, config_id: str, value: str | bool) -> Sequence[SessionConfigOption]:
@@ -207,6 +204,13 @@ class SyncPromptTurn:
     """Made by `SyncSession.prompt`. Iterate once, or take the result.
 
     Leaving the loop early, by `break`, an exception or Ctrl-C, cancels the turn.
+
+        turn = session.prompt("Explain this project")
+        for text in turn.texts():
+            print(text, end="")
+        print(turn.result.stop_reason)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
     """
 
     __slots__ = ("_run", "_turn")

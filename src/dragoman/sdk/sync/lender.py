@@ -33,6 +33,9 @@ class SyncLender(SyncSpeaker):
         self._lender = inner
 
     def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
+        """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
+        from 1; `limit` is a number of lines.
+        """
         inner = self._lender
         if inner._over:
             inner._check_open()
@@ -40,6 +43,7 @@ class SyncLender(SyncSpeaker):
         return self._run.ask(inner.client, "fs/read_text_file", request, v1.ReadTextFileResponse).content
 
     def write_text_file(self, path: str, content: str) -> None:
+        """Write a file at the client, which makes it if there is none (`fs/write_text_file`)."""
         inner = self._lender
         inner._check_open()
         request = v1.WriteTextFileRequest(session_id=inner.session_id, path=path, content=content)

@@ -39,9 +39,9 @@ class Runner(Protocol):
         """Nobody wants any more of what it is for: the peer has cancelled it, or is gone."""
         ...
 
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
+    def __call__(self, work: Coroutine[object, None, T], /) -> T: ...
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
         """Run `client.ask`, by a shorter way if there is one."""
         ...
 
@@ -49,7 +49,7 @@ class Runner(Protocol):
         """Run `speaker.say`, by a shorter way if there is one."""
 
 
-def step(work: Coroutine[Any, Any, T]) -> T:
+def step(work: Coroutine[object, None, T]) -> T:
     """Run a coroutine that never suspends."""
     try:
         work.send(None)
@@ -66,10 +66,10 @@ class Stepping:
 
     cancelled = False
 
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+    def __call__(self, work: Coroutine[object, None, T], /) -> T:
         return step(work)
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
         return step(client.ask(method, message, result))
 
     def say(self, speaker: Speaker, text: str) -> None:
@@ -123,7 +123,7 @@ class Crossing:
         self.cancelled = False
         self._unheard = False  # cancelled, and nobody has been told yet
 
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+    def __call__(self, work: Coroutine[object, None, T], /) -> T:
         done = threading.Event()
         future = self._begin(work, done)
         try:
@@ -139,7 +139,7 @@ class Crossing:
             with self._lock:
                 self._inside.discard(future)
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
         return self(client.ask(method, message, result))
 
     def say(self, speaker: Speaker, text: str) -> None:
@@ -153,7 +153,7 @@ class Crossing:
             told = [future.cancel() for future in self._inside]
             self._unheard = not any(told)
 
-    def _begin(self, work: Coroutine[Any, Any, T], done: threading.Event) -> concurrent.futures.Future[T]:
+    def _begin(self, work: Coroutine[object, None, T], done: threading.Event) -> concurrent.futures.Future[T]:
         if threading.get_ident() == self._owner:
             work.close()
             raise LocalMistake("a blocking call in the event loop's own thread would wait for itself")
@@ -173,7 +173,7 @@ class Crossing:
         return future
 
 
-async def _carried(work: Coroutine[Any, Any, T], done: threading.Event) -> T:
+async def _carried(work: Coroutine[object, None, T], done: threading.Event) -> T:
     try:
         return await work
     finally:

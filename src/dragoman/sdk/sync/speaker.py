@@ -22,6 +22,7 @@ class SyncSpeaker:
 
     @property
     def session_id(self) -> str:
+        """The session that it speaks in."""
         return self._speaker.session_id
 
     def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:

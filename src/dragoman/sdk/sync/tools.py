@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dragoman.sdk.agent.lender import Permission
 
@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 
 class SyncToolCallReport:
-    """Made by `Turn.tool`. Leaving its `with` brings it to an end: completed, or failed by an exception."""
+    """Made by `Turn.tool`. Leaving its `with` brings it to an end: completed, or failed by an exception.
+
+        with turn.tool("Run the tests", kind="execute", status="pending") as call:
+            if call.ask():
+                call.complete("42 passed")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/tool-calls
+    """
 
     __slots__ = ("_report", "_run")
 
@@ -37,6 +44,7 @@ class SyncToolCallReport:
 
     @property
     def id(self) -> str:
+        """What the client knows the tool call by."""
         return self._report.id
 
     def announce(self, status: ToolCallStatus | None = None) -> None:
@@ -52,7 +60,7 @@ class SyncToolCallReport:
         title: str | None = None,
         content: Sequence[ToolCallContent | str] | None = None,
         locations: Sequence[ToolCallLocation] | None = None,
-        raw_output: Any = None,
+        raw_output: object = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""
         changed = self._report.progress(
@@ -64,10 +72,12 @@ class SyncToolCallReport:
         """Ask the user whether this call may run; on a yes it is in progress from now on."""
         return self._run(self._report.ask(options))
 
-    def complete(self, *content: ToolCallContent | str, raw_output: Any = None) -> None:
+    def complete(self, *content: ToolCallContent | str, raw_output: object = None) -> None:
+        """End the call well; content replaces what was shown of it."""
         self._run(self._report.complete(*content, raw_output=raw_output))
 
-    def fail(self, *content: ToolCallContent | str, raw_output: Any = None) -> None:
+    def fail(self, *content: ToolCallContent | str, raw_output: object = None) -> None:
+        """End the call as failed; content replaces what was shown of it."""
         self._run(self._report.fail(*content, raw_output=raw_output))
 
     def __enter__(self) -> SyncToolCallReport:
@@ -81,7 +91,14 @@ class SyncToolCallReport:
 
 
 class SyncTerminal:
-    """A command that runs at the client. Leaving its `with` releases it, which ends the command."""
+    """A command that runs at the client. Leaving its `with` releases it, which ends the command.
+
+        with turn.create_terminal("make", "test") as terminal:
+            ended = terminal.wait()
+            printed = terminal.output()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/terminals
+    """
 
     __slots__ = ("_run", "_terminal")
 
@@ -91,6 +108,7 @@ class SyncTerminal:
 
     @property
     def id(self) -> str:
+        """What the client calls the terminal."""
         return self._terminal.id
 
     @property

@@ -38,7 +38,14 @@ T = TypeVar("T")
 
 
 class SyncClientHandle:
-    """The other end of an agent's connection."""
+    """The other end of an agent's connection.
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            turn.client.notify("_example.com/progress", {"done": 3})
+
+    Specification: https://agentclientprotocol.com/protocol/v1/extensibility
+    """
 
     __slots__ = ("_client", "_run", "_voice")
 
@@ -52,18 +59,22 @@ class SyncClientHandle:
 
     @property
     def capabilities(self) -> Capabilities:
+        """What the client said that it can do."""
         return self._client.capabilities
 
     @property
     def info(self) -> Implementation | None:
+        """Name and version of the client, if it told."""
         return self._client.info
 
     @property
     def protocol_version(self) -> int:
+        """The version of the protocol that both sides agreed on."""
         return self._client.protocol_version
 
     @property
     def limits(self) -> Limits:
+        """The bounds of this connection."""
         return self._client.limits
 
     @property
@@ -73,21 +84,28 @@ class SyncClientHandle:
             name: SyncAgentSession.before(session, self) for name, session in self._client.sessions.items()
         }
 
-    def ask(self, method: str, message: Any, result: type[T]) -> T:
+    def ask(self, method: str, message: object, result: type[T]) -> T:
         """A request of the protocol, typed both ways."""
         return self._run(self._client.ask(method, message, result))
 
-    def call(self, method: str, params: Any = None) -> Any:
+    def call(self, method: str, params: object = None) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         return self._run(self._client.call(method, params))
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         self._run(self._client.notify(method, params))
 
 
 class SyncAgentSession(SyncLender):
-    """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection."""
+    """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection.
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            turn.session.title(f"Work in {turn.session.cwd}")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     __slots__ = ("_session", "client")
 
@@ -123,18 +141,22 @@ class SyncAgentSession(SyncLender):
 
     @property
     def id(self) -> str:
+        """What the client calls the session."""
         return self._session.id
 
     @property
     def cwd(self) -> str:
+        """The folder that the session works in."""
         return self._session.cwd
 
     @property
     def additional_directories(self) -> list[str]:
+        """Further folders that the session works in."""
         return self._session.additional_directories
 
     @property
     def mcp_servers(self) -> list[McpServer]:
+        """The MCP servers that the client wants the session to use."""
         return self._session.mcp_servers
 
     @property
@@ -144,6 +166,7 @@ class SyncAgentSession(SyncLender):
 
     @property
     def roots(self) -> list[str]:
+        """All folders that the session works in; `cwd` is the first."""
         return self._session.roots
 
 
@@ -152,6 +175,13 @@ class SyncTurn(SyncLender):
 
     The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
     `PromptResponse`.
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            with turn.tool("Read the configuration", kind="read") as call:
+                call.complete(turn.read_text_file("/project/config.toml"))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
     """
 
     __slots__ = ("_turn", "client", "session")
@@ -164,6 +194,7 @@ class SyncTurn(SyncLender):
 
     @property
     def request(self) -> PromptRequest:
+        """The whole request, `_meta` included."""
         return self._turn.request
 
     @property
@@ -192,7 +223,7 @@ class SyncTurn(SyncLender):
         *,
         kind: ToolKind = "other",
         name: str | None = None,
-        raw_input: Any = None,
+        raw_input: object = None,
         locations: Sequence[ToolCallLocation] = (),
         tool_call_id: str | None = None,
         status: ToolCallStatus = "in_progress",
@@ -213,7 +244,7 @@ class SyncTurn(SyncLender):
 
 
 def faces(
-    message: Any,
+    message: object,
     peer: Any,
     run: Runner,
     *,
