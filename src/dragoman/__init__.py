@@ -35,8 +35,7 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.kit.mounts import MountedTool
     from dragoman.sdk.kit.session import KitSession
     from dragoman.sdk.kit.settings import Choice, Modes, Option, Switch
-    from dragoman.sdk.kit.stop import StopTurn
-    from dragoman.sdk.kit.turn import KitTurn
+    from dragoman.sdk.kit.turn import KitTurn, StopTurn
     from dragoman.sdk.pool import Pool
     from dragoman.sdk.proxy.conductor import Conductor
     from dragoman.sdk.proxy.proxy import Proxy
@@ -63,7 +62,7 @@ _HOMES = {
     "PromptTurn": "dragoman.sdk.client.prompt",
     "Proxy": "dragoman.sdk.proxy.proxy",
     "Session": "dragoman.sdk.client.session",
-    "StopTurn": "dragoman.sdk.kit.stop",
+    "StopTurn": "dragoman.sdk.kit.turn",
     "Switch": "dragoman.sdk.kit.settings",
     "Terminal": "dragoman.sdk.agent.terminal",
     "ToolState": "dragoman.sdk.client.tool_state",

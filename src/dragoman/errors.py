@@ -315,6 +315,12 @@ class Cancelled(BaseException):
 
     It is what `asyncio.CancelledError` is to a coroutine, and like that no `Exception`, so that code which
     survives errors does not survive this by accident. Let it pass; clean up in `finally`.
+
+        try:
+            turn.say("working")
+        except Cancelled:
+            remove_temporary_files()
+            raise
     """
 
 

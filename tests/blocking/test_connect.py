@@ -298,7 +298,7 @@ def test_what_an_agent_complains_about_is_shown_as_it_comes() -> None:
 
 
 def test_a_blocking_call_inside_the_loop_that_would_serve_it_is_refused() -> None:
-    from dragoman.sdk.threads.run import Crossing
+    from dragoman.sdk.sync.run import Crossing
 
     async def nothing() -> None:
         return None
@@ -356,13 +356,13 @@ sys.stdin.read()
 
 def test_an_answer_is_known_only_after_the_updates_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread reads for another, and is slow to hand over what it read."""
-    usual = ClientSide.fed
+    usual = ClientSide.on_block_end
 
     def slow(side: ClientSide, size: int) -> None:
         time.sleep(0.2)  # the other thread would use it to go on without its update
         usual(side, size)
 
-    monkeypatch.setattr(ClientSide, "fed", slow)
+    monkeypatch.setattr(ClientSide, "on_block_end", slow)
     client, waits = Client("two"), threading.Event()
 
     @client.extension("_somebody_waits")

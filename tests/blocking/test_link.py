@@ -14,9 +14,9 @@ import dragoman.sdk
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.client_link import ClientLink
 from dragoman.blocking.inlet import Inlet
-from dragoman.blocking.outbox import Outbox
-from dragoman.blocking.signals import Gate
-from dragoman.blocking.waiting import Waiting
+from dragoman.blocking.outbox import ThreadOutbox
+from dragoman.blocking.pending_call import ThreadPendingCall
+from dragoman.blocking.signals import WakeGate
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Link
 
@@ -60,7 +60,7 @@ def test_a_blocking_link_offers_what_the_sdk_uses_of_a_link(
 def test_a_waiting_call_offers_what_the_sdk_uses_of_one() -> None:
     used = attributes({"context"}) - {"future"}  # awaited by `ask_for`, which threads have of their own
     assert {"answered", "done", "add_done_callback"} <= used
-    assert [name for name in used if not hasattr(Waiting(None, None, None, None), name)] == []
+    assert [name for name in used if not hasattr(ThreadPendingCall(None, None, None, None), name)] == []
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def never() -> None:
 
 def test_frames_of_many_threads_leave_whole(pipes: tuple[int, int, int, int]) -> None:
     read_fd, write_fd, _, _ = pipes
-    outbox = Outbox(os.dup(write_fd), wake=never)
+    outbox = ThreadOutbox(os.dup(write_fd), wake=never)
     os.close(write_fd)
 
     def send(letter: bytes) -> None:
@@ -107,7 +107,7 @@ def test_frames_of_many_threads_leave_whole(pipes: tuple[int, int, int, int]) ->
 def test_what_the_system_does_not_take_is_kept_and_pushed_on(pipes: tuple[int, int, int, int]) -> None:
     read_fd, write_fd, _, _ = pipes
     woken: list[int] = []
-    outbox = Outbox(os.dup(write_fd), wake=lambda: woken.append(1))
+    outbox = ThreadOutbox(os.dup(write_fd), wake=lambda: woken.append(1))
     outbox.add(b"x" * 1_000_000)
     assert outbox.pending > 0
     assert woken
@@ -125,7 +125,7 @@ def test_what_the_system_does_not_take_is_kept_and_pushed_on(pipes: tuple[int, i
 
 def test_a_sender_that_waits_for_room_can_be_stopped(pipes: tuple[int, int, int, int]) -> None:
     _, write_fd, _, _ = pipes
-    outbox = Outbox(os.dup(write_fd), wake=never)
+    outbox = ThreadOutbox(os.dup(write_fd), wake=never)
     outbox.add(b"x" * 1_000_000)
 
     def stop() -> None:
@@ -139,7 +139,7 @@ def test_a_sender_that_waits_for_room_can_be_stopped(pipes: tuple[int, int, int,
 
 def test_a_peer_that_is_gone_breaks_the_way_out(pipes: tuple[int, int, int, int]) -> None:
     read_fd, write_fd, _, _ = pipes
-    outbox = Outbox(os.dup(write_fd), wake=never)
+    outbox = ThreadOutbox(os.dup(write_fd), wake=never)
     os.close(read_fd)
     outbox.add(b"lost\n")
     assert "no longer reads" in outbox.broken
@@ -174,7 +174,7 @@ def test_a_reader_that_does_not_listen_leaves_what_is_there(pipes: tuple[int, in
 
 
 def test_a_gate_lets_one_through_for_each_time_it_was_opened() -> None:
-    gate = Gate()
+    gate = WakeGate()
     assert not gate.wait(0.01)
     gate.open()
     gate.open()

@@ -15,7 +15,7 @@ from dragoman.cli.connect import Progress
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.sdk.resuming import Notice
+from dragoman.sdk.resuming import ConnectionNotice
 from tests.sdk.resuming.model import Message, frame
 from tests.sdk.resuming.serving import Server
 from tests.sdk.resuming.table import SESSION
@@ -110,12 +110,12 @@ async def test_a_hub_that_is_gone_for_too_long_is_given_up() -> None:
 
 def test_progress_is_told_once_for_each_reason(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress()
-    progress(Notice(kind="unreached", seconds=0.1, reason="cannot be reached"))
-    progress(Notice(kind="back", seconds=1.0))
+    progress(ConnectionNotice(kind="unreached", seconds=0.1, reason="cannot be reached"))
+    progress(ConnectionNotice(kind="back", seconds=1.0))
     for reason in ("it hung up", "it hung up", "refused", "refused"):
-        progress(Notice(kind="lost", seconds=0.44, reason=reason))
-    progress(Notice(kind="back", seconds=3.21))
-    progress(Notice(kind="lost", seconds=0.1, reason="refused"))
+        progress(ConnectionNotice(kind="lost", seconds=0.44, reason=reason))
+    progress(ConnectionNotice(kind="back", seconds=3.21))
+    progress(ConnectionNotice(kind="lost", seconds=0.1, reason="refused"))
     assert capsys.readouterr().err.splitlines() == [
         "dragoman connect: no connection (cannot be reached), trying again in 0.1 s",
         "dragoman connect: connected after 1.0 s",

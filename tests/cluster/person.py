@@ -12,9 +12,8 @@ import random
 from typing import Any
 
 from dragoman.errors import LinkClosed
-from dragoman.sdk.resuming.backoff import Backoff
 from dragoman.sdk.resuming.opening import resuming
-from dragoman.sdk.resuming.transport import Notice
+from dragoman.sdk.resuming.transport import Backoff, ConnectionNotice
 from tests.cluster.digest import outcome_of
 from tests.cluster.records import (
     Answered,
@@ -61,7 +60,7 @@ class Person:
 
     # The connection.
 
-    def _noticed(self, notice: Notice) -> None:
+    def _noticed(self, notice: ConnectionNotice) -> None:
         self.lines.append(
             Back(t=now(), away=notice.seconds) if notice.kind == "back" else Away(t=now(), why=notice.reason)
         )

@@ -252,7 +252,7 @@ class OddStage:
     def _check_rest(self) -> None:
         link = self.handle.link
         assert not link.connection.calls, f"still asked: {link.connection.calls}"
-        assert not link.connection.debts, f"still owed: {link.connection.debts}"
+        assert not link.connection.incoming_requests, f"still owed: {link.connection.incoming_requests}"
         assert not link.lanes
         assert link.lanes.size == 0
         assert not link.on_hold, link._holds

@@ -152,12 +152,12 @@ class RudeStage:
             asked = [said["id"] for said in self.client.seen if "method" in said and "id" in said]
             self.client.send(*(result(name, {}) for name in asked), *(cancel(name) for name in self.sessions))
             await asyncio.sleep(LONG)
-            if not self.client.link.connection.debts:
+            if not self.client.link.connection.incoming_requests:
                 return
 
     def _check_rest(self) -> None:
         link = self.client.link
-        assert not link.connection.debts, f"still owed: {link.connection.debts}"
+        assert not link.connection.incoming_requests, f"still owed: {link.connection.incoming_requests}"
         assert not link.connection.calls, f"still asked: {link.connection.calls}"
         assert not link.lanes
         assert not link.on_hold

@@ -196,7 +196,9 @@ class Stage:
         for link in (self.handle.link, self.agent_link):
             connection = link.connection
             assert not connection.calls, f"{link.name} still waits for {list(connection.calls.values())}"
-            assert not connection.debts, f"{link.name} still owes {list(connection.debts.values())}"
+            assert not connection.incoming_requests, (
+                f"{link.name} still owes {list(connection.incoming_requests.values())}"
+            )
             assert not link.lanes, f"{link.name} has busy lanes"
             assert link.lanes.size == 0, f"{link.name} counts {link.lanes.size} bytes in lanes"
             assert not link.on_hold, f"{link.name} does not read: {link._holds}"

@@ -5,14 +5,14 @@ import pytest
 from msgspec import Raw
 
 from dragoman.core import (
-    Answered,
-    Asked,
-    CancelAsked,
-    Complaint,
+    CancellationReceived,
     Connection,
-    Debt,
+    ErrorReply,
     Ignored,
-    Told,
+    IncomingRequest,
+    NotificationReceived,
+    RequestReceived,
+    ResponseReceived,
 )
 from dragoman.wire import (
     Envelope,
@@ -36,10 +36,12 @@ def ready() -> Connection[str]:
     return Connection()
 
 
-def ask(connection: Connection[str], request_id: Id, method: str = "m", params: bytes = b"{}") -> Debt:
+def ask(
+    connection: Connection[str], request_id: Id, method: str = "m", params: bytes = b"{}"
+) -> IncomingRequest:
     event = connection.receive(Request(request_id, method, Raw(params)))
-    assert isinstance(event, Asked)
-    return event.debt
+    assert isinstance(event, RequestReceived)
+    return event.request
 
 
 def cancel(connection: Connection[str], params: bytes | None) -> object:
@@ -53,7 +55,7 @@ def sent(frame: bytes | None) -> Envelope:
 
 
 def complaint(event: object) -> dict[str, Any]:
-    assert isinstance(event, Complaint)
+    assert isinstance(event, ErrorReply)
     fields: dict[str, Any] = json.loads(event.frame)
     return fields
 
@@ -82,11 +84,11 @@ def test_an_answer_finds_its_call() -> None:
     one, _ = connection.call("a", None, "one")
     two, _ = connection.call("b", None, "two")
     event = connection.receive(Response(two.id, Raw(b"[2]")))
-    assert event == Answered(two, Raw(b"[2]"))
-    assert isinstance(event, Answered)
+    assert event == ResponseReceived(two, Raw(b"[2]"))
+    assert isinstance(event, ResponseReceived)
     assert (event.call.context, event.call.method) == ("two", "b")
     error = ErrorObject(1, "m")
-    assert connection.receive(Failure(one.id, error)) == Answered(one, error)
+    assert connection.receive(Failure(one.id, error)) == ResponseReceived(one, error)
     assert connection.calls == {}
 
 
@@ -104,7 +106,7 @@ def test_an_answer_to_nothing_is_ignored_whatever_its_id(call_id: Id) -> None:  
     call, _ = connection.call("m", None, "context")
     assert isinstance(connection.receive(Response(call_id, Raw(b"1"))), Ignored)
     assert isinstance(connection.receive(Failure(call_id, ErrorObject(1, "m"))), Ignored)
-    assert connection.receive(Response(call.id, Raw(b"1"))) == Answered(call, Raw(b"1"))
+    assert connection.receive(Response(call.id, Raw(b"1"))) == ResponseReceived(call, Raw(b"1"))
 
 
 @pytest.mark.parametrize("written", [b'"1"', b"1.0", b"true", b"1e0", b"[1]"])
@@ -129,14 +131,14 @@ def test_with_a_prefix_our_ids_are_strings_that_begin_with_it() -> None:
     call, frame = connection.call("m", None, "context")
     assert sent(frame) == Request("mine-1", "m")
     assert isinstance(connection.receive(Response(1, Raw(b"{}"))), Ignored)
-    assert connection.receive(Response("mine-1", Raw(b"{}"))) == Answered(call, Raw(b"{}"))
+    assert connection.receive(Response("mine-1", Raw(b"{}"))) == ResponseReceived(call, Raw(b"{}"))
 
 
 def test_a_call_that_is_cancelled_still_gets_its_answer() -> None:
     connection: Connection[str] = Connection(prefix="p")
     call, _ = connection.call("m", None, "context")
     assert json.loads(connection.cancel(call))["params"] == {"requestId": "p1"}
-    assert isinstance(connection.receive(Response("p1", Raw(b"{}"))), Answered)
+    assert isinstance(connection.receive(Response("p1", Raw(b"{}"))), ResponseReceived)
 
 
 def test_a_call_that_is_answered_cannot_be_given_up() -> None:  # CRQ-06
@@ -160,9 +162,9 @@ def test_when_the_peer_is_gone_every_open_call_is_handed_back_once() -> None:
 def test_the_ids_of_both_sides_have_nothing_to_do_with_each_other() -> None:  # RPC-19
     connection = ready()
     call, _ = connection.call("m", None, "context")
-    debt = ask(connection, call.id)
-    assert connection.receive(Response(call.id, Raw(b"7"))) == Answered(call, Raw(b"7"))
-    assert sent(connection.answer(debt, b"8")) == Response(call.id, Raw(b"8"))
+    incoming = ask(connection, call.id)
+    assert connection.receive(Response(call.id, Raw(b"7"))) == ResponseReceived(call, Raw(b"7"))
+    assert sent(connection.answer(incoming, b"8")) == Response(call.id, Raw(b"8"))
 
 
 # What we owe.
@@ -180,17 +182,22 @@ def test_an_answer_repeats_the_id_with_type_and_value(request_id: Id) -> None:  
 
 
 def test_a_debt_carries_what_was_asked() -> None:
-    debt = ask(ready(), "a", "fs/read_text_file", b'{"path":"/x"}')
-    assert (debt.id, debt.method, debt.settled, debt.cancelled) == ("a", "fs/read_text_file", False, False)
-    assert debt.params == Raw(b'{"path":"/x"}')
+    incoming = ask(ready(), "a", "fs/read_text_file", b'{"path":"/x"}')
+    assert (incoming.id, incoming.method, incoming.settled, incoming.cancelled) == (
+        "a",
+        "fs/read_text_file",
+        False,
+        False,
+    )
+    assert incoming.params == Raw(b'{"path":"/x"}')
 
 
 def test_a_debt_is_settled_once() -> None:
     connection = ready()
-    debt = ask(connection, 1)
-    assert connection.answer(debt, b"1") is not None
-    assert connection.answer(debt, b"2") is None
-    assert connection.refuse(debt, error_object(INTERNAL_ERROR)) is None
+    incoming = ask(connection, 1)
+    assert connection.answer(incoming, b"1") is not None
+    assert connection.answer(incoming, b"2") is None
+    assert connection.refuse(incoming, error_object(INTERNAL_ERROR)) is None
     other = ask(connection, 1)
     assert connection.refuse(other, error_object(INTERNAL_ERROR)) is not None
     assert connection.answer(other, b"1") is None
@@ -209,11 +216,11 @@ def test_a_settled_debt_does_not_settle_a_later_one_of_the_same_id() -> None:
 @pytest.mark.parametrize("request_id", IDS)
 def test_an_id_still_in_use_is_refused_and_the_first_request_stands(request_id: Id) -> None:  # ENV-11
     connection = ready()
-    debt = ask(connection, request_id, "first")
+    incoming = ask(connection, request_id, "first")
     fields = complaint(connection.receive(Request(request_id, "second")))
     assert (fields["id"], fields["error"]["code"]) == (request_id, INVALID_REQUEST)
-    assert connection.debts == {request_id: debt}
-    assert sent(connection.answer(debt, b"1")) == Response(request_id, Raw(b"1"))
+    assert connection.incoming_requests == {request_id: incoming}
+    assert sent(connection.answer(incoming, b"1")) == Response(request_id, Raw(b"1"))
 
 
 def test_ids_that_differ_only_in_type_are_two_requests() -> None:  # ENV-10
@@ -228,11 +235,11 @@ def test_ids_that_differ_only_in_type_are_two_requests() -> None:  # ENV-10
 
 def test_a_notification_is_told_and_never_answered() -> None:  # RPC-05
     connection = ready()
-    assert connection.receive(Notification("session/update", Raw(b"{}"))) == Told(
+    assert connection.receive(Notification("session/update", Raw(b"{}"))) == NotificationReceived(
         "session/update", Raw(b"{}")
     )
-    assert connection.receive(Notification("nope/nope")) == Told("nope/nope", None)
-    assert connection.receive(Notification("$/unknown")) == Told("$/unknown", None)
+    assert connection.receive(Notification("nope/nope")) == NotificationReceived("nope/nope", None)
+    assert connection.receive(Notification("$/unknown")) == NotificationReceived("$/unknown", None)
 
 
 @pytest.mark.parametrize("code", [PARSE_ERROR, INVALID_REQUEST])
@@ -248,7 +255,7 @@ def test_a_malformed_answer_is_never_answered() -> None:  # ENV-22, RPC-15
 
 def test_the_bad_bytes_are_not_sent_back() -> None:
     event = ready().receive(decode(b'{"secret":"hunter2"'))
-    assert isinstance(event, Complaint)
+    assert isinstance(event, ErrorReply)
     assert b"hunter2" not in event.frame
 
 
@@ -268,23 +275,23 @@ def test_whatever_arrives_is_counted() -> None:
 @pytest.mark.parametrize("request_id", IDS)
 def test_a_cancel_finds_the_debt_of_its_id_once(request_id: Id) -> None:  # CRQ-08
     connection = ready()
-    debt = ask(connection, request_id)
+    incoming = ask(connection, request_id)
     params = json.dumps({"requestId": request_id}).encode()
-    assert cancel(connection, params) == CancelAsked(debt)
-    assert debt.cancelled
+    assert cancel(connection, params) == CancellationReceived(incoming)
+    assert incoming.cancelled
     assert isinstance(cancel(connection, params), Ignored)
 
 
 @pytest.mark.parametrize("answer", [b'{"a":1}', None])
 def test_a_cancelled_debt_is_still_answered(answer: bytes | None) -> None:  # CRQ-03, CAN-08
     connection = ready()
-    debt = ask(connection, 1)
+    incoming = ask(connection, 1)
     cancel(connection, b'{"requestId":1}')
     if answer is None:
-        frame = connection.refuse(debt, error_object(CANCELLED))
+        frame = connection.refuse(incoming, error_object(CANCELLED))
         assert sent(frame) == Failure(1, ErrorObject(CANCELLED, "Request cancelled"))
     else:
-        assert sent(connection.answer(debt, answer)) == Response(1, Raw(answer))
+        assert sent(connection.answer(incoming, answer)) == Response(1, Raw(answer))
 
 
 @pytest.mark.parametrize(
@@ -313,9 +320,9 @@ def test_a_cancelled_debt_is_still_answered(answer: bytes | None) -> None:  # CR
 )
 def test_a_cancel_that_names_no_open_request_cancels_nothing(params: bytes | None) -> None:
     connection = ready()
-    debt = ask(connection, 1)
+    incoming = ask(connection, 1)
     assert isinstance(cancel(connection, params), Ignored)
-    assert not debt.cancelled
+    assert not incoming.cancelled
 
 
 def test_a_cancel_after_the_answer_is_ignored_and_hits_nothing_later() -> None:  # CRQ-06
@@ -333,5 +340,5 @@ def test_a_cancel_does_not_touch_our_own_calls() -> None:
 
 
 def test_a_request_named_like_the_cancel_is_a_request() -> None:
-    debt = ask(ready(), 1, "$/cancel_request", b'{"requestId":1}')
-    assert not debt.cancelled
+    incoming = ask(ready(), 1, "$/cancel_request", b'{"requestId":1}')
+    assert not incoming.cancelled

@@ -1,4 +1,4 @@
-"""Any order of events: every debt is answered exactly once, nothing else is, and every call settles once."""
+"""Any order of events: each request is answered exactly once, nothing else is, each call settles once."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec import Raw
 
 from dragoman.core import (
-    Answered,
-    Asked,
-    Call,
-    CancelAsked,
-    Complaint,
+    CancellationReceived,
     Connection,
-    Debt,
+    ErrorReply,
     Event,
     Ignored,
+    IncomingRequest,
     Lifecycle,
-    Told,
+    NotificationReceived,
+    OutgoingCall,
+    RequestReceived,
+    ResponseReceived,
 )
 from dragoman.wire import (
     Envelope,
@@ -50,13 +50,13 @@ class ConnectionMachine(RuleBasedStateMachine):
         self.connection: Connection[int] = Connection()
         self.ready = self.used = True
         self.initializing = 0
-        self.debts: dict[Id, Debt] = {}
-        self.settled: list[Debt] = []
+        self.incoming_requests: dict[Id, IncomingRequest] = {}
+        self.settled: list[IncomingRequest] = []
         self.held: dict[Id, str] = {}
         self.asked: Counter[Id] = Counter()
         self.answered: Counter[Id] = Counter()
-        self.calls: dict[Id, Call[int]] = {}
-        self.over: list[Call[int]] = []
+        self.calls: dict[Id, OutgoingCall[int]] = {}
+        self.over: list[OutgoingCall[int]] = []
         self.outcomes: Counter[int] = Counter()
 
     @initialize(agent=st.booleans(), prefix=st.sampled_from(["", "p-"]))
@@ -72,7 +72,7 @@ class ConnectionMachine(RuleBasedStateMachine):
         self.expect(request_id, method, self.connection.receive(Request(request_id, method)))
 
     def expect(self, request_id: Id, method: str, event: Event[int]) -> None:
-        if request_id in self.debts or request_id in self.held:
+        if request_id in self.incoming_requests or request_id in self.held:
             self.answer_is(event, request_id)
         elif method == "initialize":
             if self.used:
@@ -90,13 +90,13 @@ class ConnectionMachine(RuleBasedStateMachine):
             self.debt_is(event, request_id, method)
 
     def answer_is(self, event: Event[int], request_id: Id) -> None:
-        assert isinstance(event, Complaint)
+        assert isinstance(event, ErrorReply)
         self.leaves(event.frame, request_id)
 
     def debt_is(self, event: Event[int], request_id: Id, method: str) -> None:
-        assert isinstance(event, Asked)
-        assert (event.debt.id, event.debt.method) == (request_id, method)
-        self.debts[request_id] = event.debt
+        assert isinstance(event, RequestReceived)
+        assert (event.request.id, event.request.method) == (request_id, method)
+        self.incoming_requests[request_id] = event.request
 
     def leaves(self, frame: bytes | None, request_id: Id) -> None:
         assert frame is not None
@@ -105,19 +105,19 @@ class ConnectionMachine(RuleBasedStateMachine):
         assert (envelope.id, type(envelope.id)) == (request_id, type(request_id))
         self.answered[request_id] += 1
 
-    @precondition(lambda self: self.debts)
+    @precondition(lambda self: self.incoming_requests)
     @rule(data=st.data(), accepted=st.booleans())
     def settle(self, data: st.DataObject, accepted: bool) -> None:
-        self.settle_debt(data.draw(st.sampled_from(list(self.debts.values()))), accepted=accepted)
+        self.settle_debt(data.draw(st.sampled_from(list(self.incoming_requests.values()))), accepted=accepted)
 
-    def settle_debt(self, debt: Debt, *, accepted: bool) -> None:
-        del self.debts[debt.id]
+    def settle_debt(self, incoming: IncomingRequest, *, accepted: bool) -> None:
+        del self.incoming_requests[incoming.id]
         if accepted:
-            self.leaves(self.connection.answer(debt, b"{}"), debt.id)
+            self.leaves(self.connection.answer(incoming, b"{}"), incoming.id)
         else:
-            self.leaves(self.connection.refuse(debt, error_object(INTERNAL_ERROR)), debt.id)
-        self.settled.append(debt)
-        if debt.method == "initialize":
+            self.leaves(self.connection.refuse(incoming, error_object(INTERNAL_ERROR)), incoming.id)
+        self.settled.append(incoming)
+        if incoming.method == "initialize":
             self.initializing -= 1
             self.ready = self.ready or accepted
         self.release()
@@ -130,21 +130,21 @@ class ConnectionMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.settled)
     @rule(data=st.data())
     def settle_again(self, data: st.DataObject) -> None:
-        debt = data.draw(st.sampled_from(self.settled))
-        assert self.connection.answer(debt, b"{}") is None
-        assert self.connection.refuse(debt, error_object(INTERNAL_ERROR)) is None
+        incoming = data.draw(st.sampled_from(self.settled))
+        assert self.connection.answer(incoming, b"{}") is None
+        assert self.connection.refuse(incoming, error_object(INTERNAL_ERROR)) is None
 
     @rule(request_id=ids)
     def cancel(self, request_id: Id) -> None:
         params = Raw(json.dumps({"requestId": request_id}).encode())
-        debt = self.debts.get(request_id)
-        fresh = debt is not None and not debt.cancelled
+        incoming = self.incoming_requests.get(request_id)
+        fresh = incoming is not None and not incoming.cancelled
         event = self.connection.receive(Notification("$/cancel_request", params))
         if request_id in self.held:
             del self.held[request_id]
             self.answer_is(event, request_id)
         elif fresh:
-            assert event == CancelAsked(debt)  # type: ignore[arg-type]  # fresh says that it is not None
+            assert event == CancellationReceived(incoming)  # type: ignore[arg-type]  # fresh says that it is not None
         else:
             assert isinstance(event, Ignored)
 
@@ -168,7 +168,7 @@ class ConnectionMachine(RuleBasedStateMachine):
         if call is None:
             assert isinstance(event, Ignored)
         else:
-            assert isinstance(event, Answered)
+            assert isinstance(event, ResponseReceived)
             assert event.call is call
             self.finish(call)
 
@@ -190,7 +190,7 @@ class ConnectionMachine(RuleBasedStateMachine):
         for call in gone.values():
             self.finish(call)
 
-    def finish(self, call: Call[int]) -> None:
+    def finish(self, call: OutgoingCall[int]) -> None:
         self.outcomes[call.context] += 1
         self.over.append(call)
 
@@ -202,25 +202,25 @@ class ConnectionMachine(RuleBasedStateMachine):
         if code is None:
             assert isinstance(event, Ignored)
         else:  # it answers no request that was counted
-            assert isinstance(event, Complaint)
+            assert isinstance(event, ErrorReply)
             assert json.loads(event.frame)["id"] is None
 
     @rule()
     def notify(self) -> None:
         event = self.connection.receive(Notification("session/update"))
-        assert isinstance(event, Told if self.ready else Ignored)
+        assert isinstance(event, NotificationReceived if self.ready else Ignored)
 
     @invariant()
     def the_books_agree(self) -> None:
-        assert self.connection.debts == self.debts
+        assert self.connection.incoming_requests == self.incoming_requests
         assert self.connection.calls == self.calls
         assert self.connection.lifecycle.ready == self.ready
-        open_ids = Counter([*self.debts, *self.held])
+        open_ids = Counter([*self.incoming_requests, *self.held])
         assert self.answered + open_ids == self.asked
 
     def teardown(self) -> None:
-        while self.debts:
-            self.settle_debt(next(iter(self.debts.values())), accepted=True)
+        while self.incoming_requests:
+            self.settle_debt(next(iter(self.incoming_requests.values())), accepted=True)
         assert self.held == {}
         assert self.answered == self.asked
         self.abandon()

@@ -1,7 +1,7 @@
 import pytest
 
 from dragoman.core import Lifecycle
-from dragoman.core.lifecycle import INITIALIZE, Gate
+from dragoman.core.lifecycle import INITIALIZE, RequestAdmission
 
 
 def initialized() -> Lifecycle:
@@ -14,26 +14,26 @@ def initialized() -> Lifecycle:
 @pytest.mark.parametrize("method", ["session/new", "authenticate", "$/foo", "_ext", "", "Initialize"])
 def test_before_initialize_everything_else_is_refused(method: str) -> None:  # LIF-01
     lifecycle = Lifecycle()
-    assert lifecycle.ask(method) is Gate.REFUSE
-    assert lifecycle.ask("initialize") is Gate.GO
+    assert lifecycle.ask(method) is RequestAdmission.REFUSE
+    assert lifecycle.ask("initialize") is RequestAdmission.GO
 
 
 @pytest.mark.parametrize("method", sorted(INITIALIZE))
 def test_both_ways_to_initialize_count(method: str) -> None:
     lifecycle = Lifecycle()
-    assert lifecycle.ask(method) is Gate.GO
+    assert lifecycle.ask(method) is RequestAdmission.GO
     assert lifecycle.initialized(accepted=True)
     assert lifecycle.ready
-    assert lifecycle.ask("session/new") is Gate.GO
+    assert lifecycle.ask("session/new") is RequestAdmission.GO
 
 
 def test_while_initialize_is_answered_others_wait() -> None:
     lifecycle = Lifecycle()
     lifecycle.ask("initialize")
     assert not lifecycle.ready
-    assert lifecycle.ask("session/new") is Gate.HOLD
+    assert lifecycle.ask("session/new") is RequestAdmission.HOLD
     lifecycle.initialized(accepted=True)
-    assert lifecycle.ask("session/new") is Gate.GO
+    assert lifecycle.ask("session/new") is RequestAdmission.GO
 
 
 def test_a_failed_initialize_leads_back_to_the_start() -> None:
@@ -41,20 +41,20 @@ def test_a_failed_initialize_leads_back_to_the_start() -> None:
     lifecycle.ask("initialize")
     assert lifecycle.initialized(accepted=False)
     assert not lifecycle.ready
-    assert lifecycle.ask("session/new") is Gate.REFUSE
-    assert lifecycle.ask("initialize") is Gate.GO
+    assert lifecycle.ask("session/new") is RequestAdmission.REFUSE
+    assert lifecycle.ask("initialize") is RequestAdmission.GO
     lifecycle.initialized(accepted=True)
     assert lifecycle.ready
 
 
 def test_initialize_may_be_repeated_until_something_else_was_asked() -> None:
     lifecycle = initialized()
-    assert lifecycle.ask("initialize") is Gate.GO
-    assert lifecycle.ask("session/new") is Gate.HOLD
+    assert lifecycle.ask("initialize") is RequestAdmission.GO
+    assert lifecycle.ask("session/new") is RequestAdmission.HOLD
     lifecycle.initialized(accepted=True)
-    assert lifecycle.ask("session/new") is Gate.GO
-    assert lifecycle.ask("initialize") is Gate.REFUSE
-    assert lifecycle.ask("proxy/initialize") is Gate.REFUSE
+    assert lifecycle.ask("session/new") is RequestAdmission.GO
+    assert lifecycle.ask("initialize") is RequestAdmission.REFUSE
+    assert lifecycle.ask("proxy/initialize") is RequestAdmission.REFUSE
 
 
 def test_a_repeated_initialize_that_fails_leaves_what_was_agreed() -> None:
@@ -62,7 +62,7 @@ def test_a_repeated_initialize_that_fails_leaves_what_was_agreed() -> None:
     lifecycle.ask("initialize")
     lifecycle.initialized(accepted=False)
     assert lifecycle.ready
-    assert lifecycle.ask("session/new") is Gate.GO
+    assert lifecycle.ask("session/new") is RequestAdmission.GO
 
 
 def test_of_two_at_once_the_last_answer_lets_the_others_go() -> None:
@@ -71,13 +71,13 @@ def test_of_two_at_once_the_last_answer_lets_the_others_go() -> None:
     lifecycle.ask("initialize")
     assert not lifecycle.initialized(accepted=True)
     assert lifecycle.ready
-    assert lifecycle.ask("session/new") is Gate.HOLD
+    assert lifecycle.ask("session/new") is RequestAdmission.HOLD
     assert lifecycle.initialized(accepted=False)
-    assert lifecycle.ask("session/new") is Gate.GO
+    assert lifecycle.ask("session/new") is RequestAdmission.GO
 
 
 def test_the_side_that_is_never_initialized_is_ready_and_refuses_to_be() -> None:
     lifecycle = Lifecycle(ready=True)
     assert lifecycle.ready
-    assert lifecycle.ask("fs/read_text_file") is Gate.GO
-    assert lifecycle.ask("initialize") is Gate.REFUSE
+    assert lifecycle.ask("fs/read_text_file") is RequestAdmission.GO
+    assert lifecycle.ask("initialize") is RequestAdmission.REFUSE

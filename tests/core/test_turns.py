@@ -3,35 +3,35 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from dragoman.core import STOP_REASONS, RunningTurn, Turns
-from dragoman.core.turns import State
+from dragoman.core import STOP_REASONS, RunningTurn, TurnQueue
+from dragoman.core.turns import TurnState
 
 
-def asked(turns: Turns, session: str = "s", *, may_wait: bool = True) -> RunningTurn:
+def asked(turns: TurnQueue, session: str = "s", *, may_wait: bool = True) -> RunningTurn:
     turn = turns.ask(session, may_wait=may_wait)
     assert turn is not None
     return turn
 
 
 def test_the_first_prompt_of_a_session_runs_at_once() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     turn = asked(turns)
-    assert (turn.state, turn.session_id, turn.cancelled) == (State.RUNNING, "s", False)
+    assert (turn.state, turn.session_id, turn.cancelled) == (TurnState.RUNNING, "s", False)
     assert turns.running("s") is turn
     assert turns.running("other") is None
 
 
 def test_a_second_prompt_waits_for_the_first() -> None:  # LIF-11
-    turns = Turns()
+    turns = TurnQueue()
     first, second = asked(turns), asked(turns)
-    assert (first.state, second.state) == (State.RUNNING, State.WAITING)
+    assert (first.state, second.state) == (TurnState.RUNNING, TurnState.WAITING)
     assert turns.end(first, "end_turn") is second
-    assert (first.state, second.state) == (State.OVER, State.RUNNING)
+    assert (first.state, second.state) == (TurnState.OVER, TurnState.RUNNING)
     assert first.stop_reason == "end_turn"
 
 
 def test_waiting_prompts_run_in_the_order_they_were_asked_in() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     current, *waiting = [asked(turns) for _ in range(5)]
     for following in waiting:
         assert turns.end(current, "end_turn") is following
@@ -41,15 +41,15 @@ def test_waiting_prompts_run_in_the_order_they_were_asked_in() -> None:
 
 
 def test_sessions_do_not_wait_for_each_other() -> None:  # LIF-16
-    turns = Turns()
+    turns = TurnQueue()
     a, b = asked(turns, "a"), asked(turns, "b")
-    assert (a.state, b.state) == (State.RUNNING, State.RUNNING)
+    assert (a.state, b.state) == (TurnState.RUNNING, TurnState.RUNNING)
     assert turns.cancel("a") == [a]
     assert not b.cancelled
 
 
 def test_a_cancel_hits_what_runs_and_what_waits() -> None:  # CAN-01
-    turns = Turns()
+    turns = TurnQueue()
     first, second = asked(turns), asked(turns)
     assert turns.cancel("s") == [first, second]
     assert first.cancelled
@@ -57,7 +57,7 @@ def test_a_cancel_hits_what_runs_and_what_waits() -> None:  # CAN-01
 
 
 def test_a_cancel_hits_nothing_that_is_asked_later() -> None:  # CAN-07
-    turns = Turns()
+    turns = TurnQueue()
     first = asked(turns)
     turns.cancel("s")
     second = asked(turns)
@@ -67,27 +67,27 @@ def test_a_cancel_hits_nothing_that_is_asked_later() -> None:  # CAN-07
 
 
 def test_a_cancel_with_no_turn_poisons_nothing() -> None:  # CAN-02, CAN-05
-    turns = Turns()
+    turns = TurnQueue()
     assert turns.cancel("s") == []
     assert turns.cancel("unknown") == []
     assert not asked(turns).cancelled
 
 
 def test_a_cancel_after_the_turn_hits_nothing() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     turns.end(asked(turns), "end_turn")
     assert turns.cancel("s") == []
     assert not asked(turns).cancelled
 
 
 def test_a_hundred_cancels_hit_once() -> None:  # CAN-04
-    turns = Turns()
+    turns = TurnQueue()
     turn = asked(turns)
     assert [turns.cancel("s") for _ in range(100)] == [[turn], *[[]] * 99]
 
 
 def test_a_later_cancel_hits_only_what_the_earlier_did_not() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     asked(turns)
     turns.cancel("s")
     second = asked(turns)
@@ -95,7 +95,7 @@ def test_a_later_cancel_hits_only_what_the_earlier_did_not() -> None:
 
 
 def test_a_turn_ends_once() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     first, second = asked(turns), asked(turns)
     assert turns.end(first, "end_turn") is second
     assert turns.end(first, "refusal") is None
@@ -104,16 +104,16 @@ def test_a_turn_ends_once() -> None:
 
 
 def test_a_turn_may_end_while_it_waits() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     first, second, third = asked(turns), asked(turns), asked(turns)
     assert turns.end(second, "cancelled") is None
-    assert second.state is State.OVER
+    assert second.state is TurnState.OVER
     assert turns.cancel("s") == [first, third]
     assert turns.end(first, "cancelled") is third
 
 
 def test_a_waiting_turn_that_was_cancelled_still_gets_its_turn_to_answer() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     first, second = asked(turns), asked(turns)
     turns.cancel("s")
     assert turns.end(first, "cancelled") is second
@@ -121,7 +121,7 @@ def test_a_waiting_turn_that_was_cancelled_still_gets_its_turn_to_answer() -> No
 
 
 def test_no_more_wait_than_the_limit_allows() -> None:
-    turns = Turns(waiting_limit=2)
+    turns = TurnQueue(waiting_limit=2)
     first, _, _ = asked(turns), asked(turns), asked(turns)
     assert turns.ask("s") is None
     assert turns.ask("other") is not None
@@ -131,26 +131,26 @@ def test_no_more_wait_than_the_limit_allows() -> None:
 
 
 def test_a_turn_that_ended_while_it_waited_makes_room() -> None:
-    turns = Turns(waiting_limit=1)
+    turns = TurnQueue(waiting_limit=1)
     asked(turns)
     turns.end(asked(turns), "cancelled")
     assert turns.ask("s") is not None
 
 
 def test_who_prefers_to_refuse_refuses_while_a_turn_runs() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     first = asked(turns, may_wait=False)
     assert turns.ask("s", may_wait=False) is None
     turns.end(first, "end_turn")
-    assert asked(turns, may_wait=False).state is State.RUNNING
+    assert asked(turns, may_wait=False).state is TurnState.RUNNING
 
 
 def test_who_prefers_to_refuse_still_lets_one_wait_behind_a_cancelled_turn() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     first = asked(turns, may_wait=False)
     turns.cancel("s")
     second = asked(turns, may_wait=False)
-    assert second.state is State.WAITING
+    assert second.state is TurnState.WAITING
     # Whether the cancelled turn has ended by now makes no difference to a third.
     assert turns.ask("s", may_wait=False) is None
     turns.end(first, "cancelled")
@@ -158,16 +158,16 @@ def test_who_prefers_to_refuse_still_lets_one_wait_behind_a_cancelled_turn() -> 
 
 
 def test_who_prefers_to_refuse_lets_wait_again_when_all_ahead_are_cancelled() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     asked(turns, may_wait=False)
     turns.cancel("s")
     asked(turns, may_wait=False)
     turns.cancel("s")
-    assert asked(turns, may_wait=False).state is State.WAITING
+    assert asked(turns, may_wait=False).state is TurnState.WAITING
 
 
 def test_nothing_is_kept_of_a_session_whose_turns_are_over() -> None:
-    turns = Turns()
+    turns = TurnQueue()
     for may_wait in (True, False):
         first, second = asked(turns), turns.ask("s", may_wait=may_wait)
         turns.end(first, "end_turn")
@@ -191,7 +191,7 @@ class TurnsMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.turns = Turns(waiting_limit=LIMIT)
+        self.turns = TurnQueue(waiting_limit=LIMIT)
         self.open: dict[str, list[RunningTurn]] = {session: [] for session in SESSIONS}
         self.hit: set[RunningTurn] = set()
         self.over: list[RunningTurn] = []
@@ -238,8 +238,8 @@ class TurnsMachine(RuleBasedStateMachine):
         for session, ahead in self.open.items():
             assert self.turns.running(session) is (ahead[0] if ahead else None)
             states = [turn.state for turn in ahead]
-            assert states == [State.RUNNING, *[State.WAITING] * (len(ahead) - 1)][: len(ahead)]
-        assert all(turn.state is State.OVER for turn in self.over)
+            assert states == [TurnState.RUNNING, *[TurnState.WAITING] * (len(ahead) - 1)][: len(ahead)]
+        assert all(turn.state is TurnState.OVER for turn in self.over)
 
     @invariant()
     def exactly_those_are_cancelled_that_a_cancel_found(self) -> None:

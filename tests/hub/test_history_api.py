@@ -15,7 +15,7 @@ from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.api.history_door import AT_ONCE, HistoryDoor
 from dragoman.hub.gate.admission import Grant
 from dragoman.journal import Direction, Entry, MemoryJournal, StreamInfo
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.testing import check_transport
 from dragoman.testing.transports import SinkRecorder
@@ -254,7 +254,7 @@ def test_other_questions_are_for_others(line: bytes) -> None:
 
 
 async def test_history_is_answered_and_the_rest_passes_in_order() -> None:
-    owner = Owner("test")
+    owner = TaskOwner("test")
     wire, client = memory_pair()
     ours, sink, heard = (
         HistoryDoor(wire, HistoryApi(await filled(["a"])), owner, grant=ANYBODY),
@@ -283,7 +283,7 @@ async def test_too_many_questions_at_once_are_refused() -> None:
             await held.wait()
             return await super().list(**wanted)
 
-    owner = Owner("test")
+    owner = TaskOwner("test")
     wire, client = memory_pair()
     ours, heard = HistoryDoor(wire, HistoryApi(Slow()), owner, grant=ANYBODY), SinkRecorder()
     ours.start(SinkRecorder())
@@ -308,7 +308,7 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_more_of_them() ->
         if written == AT_ONCE:
             all_written.set()
 
-    owner = Owner("test")
+    owner = TaskOwner("test")
     wire, client = memory_pair()
     journal = await filled([f"session {n} " + "x" * 150 for n in range(1_500)])
     ours = HistoryDoor(TappedTransport(wire, count, peer="client"), HistoryApi(journal), owner, grant=ANYBODY)
@@ -329,7 +329,7 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_more_of_them() ->
 
 
 async def test_a_client_of_the_dialect_gets_history_from_here_and_turns_from_the_hub() -> None:
-    owner = Owner("test")
+    owner = TaskOwner("test")
     wire, client = memory_pair()
     history = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner, grant=ANYBODY)
     hub = speaking("threads", history, position="client", settings=EdgeSettings(cwd="/x"), ledger=Ledger())
@@ -349,7 +349,7 @@ async def test_a_client_of_the_dialect_gets_history_from_here_and_turns_from_the
 
 
 async def test_it_keeps_the_promises_of_the_transport_behind_it() -> None:
-    owner = Owner("test")
+    owner = TaskOwner("test")
 
     async def pair() -> tuple[HistoryDoor, HistoryDoor]:
         left, right = memory_pair()

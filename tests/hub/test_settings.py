@@ -20,7 +20,7 @@ from dragoman.hub.settings import (
     settings_path,
 )
 from dragoman.hub.settings_file import BUILT_IN, parse_settings
-from dragoman.sdk.known import KnownAgent, Source
+from dragoman.sdk.known import AgentSource, KnownAgent
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "hub-configuration.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+) \| `([^|]+)` \| (yes|restart) \| [^|]+ \|$", re.MULTILINE)
@@ -82,8 +82,8 @@ def test_the_file_and_the_data_are_where_xdg_says() -> None:
 
 def test_agents_come_from_the_file_from_dragoman_and_from_the_known_ones() -> None:
     known = [
-        KnownAgent(name="claude", command=("claude-acp",), source=Source.PATH, title="Claude"),
-        KnownAgent(name="mine", command=("other",), source=Source.CONFIG),
+        KnownAgent(name="claude", command=("claude-acp",), source=AgentSource.PATH, title="Claude"),
+        KnownAgent(name="mine", command=("other",), source=AgentSource.CONFIG),
     ]
     read = parse_settings('[agents.mine]\ncommand = ["mine"]\n[agents.review]\nidle = 5\nenv.A = "b"')
     offered = offered_agents(read, known=known)

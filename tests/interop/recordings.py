@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from dragoman.core import Answered, Asked, Connection, Lifecycle, Told
+from dragoman.core import Connection, Lifecycle, NotificationReceived, RequestReceived, ResponseReceived
 from dragoman.schema.method import Kind
 from dragoman.wire import Envelope, Failure, Malformed, Notification, Request, Response, decode
 
@@ -128,7 +128,7 @@ class Books:
                 call, _ = self.connection.call(method, None if params is None else bytes(params), id_)
                 self._ids[id_] = call.id
             case Response() | Failure() as answer:
-                debt = self.connection.debts.get(answer.id)
+                debt = self.connection.incoming_requests.get(answer.id)
                 if debt is None:
                     self.odd.append((frame, "answers what was not asked"))
                 elif isinstance(answer, Response):
@@ -143,6 +143,11 @@ class Books:
         if isinstance(envelope, Response | Failure):
             envelope = replace(envelope, id=self._ids.get(envelope.id, "never given"))
         event = self.connection.receive(envelope)
-        expected = {Request: Asked, Notification: Told, Response: Answered, Failure: Answered}
+        expected = {
+            Request: RequestReceived,
+            Notification: NotificationReceived,
+            Response: ResponseReceived,
+            Failure: ResponseReceived,
+        }
         if isinstance(envelope, Malformed) or not isinstance(event, expected[type(envelope)]):
             self.odd.append((frame, getattr(event, "why", type(event).__name__)))

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Raw
 
-from dragoman.core import Debt, Lifecycle
+from dragoman.core import IncomingRequest, Lifecycle
 from dragoman.runtime import Answer, Limits, Link
 from dragoman.transport.contract import DEFAULT_LIMITS
-from dragoman.transport.contract import Limits as TransportLimits
+from dragoman.transport.contract import TransportLimits as TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.waiting import Waiters
 from dragoman.wire.codes import method_not_found
@@ -116,31 +116,31 @@ def cancel_request(request_id: Any) -> Frame:
 
 
 class Routes:
-    """A router made of functions: `on_request[method](params)` and `on_notification[method](params)`."""
+    """A router made of functions: `requests[method](params)` and `notifications[method](params)`."""
 
     def __init__(self) -> None:
-        self.on_request: dict[str, Callable[[Any], Answer]] = {}
-        self.on_notification: dict[str, Callable[[Any], None]] = {}
+        self.requests: dict[str, Callable[[Any], Answer]] = {}
+        self.notifications: dict[str, Callable[[Any], None]] = {}
         self.told_methods: list[str] = []
         self.blocks = 0
 
-    def asked(self, debt: Debt) -> Answer:
-        if debt.method not in self.on_request:
-            raise method_not_found(debt.method)
-        return self.on_request[debt.method](_value(debt.params))
+    def on_request(self, incoming: IncomingRequest) -> Answer:
+        if incoming.method not in self.requests:
+            raise method_not_found(incoming.method)
+        return self.requests[incoming.method](_value(incoming.params))
 
-    def told(self, method: str, params: Raw | None) -> None:
+    def on_notification(self, method: str, params: Raw | None) -> None:
         self.told_methods.append(method)
-        if method in self.on_notification:
-            self.on_notification[method](_value(params))
+        if method in self.notifications:
+            self.notifications[method](_value(params))
 
-    def told_block(self, block: bytes) -> int:
+    def on_block(self, block: bytes) -> int:
         return 0
 
-    def fed(self, size: int) -> None:
+    def on_block_end(self, size: int) -> None:
         self.blocks += 1
 
-    def cancelled(self, debt: Debt) -> bool:
+    def on_cancel_request(self, incoming: IncomingRequest) -> bool:
         return False
 
 

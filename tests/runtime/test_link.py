@@ -10,7 +10,7 @@ import pytest
 from dragoman.core import Lifecycle
 from dragoman.errors import CallFailed, ErrorAnswer, LinkClosed
 from dragoman.runtime import Answer
-from dragoman.transport.contract import Limits as TransportLimits
+from dragoman.transport.contract import TransportLimits as TransportLimits
 from tests.runtime.raw import Routes, linked, notification, request, result
 
 SMALL = TransportLimits(frame=10_000)
@@ -19,7 +19,7 @@ SMALL = TransportLimits(frame=10_000)
 async def test_notifications_are_handled_in_the_order_of_their_arrival() -> None:
     heard: list[int] = []
     routes = Routes()
-    routes.on_notification["n"] = heard.append
+    routes.notifications["n"] = heard.append
     async with linked(routes) as (_, peer):
         for start in range(0, 300, 3):  # blocks of three, so that order within and between blocks is tried
             peer.send(*(notification("n", start + step) for step in range(3)))
@@ -31,7 +31,7 @@ async def test_notifications_are_handled_in_the_order_of_their_arrival() -> None
 async def test_an_answer_is_seen_after_the_notifications_before_it() -> None:
     log: list[str] = []
     routes = Routes()
-    routes.on_notification["n"] = log.append
+    routes.notifications["n"] = log.append
     async with linked(routes) as (link, peer):
 
         async def ask() -> None:
@@ -63,8 +63,8 @@ async def test_a_request_that_waits_blocks_nobody() -> None:
         return b'"waited"'
 
     routes = Routes()
-    routes.on_request = {"wait": lambda _: wait(), "quick": lambda _: b'"quick"'}
-    routes.on_notification["n"] = heard.append
+    routes.requests = {"wait": lambda _: wait(), "quick": lambda _: b'"quick"'}
+    routes.notifications["n"] = heard.append
     async with linked(routes) as (link, peer):
         peer.send(request(1, "wait"), request(2, "quick"), notification("n", 3))
         assert (await peer.next())["id"] == 2
@@ -86,7 +86,7 @@ async def test_requests_of_the_peer_run_at_the_same_time() -> None:
         return b"true"
 
     routes = Routes()
-    routes.on_request["meet"] = lambda _: meet()
+    routes.requests["meet"] = lambda _: meet()
     async with linked(routes) as (_, peer):
         peer.send(request(1, "meet"), request(2, "meet"))
         peer.send(request(3, "meet"))
@@ -100,7 +100,7 @@ async def test_a_call_from_inside_a_request_handler_gets_its_answer() -> None:
         async def ask_back() -> bytes:
             return bytes(await link.call("back", None))
 
-        routes.on_request["ask"] = lambda _: ask_back()
+        routes.requests["ask"] = lambda _: ask_back()
         peer.send(request("a", "ask"))
         asked = await peer.asks("back")
         peer.send(result(asked["id"], "here"))
@@ -124,7 +124,7 @@ async def test_an_unknown_request_is_refused_by_name_and_an_unknown_notification
 async def test_a_malformed_frame_costs_nothing_but_itself(frame: bytes, code: int | None) -> None:
     heard: list[object] = []
     routes = Routes()
-    routes.on_notification["n"] = heard.append
+    routes.notifications["n"] = heard.append
     async with linked(routes) as (link, peer):
         peer.send(notification("n", 1), frame, notification("n", 2), request(5, "unknown"))
         await peer.answer_to(5)
@@ -137,7 +137,7 @@ async def test_a_malformed_frame_costs_nothing_but_itself(frame: bytes, code: in
 async def test_an_oversized_frame_is_refused_and_the_next_one_is_heard() -> None:
     heard: list[object] = []
     routes = Routes()
-    routes.on_notification["n"] = heard.append
+    routes.notifications["n"] = heard.append
     async with linked(routes, transport=SMALL) as (link, peer):
         peer.send(notification("n", 1), notification("n", "x" * 20_000), notification("n", 2))
         refusal = await peer.next()
@@ -158,7 +158,7 @@ async def test_a_failing_notification_handler_costs_only_its_own(caplog: pytest.
         heard.append(n)
 
     routes = Routes()
-    routes.on_notification["n"] = take
+    routes.notifications["n"] = take
     async with linked(routes) as (_, peer):
         with caplog.at_level(logging.ERROR):
             peer.send(*(notification("n", n) for n in (1, 2, 3)), request(1, "unknown"))
@@ -201,7 +201,7 @@ async def test_requests_wait_for_initialize_and_are_refused_before_it() -> None:
         return b"{}"
 
     routes = Routes()
-    routes.on_request = {"initialize": lambda _: initialize(), "m": lambda _: b"1"}
+    routes.requests = {"initialize": lambda _: initialize(), "m": lambda _: b"1"}
     async with linked(routes, lifecycle=Lifecycle()) as (_, peer):
         peer.send(request(1, "m"))
         assert (await peer.answer_to(1))["error"]["code"] == -32600
@@ -220,7 +220,7 @@ async def test_a_duplicate_id_is_refused_and_the_first_is_still_answered() -> No
         return b"true"
 
     routes = Routes()
-    routes.on_request["wait"] = lambda _: wait()
+    routes.requests["wait"] = lambda _: wait()
     async with linked(routes) as (_, peer):
         peer.send(request(1, "wait"), request(1, "wait"))
         refused = await peer.answer_to(1)
@@ -248,7 +248,7 @@ async def test_when_the_peer_hangs_up_every_open_call_fails_and_no_new_one_start
 async def test_what_the_peer_said_before_it_hung_up_is_heard_first() -> None:
     heard: list[object] = []
     routes = Routes()
-    routes.on_notification["n"] = heard.append
+    routes.notifications["n"] = heard.append
     async with linked(routes) as (link, peer):
         asking = asyncio.create_task(link.call("m", None))
         call = await peer.asks("m")
@@ -268,13 +268,13 @@ async def test_an_answer_from_outside_counts_once() -> None:
         return b'"mine"'
 
     routes = Routes()
-    routes.on_request["wait"] = lambda _: wait()
+    routes.requests["wait"] = lambda _: wait()
     async with linked(routes) as (link, peer):
         peer.send(request(1, "wait"))
         await started.wait()
-        debt = link.connection.debts[1]
-        link.settle(debt, b'"theirs"')
-        link.settle(debt, b'"again"')
+        incoming = link.connection.incoming_requests[1]
+        link.settle(incoming, b'"theirs"')
+        link.settle(incoming, b'"again"')
         gate.set()
         peer.send(request(2, "unknown"))
         await peer.answer_to(2)
@@ -286,7 +286,7 @@ async def test_a_router_may_refuse_on_the_spot() -> None:
         raise ErrorAnswer(-32042, "not today", {"until": "tomorrow"})
 
     routes = Routes()
-    routes.on_request["m"] = refuse
+    routes.requests["m"] = refuse
     async with linked(routes) as (_, peer):
         peer.send(request(1, "m"), request(2, "m"))
         for number in (1, 2):

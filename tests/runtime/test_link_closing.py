@@ -33,9 +33,9 @@ async def test_closing_ends_every_handler_and_every_call() -> None:
             ended.append(name)
 
     routes = Routes()
-    routes.on_request["wait"] = handle
+    routes.requests["wait"] = handle
     async with linked(routes) as (link, peer):
-        routes.on_notification["n"] = lambda name: link.lanes.submit(name, lambda: quietly(handle(name)), 1)
+        routes.notifications["n"] = lambda name: link.lanes.submit(name, lambda: quietly(handle(name)), 1)
         peer.send(request(1, "wait", "a"), request(2, "wait", "b"), notification("n", "c"), request(3, "m"))
         await peer.answer_to(3)
         call = asyncio.create_task(link.call("m", None))
@@ -46,7 +46,7 @@ async def test_closing_ends_every_handler_and_every_call() -> None:
         assert sorted(ended) == ["a", "b", "c"]
         assert asyncio.all_tasks() - before == set()
         assert not link.connection.calls
-        assert not link.connection.debts
+        assert not link.connection.incoming_requests
         assert not link.lanes
         assert link.lanes.size == 0
 
@@ -78,7 +78,7 @@ async def test_a_handler_may_close_the_link_that_it_serves() -> None:
             await link.aclose()
             return b"true"
 
-        routes.on_request["close"] = lambda _: close()
+        routes.requests["close"] = lambda _: close()
         peer.send(request(1, "close"))
         await peer.ends()
         assert link.gone is not None
@@ -87,7 +87,7 @@ async def test_a_handler_may_close_the_link_that_it_serves() -> None:
 async def test_a_notification_handler_may_close_the_link_that_it_serves() -> None:
     routes = Routes()
     async with linked(routes) as (link, peer):
-        routes.on_notification["close"] = lambda _: link.lanes.submit("lane", link.aclose, 1)
+        routes.notifications["close"] = lambda _: link.lanes.submit("lane", link.aclose, 1)
         peer.send(notification("close"))
         await peer.ends()
 
@@ -108,7 +108,7 @@ async def test_a_request_that_comes_while_we_close_starts_nothing() -> None:
         return await forever()
 
     routes = Routes()
-    routes.on_request = {"slow": lambda _: slow_to_end(), "start": lambda _: start()}
+    routes.requests = {"slow": lambda _: slow_to_end(), "start": lambda _: start()}
     async with linked(routes) as (link, peer):
         peer.send(request(1, "slow"), request(2, "m"))
         await peer.answer_to(2)
@@ -133,10 +133,10 @@ async def test_closing_in_the_same_breath_as_a_block_arrives_leaves_no_coroutine
         return await forever()
 
     routes = Routes()
-    routes.on_request["wait"] = handle
+    routes.requests["wait"] = handle
     ours, theirs = memory_pair()
     link, peer = Link(ours, routes), RawEnd(theirs)
-    routes.on_notification["n"] = lambda name: link.lanes.submit(name, lambda: quietly(handle(name)), 1)
+    routes.notifications["n"] = lambda name: link.lanes.submit(name, lambda: quietly(handle(name)), 1)
     link.start()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -152,7 +152,7 @@ async def test_closing_in_the_same_breath_as_a_block_arrives_leaves_no_coroutine
 async def test_a_caller_whose_answer_waits_in_a_lane_is_not_forgotten_by_the_close() -> None:
     routes = Routes()
     async with linked(routes) as (link, peer):
-        routes.on_notification["n"] = lambda _: link.lanes.submit("lane", lambda: quietly(forever()), 1)
+        routes.notifications["n"] = lambda _: link.lanes.submit("lane", lambda: quietly(forever()), 1)
         asking = asyncio.create_task(link.call("m", None, lane="lane"))
         call = await peer.asks("m")
         closing = asyncio.create_task(link.aclose())
@@ -173,7 +173,7 @@ async def test_a_caller_whose_answer_waits_behind_a_running_handler_is_not_forgo
 
     routes = Routes()
     async with linked(routes) as (link, peer):
-        routes.on_notification["n"] = lambda _: link.lanes.submit("lane", handle, 1)
+        routes.notifications["n"] = lambda _: link.lanes.submit("lane", handle, 1)
         asking = asyncio.create_task(link.call("m", None, lane="lane"))
         call = await peer.asks("m")
         peer.send(notification("n"), result(call["id"], 7))
@@ -192,7 +192,7 @@ async def test_with_grace_a_handler_may_finish_and_its_answer_is_sent() -> None:
         return b'"finished"'
 
     routes = Routes()
-    routes.on_request["work"] = lambda _: work()
+    routes.requests["work"] = lambda _: work()
     async with linked(routes) as (link, peer):
         peer.send(request(1, "work"), request(2, "m"))
         await peer.answer_to(2)
@@ -206,7 +206,7 @@ async def test_with_grace_a_handler_may_finish_and_its_answer_is_sent() -> None:
 def test_grace_ends() -> None:
     async def body() -> None:
         routes = Routes()
-        routes.on_request["wait"] = lambda _: forever()
+        routes.requests["wait"] = lambda _: forever()
         async with linked(routes) as (link, peer):
             peer.send(request(1, "wait"), request(2, "m"))
             await peer.answer_to(2)
@@ -234,7 +234,7 @@ def test_a_handler_that_refuses_to_end_is_named_in_the_log_and_given_up(
             return b'"at last"'
 
         routes = Routes()
-        routes.on_request["stubborn"] = lambda _: stubborn()
+        routes.requests["stubborn"] = lambda _: stubborn()
         async with linked(routes) as (link, peer):
             peer.send(request(1, "stubborn"), request(2, "m"))
             await peer.answer_to(2)
@@ -260,7 +260,7 @@ async def test_a_cancelled_close_still_closes() -> None:
             await clean.wait()
 
     routes = Routes()
-    routes.on_request["slow"] = lambda _: slow_to_end()
+    routes.requests["slow"] = lambda _: slow_to_end()
     async with linked(routes) as (link, peer):
         peer.send(request(1, "slow"), request(2, "m"))
         await peer.answer_to(2)

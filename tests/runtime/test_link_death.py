@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LinkClosed, PeerDied
-from dragoman.runtime import Link, Silent
+from dragoman.runtime import Link, RefusingRouter
 from dragoman.transport.process import ChildTransport, spawn
 from tests.runtime.raw import Routes
 from tests.transport.programs import alive, eventually, python
@@ -39,7 +39,7 @@ time.sleep(1000)
 @asynccontextmanager
 async def child(program: str, routes: Routes | None = None) -> AsyncIterator[tuple[Link, ChildTransport]]:
     transport = spawn(python(program))
-    link = Link(transport, routes or Silent())
+    link = Link(transport, routes or RefusingRouter())
     link.start()
     try:
         yield link, transport
@@ -98,7 +98,7 @@ async def test_later_calls_fail_with_the_same_reason() -> None:
 async def test_what_the_peer_said_before_it_died_is_heard_first() -> None:
     heard: list[object] = []
     routes = Routes()
-    routes.on_notification["n"] = heard.append
+    routes.notifications["n"] = heard.append
     program = """
 import sys
 sys.stdin.readline()
@@ -126,7 +126,7 @@ sys.exit(1)
 async def test_a_caller_whose_request_is_stuck_in_the_pipe_learns_how_the_peer_died() -> None:
     ready = asyncio.Event()
     routes = Routes()
-    routes.on_notification["ready"] = lambda _: ready.set()
+    routes.notifications["ready"] = lambda _: ready.set()
     async with child(NEVER_READS, routes) as (link, transport):
         await ready.wait()
         big = b'"%b"' % (b"x" * 1_000_000)
@@ -142,7 +142,7 @@ async def test_a_call_to_a_peer_that_has_just_died_fails_with_its_obituary_too()
     # Nobody has told us yet: we find the pipe broken before we find the process gone.
     ready = asyncio.Event()
     routes = Routes()
-    routes.on_notification["ready"] = lambda _: ready.set()
+    routes.notifications["ready"] = lambda _: ready.set()
     async with child(NEVER_READS, routes) as (link, transport):
         await ready.wait()
         os.kill(transport.tree.pid, signal.SIGKILL)
@@ -171,7 +171,7 @@ sys.exit(4)
                 ended.append(str(died.returncode))
                 raise
 
-        routes.on_request["ask"] = lambda _: ask()
+        routes.requests["ask"] = lambda _: ask()
         await link.wait_ended()
         await eventually(lambda: ended == ["4"])
 
@@ -200,7 +200,7 @@ time.sleep(1000)
 """
     ready = asyncio.Event()
     routes = Routes()
-    routes.on_notification["ready"] = lambda _: ready.set()
+    routes.notifications["ready"] = lambda _: ready.set()
     async with child(program, routes) as (link, transport):
         await ready.wait()
         call = asyncio.create_task(link.call("m", None))

@@ -36,7 +36,7 @@ async def test_who_asks_without_reading_the_answers_is_no_longer_listened_to() -
         return large
 
     routes = Routes()
-    routes.on_request["m"] = answer
+    routes.requests["m"] = answer
     async with linked(routes) as (link, peer):
         peer.transport.pause()
         count = ENOUGH // len(large)
@@ -71,7 +71,7 @@ async def test_who_sends_nonsense_without_reading_the_complaints_is_no_longer_li
 
 async def test_a_call_that_is_made_while_we_do_not_listen_gets_its_answer() -> None:
     routes = Routes()
-    routes.on_request["m"] = lambda _: b'"%b"' % (b"x" * 8 * KIBIBYTE)
+    routes.requests["m"] = lambda _: b'"%b"' % (b"x" * 8 * KIBIBYTE)
     async with linked(routes) as (link, peer):
         peer.transport.pause()
         for n in range(200):
@@ -92,7 +92,7 @@ async def test_two_links_that_ask_each_other_for_much_at_once_both_finish() -> N
         return b'"%b"' % (b"x" * KIBIBYTE)
 
     routes = Routes()
-    routes.on_request["m"] = answer
+    routes.requests["m"] = answer
     left_end, right_end = memory_pair()
     left, right = Link(left_end, routes), Link(right_end, routes)
     left.start()
@@ -155,7 +155,7 @@ async def test_a_cancel_is_heard_while_a_sender_waits() -> None:
             finally:
                 ended.set()
 
-        routes.on_request["flood"] = lambda _: flood()
+        routes.requests["flood"] = lambda _: flood()
         peer.transport.pause()
         peer.send(request(1, "flood"))
         await settled(2000)
@@ -183,7 +183,7 @@ async def test_a_sender_that_waits_learns_that_the_peer_is_gone() -> None:
 async def test_reading_goes_on_only_when_every_reason_to_stop_is_gone() -> None:
     heard: list[object] = []
     routes = Routes()
-    routes.on_notification["n"] = heard.append
+    routes.notifications["n"] = heard.append
     async with linked(routes) as (link, peer):
         link.hold("one")
         link.hold("two")

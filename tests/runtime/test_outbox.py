@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, LARGE, Outbox
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 
 
 class Shelf:
@@ -21,7 +21,7 @@ class Shelf:
         self.room = asyncio.Event()
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TransportLimits:
         return DEFAULT_LIMITS
 
     def start(self, sink: Sink) -> None: ...

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from tests.runtime.clock import virtually
 
 
@@ -21,7 +21,7 @@ async def test_closing_cancels_and_waits_for_every_task() -> None:
             await asyncio.sleep(0)  # cleaning up may take a while
             ended.append(n)
 
-    owner = Owner("test")
+    owner = TaskOwner("test")
     tasks = [owner.start(work(n)) for n in range(5)]
     await asyncio.sleep(0)
     await owner.aclose()
@@ -33,14 +33,14 @@ async def test_closing_cancels_and_waits_for_every_task() -> None:
 async def test_a_task_that_ended_is_no_longer_owned() -> None:
     async def work() -> None: ...
 
-    owner = Owner("test")
+    owner = TaskOwner("test")
     await owner.start(work())
     await asyncio.sleep(0)
     assert len(owner) == 0
 
 
 async def test_an_owner_of_nothing_closes_at_once_and_twice() -> None:
-    owner = Owner("test")
+    owner = TaskOwner("test")
     await owner.finish(60)
     await owner.aclose()
     await owner.aclose()
@@ -49,7 +49,7 @@ async def test_an_owner_of_nothing_closes_at_once_and_twice() -> None:
 def test_finishing_waits_only_so_long() -> None:
     async def body() -> None:
         loop = asyncio.get_running_loop()
-        owner = Owner("test")
+        owner = TaskOwner("test")
         owner.start(asyncio.sleep(3))
         await owner.finish(10)
         assert loop.time() == pytest.approx(3)
@@ -71,7 +71,7 @@ def test_a_task_that_swallows_its_cancellation_is_given_up(caplog: pytest.LogCap
                 continue
 
     async def body() -> None:
-        owner = Owner("a name to find in the log")
+        owner = TaskOwner("a name to find in the log")
         owner.start(stubborn())
         await asyncio.sleep(0)
         await owner.aclose(patience=5)
@@ -84,7 +84,7 @@ def test_a_task_that_swallows_its_cancellation_is_given_up(caplog: pytest.LogCap
 
 
 async def test_an_owner_can_be_closed_by_one_of_its_tasks() -> None:
-    owner = Owner("test")
+    owner = TaskOwner("test")
     others = owner.start(asyncio.sleep(1000))
 
     async def close() -> None:

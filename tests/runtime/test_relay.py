@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.runtime.relay import Direction, Relay
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.owned import Grace
 from dragoman.transport.pipe import PipeTransport
@@ -30,9 +30,9 @@ ANSWER = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 class Ends:
     """A client and an agent with a relay between them; each end records what it hears."""
 
-    def __init__(self, *, limits: Limits | None = None) -> None:
-        self.client, client = memory_pair(limits=limits or Limits())
-        self.agent, agent = memory_pair(limits=limits or Limits())
+    def __init__(self, *, limits: TransportLimits | None = None) -> None:
+        self.client, client = memory_pair(limits=limits or TransportLimits())
+        self.agent, agent = memory_pair(limits=limits or TransportLimits())
         self.joined: tuple[MemoryTransport, MemoryTransport] = (client, agent)
         self.client_hears, self.agent_hears = SinkRecorder(), SinkRecorder()
         self.client.start(self.client_hears)
@@ -110,7 +110,7 @@ async def test_a_last_frame_gets_the_newline_that_it_lacks() -> None:
 async def test_the_sender_of_an_oversized_frame_is_told_and_the_next_frame_passes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    ends = Ends(limits=Limits(frame=300))
+    ends = Ends(limits=TransportLimits(frame=300))
     with caplog.at_level(logging.WARNING):
         async with Relay(*ends.joined):
             ends.client.write(b'{"x":"%s"}\n' % (b"y" * 400) + REQUEST)
@@ -123,7 +123,7 @@ async def test_the_sender_of_an_oversized_frame_is_told_and_the_next_frame_passe
 
 
 async def test_a_reader_that_stops_stops_the_writer_and_loses_nothing() -> None:
-    limits = Limits(high=20_000, low=5_000)
+    limits = TransportLimits(high=20_000, low=5_000)
     ends = Ends(limits=limits)
     ends.client.pause()
     block, sent = UPDATE * 50, 0
@@ -143,7 +143,7 @@ async def test_a_reader_that_stops_stops_the_writer_and_loses_nothing() -> None:
 
 
 async def test_one_slow_direction_does_not_slow_the_other() -> None:
-    ends = Ends(limits=Limits(high=1000, low=100))
+    ends = Ends(limits=TransportLimits(high=1000, low=100))
     ends.client.pause()
     async with Relay(*ends.joined):
         ends.agent.write(UPDATE * 1000)
@@ -236,7 +236,7 @@ sys.stderr.write(whole.hexdigest())
 @pytest.mark.bound(20)
 async def test_a_fast_program_and_a_slow_reader_lose_no_byte() -> None:
     said: list[bytes] = []
-    far, near = memory_pair(limits=Limits(high=10_000, low=1_000))
+    far, near = memory_pair(limits=TransportLimits(high=10_000, low=1_000))
     hears = SinkRecorder()
     far.start(hears)
     async with Relay(near, spawn(python(STREAM), on_stderr=said.append, grace=Grace())) as relay:

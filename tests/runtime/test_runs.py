@@ -28,7 +28,7 @@ async def fail(params: Any) -> bytes:
 
 def routes() -> Routes:
     made = Routes()
-    made.on_request = {"double": double, "later": later, "fail": fail}
+    made.requests = {"double": double, "later": later, "fail": fail}
     return made
 
 
@@ -53,7 +53,7 @@ async def test_each_request_of_a_run_has_its_own_fate() -> None:
         got = await answers(peer, 5)
         assert [got[n].get("result", {}).get("value") for n in range(5)] == [0, None, 4, None, 8]
         assert [got[n].get("error", {}).get("code") for n in range(5)] == [None, 7, None, -32601, None]
-        assert not link.connection.debts
+        assert not link.connection.incoming_requests
 
 
 async def test_an_id_that_is_used_twice_in_a_run_is_refused_while_it_is_in_use() -> None:
@@ -87,7 +87,7 @@ async def test_a_cancel_behind_a_run_reaches_what_still_waits() -> None:
         await asyncio.Event().wait()
         return b""
 
-    made.on_request["hang"] = hang
+    made.requests["hang"] = hang
     async with linked(made) as (_, peer):
         peer.send(*asking("hang", "double"))
         await begun.wait()

@@ -20,7 +20,7 @@ async def answer_of(*bodies: Body) -> list[Any]:
     """What each handler answered; all of them are asked in one block."""
     routes = Routes()
     for n, body in enumerate(bodies):
-        routes.on_request[f"m{n}"] = lambda _, body=body: body()  # type: ignore[misc]
+        routes.requests[f"m{n}"] = lambda _, body=body: body()  # type: ignore[misc]
     async with linked(routes) as (_, peer):
         peer.send(*(request(n, f"m{n}") for n in range(len(bodies))))
         answers = {frame["id"]: frame for frame in [await peer.next() for _ in bodies]}
@@ -55,7 +55,7 @@ async def test_the_reader_is_in_its_own_task_after_a_handler_stepped() -> None:
         return b"1"
 
     routes = Routes()
-    routes.on_request["m"] = lambda _: body()
+    routes.requests["m"] = lambda _: body()
     async with linked(routes) as (link, peer):
         here = asyncio.current_task()
         link.feed(b'{"jsonrpc":"2.0","id":1,"method":"m"}\n')
@@ -176,7 +176,7 @@ async def test_cancelling_a_handler_right_after_its_first_step_reaches_it() -> N
         return b"1"
 
     routes = Routes()
-    routes.on_request["m"] = lambda _: body()
+    routes.requests["m"] = lambda _: body()
     async with linked(routes) as (_, peer):
         for n in range(3):
             peer.send(request(n, "m"), cancel_request(n))

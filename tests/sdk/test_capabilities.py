@@ -11,8 +11,7 @@ from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import NotAdvertised
 from dragoman.schema.codec import read
 from dragoman.schema.v1 import ClientCapabilities, ElicitationSchema, SelectedPermissionOutcome
-from dragoman.sdk.capabilities import advertised
-from dragoman.sdk.methods import AGENT_REQUESTS, CLIENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS, advertised
 from tests.sdk.ends import raw_agent, raw_client
 from tests.sdk.table import AGENT, CLIENT
 

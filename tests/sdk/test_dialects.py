@@ -12,7 +12,7 @@ from dragoman import Pool, blocking, connect, supervised
 from dragoman.dialect import Ledger
 from dragoman.errors import DragomanError
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
-from dragoman.sdk.pool import Task
+from dragoman.sdk.pool import PoolTask
 
 pytestmark = pytest.mark.bound(30)  # programs are started
 
@@ -58,7 +58,7 @@ async def test_a_supervised_agent_is_found_out_again_in_its_next_life() -> None:
 @pytest.mark.parametrize("dialect", ["auto", "acpex"])
 async def test_a_pool_of_agents_may_speak_anything(dialect: str) -> None:
     async with Pool([*AGENT, "acpex"], agents=2, dialect=dialect) as pool:
-        tasks = [Task(prompt="Hello", cwd="/tmp") for _ in range(3)]
+        tasks = [PoolTask(prompt="Hello", cwd="/tmp") for _ in range(3)]
         kinds = [outcome.kind async for outcome in pool.run(tasks)]
     assert kinds == ["done"] * 3
 

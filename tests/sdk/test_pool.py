@@ -12,15 +12,15 @@ import pytest
 from dragoman import Agent, Pool, Turn, supervised
 from dragoman.errors import CallFailed, CrashLoop, DeadlineExceeded, LocalMistake, PeerDied, SpawnFailed
 from dragoman.schema.v1 import SessionUpdate
-from dragoman.sdk.pool import Outcome, Task
+from dragoman.sdk.pool import PoolTask, TaskOutcome
 from dragoman.sdk.supervision.supervisor import Supervised
 from tests.sdk.ends import text_of
 from tests.sdk.supervision.lives import QUICK, script
 from tests.transport.programs import alive, eventually
 
 
-def tasks(*prompts: str) -> list[Task]:
-    return [Task(prompt=prompt, cwd="/tmp", label=prompt) for prompt in prompts]
+def tasks(*prompts: str) -> list[PoolTask]:
+    return [PoolTask(prompt=prompt, cwd="/tmp", label=prompt) for prompt in prompts]
 
 
 class Crowd:
@@ -84,7 +84,7 @@ async def test_one_task_that_fails_is_no_reason_for_the_others_to() -> None:
     def broken(update: SessionUpdate) -> None:
         raise RuntimeError("of the caller")
 
-    mine = Task(prompt="x", cwd="/tmp", on_update=broken)
+    mine = PoolTask(prompt="x", cwd="/tmp", on_update=broken)
     async with Pool(crowd.agent) as pool:
         good, bad, own, last = await pool.map([*tasks("good", "fail"), mine, *tasks("last")])
     assert (good.kind, bad.kind, own.kind, last.kind) == ("done", "failed", "failed", "done")
@@ -97,8 +97,8 @@ async def test_one_task_that_fails_is_no_reason_for_the_others_to() -> None:
 async def test_a_task_has_its_time_and_its_updates() -> None:
     crowd = Crowd()
     heard: list[str] = []
-    slow = Task(prompt="wait", cwd="/tmp", seconds=0.05)
-    told = Task(prompt=["a ", "b"], cwd="/tmp", on_update=lambda update: heard.append(text_of(update)))
+    slow = PoolTask(prompt="wait", cwd="/tmp", seconds=0.05)
+    told = PoolTask(prompt=["a ", "b"], cwd="/tmp", on_update=lambda update: heard.append(text_of(update)))
     async with Pool(crowd.agent) as pool:
         late, done = await pool.map([slow, told])
         await eventually(lambda: crowd.now == 0)  # the agent was told to stop
@@ -157,7 +157,7 @@ async def test_two_who_share_a_pool_take_turns() -> None:
 async def test_tasks_are_taken_when_there_is_room() -> None:
     crowd, taken = Crowd(), 0
 
-    def endless() -> Iterator[Task]:
+    def endless() -> Iterator[PoolTask]:
         nonlocal taken
         while True:
             taken += 1
@@ -207,7 +207,7 @@ async def test_a_broken_agent_is_left_out_while_others_work(tmp_path: Path) -> N
 async def test_200_sessions_at_once_in_one_process(tmp_path: Path) -> None:
     many = script(tmp_path, "agent many\n  can close\non prompt\n  wait 0.5\n  say ok")
     async with Pool(many, concurrency=200) as pool:
-        found: list[Outcome] = await pool.map(tasks(*map(str, range(200))))
+        found: list[TaskOutcome] = await pool.map(tasks(*map(str, range(200))))
     assert [outcome.unwrap().text for outcome in found] == ["ok"] * 200
     assert len({outcome.session_id for outcome in found}) == 200
 

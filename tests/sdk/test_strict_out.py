@@ -22,10 +22,15 @@ from dragoman.sdk.agent.client_handle import ClientHandle
 from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.terminal import Terminal
 from dragoman.sdk.agent.tool_call import ToolCallReport
+from dragoman.sdk.capabilities import (
+    AGENT_NOTIFICATIONS,
+    AGENT_REQUESTS,
+    CLIENT_NOTIFICATIONS,
+    CLIENT_REQUESTS,
+)
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.session import Session
-from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS, CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
-from dragoman.sdk.threads.turn import Turn as BlockingTurn
+from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 from tests.schema.published import Judge, definitions, needs_schemas
 from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
 

@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import LinkClosed
 from dragoman.testing import check_transport
 from dragoman.testing.transports import Pair
-from dragoman.transport.contract import Limits, Sink
+from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.owned import Grace
 from dragoman.transport.pipe import PipeTransport
@@ -22,7 +22,7 @@ from dragoman.transport.reading import ThreadReader
 from dragoman.transport.writing import ThreadWriter
 from tests.transport.programs import RELAY, python
 
-QUICK = Limits(flush=0.3, frame=6_000_000)  # small enough that an oversized frame is tried too
+QUICK = TransportLimits(flush=0.3, frame=6_000_000)  # small enough that an oversized frame is tried too
 
 
 def joined_by_pipes(*, non_blocking: bool) -> Pair:
@@ -79,7 +79,7 @@ async def test_pipes_with_threads_keep_the_contract(monkeypatch: pytest.MonkeyPa
 @pytest.mark.bound(30)
 async def test_pipes_that_are_polled_keep_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a pipe is inherited and there is no /proc to open it anew."""
-    monkeypatch.setattr("dragoman.transport.nonblocking.Outlet._reopen", lambda self: False)
+    monkeypatch.setattr("dragoman.transport.nonblocking.FileOutlet._reopen", lambda self: False)
 
     async def make() -> Pair:
         return joined_by_pipes(non_blocking=False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.transport.greeting import PASSED, Answered, Ended, Greeting, Passed
+from dragoman.transport.greeting import PASSED, Disconnected, Forwarded, Greeting, Rejected
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
 
@@ -30,7 +30,7 @@ def greeted() -> Greeting:
 )
 def test_a_bad_beginning_ends_the_connection(first: bytes, code: int) -> None:
     found = Greeting().look(first)
-    assert isinstance(found, Ended)
+    assert isinstance(found, Disconnected)
     assert found.code == code
 
 
@@ -41,7 +41,7 @@ def test_a_bad_beginning_ends_the_connection(first: bytes, code: int) -> None:
 def test_garbage_is_answered_before_and_after(garbage: bytes, code: int) -> None:
     for greeting in (Greeting(), greeted()):
         found = greeting.look(garbage)
-        assert isinstance(found, Answered)
+        assert isinstance(found, Rejected)
         answer = json.loads(found.message)
         assert (answer["id"], answer["error"]["code"]) == (None, code)
 
@@ -64,24 +64,24 @@ LONG = b"x" * 1025
 )
 def test_an_id_that_is_too_long_is_answered(message: bytes, request_id: int | None, code: int) -> None:
     found = greeted().look(message)
-    assert isinstance(found, Answered)
+    assert isinstance(found, Rejected)
     answer = json.loads(found.message)
     assert (answer["id"], answer["error"]["code"]) == (request_id, code)
 
 
 def test_a_notification_with_an_id_that_is_too_long_is_dropped() -> None:
     message = b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}' % LONG
-    assert greeted().look(message) == Answered()
+    assert greeted().look(message) == Rejected()
 
 
 def test_an_answer_before_anything_was_asked_means_nothing() -> None:
-    assert Greeting().look(b'{"jsonrpc":"2.0","id":1,"result":{}}') == Answered()
+    assert Greeting().look(b'{"jsonrpc":"2.0","id":1,"result":{}}') == Rejected()
     assert greeted().look(b'{"jsonrpc":"2.0","id":1,"result":{}}') == PASSED
 
 
 def test_initialize_comes_once() -> None:
     again = greeted().look(b'{"jsonrpc":"2.0","id":"a","method":"initialize"}')
-    assert isinstance(again, Answered)
+    assert isinstance(again, Rejected)
     assert (json.loads(again.message)["id"], json.loads(again.message)["error"]["code"]) == ("a", -32600)
 
 
@@ -89,10 +89,10 @@ def test_what_only_looks_strange_is_for_the_agent() -> None:
     lone = rb'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"text":"\ud800"}}'
     assert greeted().look(lone) == PASSED
     early = Greeting().look(lone)
-    assert isinstance(early, Ended | Answered)
+    assert isinstance(early, Disconnected | Rejected)
 
 
 @given(st.binary())
 def test_any_bytes_are_looked_at(message: bytes) -> None:
     for greeting in (Greeting(), greeted()):
-        assert isinstance(greeting.look(message), Passed | Answered | Ended)
+        assert isinstance(greeting.look(message), Forwarded | Rejected | Disconnected)

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from dragoman.transport import tree
-from dragoman.transport.guard import Guard, _pipes
+from dragoman.transport.guard import TreeGuard, _pipes
 from tests.transport.programs import alive, eventually, shell
 
 
@@ -30,12 +30,12 @@ def program() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def process_of(guard: Guard) -> subprocess.Popen[bytes]:
+def process_of(guard: TreeGuard) -> subprocess.Popen[bytes]:
     assert guard._shell is not None
     return guard._shell
 
 
-def abandon(guard: Guard) -> subprocess.Popen[bytes]:
+def abandon(guard: TreeGuard) -> subprocess.Popen[bytes]:
     """Close its pipe as the system does when its owner is gone; return the guard's process, which is ours
     to reap.
     """
@@ -45,7 +45,7 @@ def abandon(guard: Guard) -> subprocess.Popen[bytes]:
 
 
 async def test_a_guard_that_lost_its_owner_ends_the_tree(program: subprocess.Popen[bytes]) -> None:
-    guard = Guard("guarded")
+    guard = TreeGuard("guarded")
     guard.watch(program.pid, start=start_of(program.pid))
     shell = abandon(guard)
     await eventually(lambda: not alive(program.pid))
@@ -56,7 +56,7 @@ async def test_a_guard_that_lost_its_owner_ends_the_tree(program: subprocess.Pop
 async def test_a_guard_that_was_never_told_the_root_finds_it_by_the_mark(
     program: subprocess.Popen[bytes],
 ) -> None:
-    shell = abandon(Guard("guarded"))
+    shell = abandon(TreeGuard("guarded"))
     await eventually(lambda: not alive(program.pid))
     shell.wait()
     program.wait()
@@ -66,7 +66,7 @@ async def test_without_a_python_the_group_is_ended(
     program: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "/removed/python")
-    guard = Guard("guarded")
+    guard = TreeGuard("guarded")
     guard.watch(program.pid, start=start_of(program.pid))
     shell = abandon(guard)
     await eventually(lambda: not alive(program.pid))
@@ -76,14 +76,14 @@ async def test_without_a_python_the_group_is_ended(
 
 async def test_a_frozen_application_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.frozen", True, raising=False)
-    guard = Guard("guarded")
+    guard = TreeGuard("guarded")
     assert process_of(guard).args[4] == ""  # type: ignore[index]
     guard.dismiss()
 
 
 def test_a_dismissed_guard_is_gone_and_leaves_the_tree_alone(program: subprocess.Popen[bytes]) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    guard = Guard("guarded")
+    guard = TreeGuard("guarded")
     guard.watch(program.pid, start=start_of(program.pid))
     guard.dismiss()
     guard.dismiss()
@@ -93,7 +93,7 @@ def test_a_dismissed_guard_is_gone_and_leaves_the_tree_alone(program: subprocess
 
 
 def test_a_guard_that_was_killed_is_no_reason_to_fail(program: subprocess.Popen[bytes]) -> None:
-    guard = Guard("guarded")
+    guard = TreeGuard("guarded")
     process_of(guard).kill()
     process_of(guard).wait()
     guard.watch(program.pid, start=start_of(program.pid))
@@ -109,7 +109,7 @@ def test_without_a_shell_there_is_no_guard_but_a_warning(
         raise FileNotFoundError(2, "No such file or directory", "/bin/sh")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    guard = Guard("guarded")
+    guard = TreeGuard("guarded")
     guard.watch(1, start=1)
     guard.dismiss()
     assert "no guard for a process tree" in caplog.text

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.transport import http_following
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
 from tests.transport.serving import served
@@ -103,7 +103,7 @@ class Heard:
 
 
 @asynccontextmanager
-async def talking(server: Server, limits: Limits) -> AsyncIterator[tuple[MessageTransport, Heard]]:
+async def talking(server: Server, limits: TransportLimits) -> AsyncIterator[tuple[MessageTransport, Heard]]:
     async with served(server) as port:
         client, heard = open_http(f"http://127.0.0.1:{port}/acp", limits=limits), Heard()
         client.start(heard)
@@ -118,7 +118,7 @@ def event(number: int, **message: Any) -> bytes:
     return b"id: %d\ndata: %b\n\n" % (number, json.dumps({"jsonrpc": "2.0", **message}).encode())
 
 
-LIMITS = Limits(frame=100_000)
+LIMITS = TransportLimits(frame=100_000)
 
 
 async def test_a_sessions_stream_that_breaks_is_opened_again_where_it_broke() -> None:

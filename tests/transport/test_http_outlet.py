@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.http_outlet import AT_ONCE, Backlog, Outlet
+from dragoman.transport.http_outlet import AT_ONCE, Backlog, SseOutlet
 
 
 async def never() -> None:
@@ -17,7 +17,7 @@ async def never() -> None:
 class Reader:
     """Reads one outlet, event by event."""
 
-    def __init__(self, outlet: Outlet) -> None:
+    def __init__(self, outlet: SseOutlet) -> None:
         self.outlet = outlet
         self.left = asyncio.create_task(never())
 
@@ -33,7 +33,7 @@ class Reader:
 
 
 async def test_what_was_not_delivered_waits_for_the_next_reader() -> None:
-    outlet = Outlet(Backlog())
+    outlet = SseOutlet(Backlog())
     for message in (b"1", b"2"):
         await outlet.put(message)
     reader = Reader(outlet)
@@ -47,7 +47,7 @@ async def test_what_was_not_delivered_waits_for_the_next_reader() -> None:
 
 async def test_a_reader_that_comes_back_gets_what_it_missed_of_its_own_stream_only() -> None:
     backlog = Backlog()
-    one, two = Outlet(backlog), Outlet(backlog)
+    one, two = SseOutlet(backlog), SseOutlet(backlog)
     reader, other = Reader(one), Reader(two)
     for message in (b"1", b"2", b"3"):
         await one.put(message)
@@ -65,7 +65,7 @@ async def test_a_reader_that_comes_back_gets_what_it_missed_of_its_own_stream_on
 
 async def test_what_is_kept_is_bounded_for_all_streams_together() -> None:
     backlog = Backlog(kept=10)
-    old, new = Outlet(backlog), Outlet(backlog)
+    old, new = SseOutlet(backlog), SseOutlet(backlog)
     reader, other = Reader(old), Reader(new)
     with old.reading(""), new.reading(""):
         await old.put(b"x" * 8)
@@ -80,7 +80,7 @@ async def test_what_is_kept_is_bounded_for_all_streams_together() -> None:
 
 
 async def test_a_writer_waits_for_room_and_gives_up_when_nobody_reads() -> None:
-    outlet = Outlet(Backlog(unread=10, patience=30))
+    outlet = SseOutlet(Backlog(unread=10, patience=30))
     reader = Reader(outlet)
     putting = asyncio.create_task(outlet.put(b"x" * 11))
     await asyncio.sleep(0)
@@ -90,11 +90,11 @@ async def test_a_writer_waits_for_room_and_gives_up_when_nobody_reads() -> None:
     await putting
     await reader.leave()
     with pytest.raises(LinkClosed, match="nothing was read"):
-        await Outlet(Backlog(unread=10, patience=0)).put(b"x" * 11)
+        await SseOutlet(Backlog(unread=10, patience=0)).put(b"x" * 11)
 
 
 async def test_not_all_that_waits_is_taken_at_once() -> None:
-    outlet = Outlet(Backlog())
+    outlet = SseOutlet(Backlog())
     reader = Reader(outlet)
     for _ in range(4):
         await outlet.put(b"x" * (AT_ONCE - 1))

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.memory import memory_pair
 
 
@@ -84,7 +84,7 @@ async def test_a_reader_that_pauses_inside_feed_gets_nothing_more() -> None:
 
 @pytest.mark.parametrize("closer", ["left", "right"])
 async def test_a_writer_who_waits_is_told_of_the_close(closer: str) -> None:
-    left, right = memory_pair(limits=Limits(low=0))
+    left, right = memory_pair(limits=TransportLimits(low=0))
     left.write(b"x\n")
     waiting = asyncio.ensure_future(left.drain())
     await asyncio.sleep(0)

@@ -21,16 +21,16 @@ import pytest
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import patience
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.pipe import PipeTransport
 
-BRIEF = Limits(flush=0.2)
+BRIEF = TransportLimits(flush=0.2)
 
 
 class Loose:
     """A transport whose other ends are bare descriptors in the test's hand."""
 
-    def __init__(self, limits: Limits = BRIEF) -> None:
+    def __init__(self, limits: TransportLimits = BRIEF) -> None:
         read, self.give = os.pipe()
         self.take, write = os.pipe()
         self.transport = PipeTransport(read, write, limits=limits)
@@ -44,7 +44,7 @@ class Loose:
 
 
 @asynccontextmanager
-async def loose(limits: Limits = BRIEF) -> AsyncIterator[Loose]:
+async def loose(limits: TransportLimits = BRIEF) -> AsyncIterator[Loose]:
     ends = Loose(limits)
     ends.transport.start(ends.heard)
     try:
@@ -115,7 +115,7 @@ async def test_a_peer_that_goes_while_bytes_are_pending_wakes_those_who_wait() -
 
 
 async def test_an_endless_line_is_dropped_while_it_arrives() -> None:
-    async with loose(Limits(frame=100_000, flush=0.2)) as ends:
+    async with loose(TransportLimits(frame=100_000, flush=0.2)) as ends:
         for _ in range(100):
             await asyncio.to_thread(os.write, ends.give, b"x" * 50_000)
         os.write(ends.give, b"\nnext\n")
@@ -164,7 +164,7 @@ async def test_closed_before_it_starts_it_ends_when_it_starts() -> None:
 
 async def test_a_cancelled_close_lets_go_of_everything_at_once() -> None:
     before = len(os.listdir("/proc/self/fd"))
-    ends = Loose(Limits(flush=60))
+    ends = Loose(TransportLimits(flush=60))
     ends.transport.start(ends.heard)
     ends.transport.write(b"x" * 1_000_000)
     closing = asyncio.ensure_future(ends.transport.aclose())
@@ -181,7 +181,7 @@ async def test_one_socket_serves_both_ways_and_keeps_its_blocking_mode() -> None
     with theirs:
         kept = ours.dup()
         fd = ours.detach()
-        transport = PipeTransport(fd, fd, limits=Limits(flush=0.1))
+        transport = PipeTransport(fd, fd, limits=TransportLimits(flush=0.1))
         transport.start(heard := SinkRecorder())
         theirs.send(b"ping\n")
         await heard.until_size(5)

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.errors import LinkClosed, PeerDied, SpawnFailed
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.owned import Grace, owned_trees
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import alive, eventually, python, shell
@@ -29,7 +29,7 @@ async def started(
     grace: Grace = QUICK,
     on_stderr: Callable[[bytes], None] | None = None,
 ) -> AsyncIterator[tuple[ChildTransport, SinkRecorder]]:
-    child = spawn(command, grace=grace, limits=Limits(flush=0.2), on_stderr=on_stderr)
+    child = spawn(command, grace=grace, limits=TransportLimits(flush=0.2), on_stderr=on_stderr)
     heard = SinkRecorder()
     child.start(heard)
     try:

@@ -14,7 +14,7 @@ from websockets.utils import accept_key
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.testing import check_transport
 from dragoman.testing.pace import deadline
-from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket import hard_limit, open_websocket
 from dragoman.transport.websocket_server import AsgiWebSocket
@@ -24,7 +24,7 @@ from tests.transport.serving import served
 class Server:
     """Gives each connection that is made to it, and keeps it until its transport has ended."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: TransportLimits) -> None:
         self.arrived: asyncio.Queue[MessageTransport] = asyncio.Queue()
         self._limits = limits
 
@@ -44,7 +44,7 @@ class Server:
         await transport.wait_closed()
 
 
-SMALL = Limits(frame=8_000_000, flush=0.5)
+SMALL = TransportLimits(frame=8_000_000, flush=0.5)
 
 
 @pytest.mark.bound(60)
@@ -93,7 +93,7 @@ async def silent_server() -> AsyncIterator[str]:
 
 async def test_a_server_that_never_says_goodbye_is_let_go_and_leaves_nothing_behind() -> None:
     async with silent_server() as url:
-        transport = await open_websocket(url, limits=Limits(flush=0.1))
+        transport = await open_websocket(url, limits=TransportLimits(flush=0.1))
         await transport.aclose()
         assert not [task for task in asyncio.all_tasks() if "keepalive" in str(task.get_coro())]
 

@@ -6,17 +6,17 @@ import os
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Limits
-from dragoman.transport.nonblocking import Outlet
-from dragoman.transport.writing import LoopWriter, ThreadWriter, Writer
+from dragoman.transport.contract import TransportLimits
+from dragoman.transport.nonblocking import FileOutlet
+from dragoman.transport.writing import FrameWriter, LoopWriter, ThreadWriter
 
-LIMITS = Limits(low=1000)
+LIMITS = TransportLimits(low=1000)
 
 
-def make(kind: str, fd: int, broken: list[OSError]) -> Writer:
+def make(kind: str, fd: int, broken: list[OSError]) -> FrameWriter:
     if kind == "thread":
         return ThreadWriter(fd, limits=LIMITS, broken=broken.append)
-    return LoopWriter(Outlet(fd), limits=LIMITS, broken=broken.append)
+    return LoopWriter(FileOutlet(fd), limits=LIMITS, broken=broken.append)
 
 
 async def read_all(fd: int) -> bytes:
@@ -82,7 +82,7 @@ async def test_closing_twice_closes_once(kind: str) -> None:
 async def test_a_large_block_is_kept_without_a_copy() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
-    writer = LoopWriter(Outlet(write), limits=LIMITS, broken=lambda _: None)
+    writer = LoopWriter(FileOutlet(write), limits=LIMITS, broken=lambda _: None)
     block = b"x" * 1_000_000
     writer.write(block)
     assert writer._head.obj is block

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from dragoman.sdk.interpreting import Joined
+from dragoman.sdk.interpreting import InterpretedConversation
 from dragoman.transport.process import spawn
 from dragoman.transport.stdio import Stdio, claim_stdio
 from peers.dragoman.relay import show
 
 
 async def main(stdio: Stdio, dialect: str, command: list[str]) -> None:
-    async with Joined(stdio.open(), spawn(command, on_stderr=show), client_dialect=dialect) as joined:
+    async with InterpretedConversation(
+        stdio.open(), spawn(command, on_stderr=show), client_dialect=dialect
+    ) as joined:
         await joined.wait_ended()
 
 

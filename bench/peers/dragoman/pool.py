@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dragoman import Pool, supervised
-from dragoman.sdk.pool import Task
+from dragoman.sdk.pool import PoolTask
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.supervisor import Supervised
 from peers.measure import memory_kb
@@ -64,12 +64,12 @@ async def measured(command: list[str], count: int, agents: int) -> dict[str, flo
     began = time.perf_counter()
     async with Pool(made, concurrency=count) as pool:
         # What the first session loads and caches is the price of the SDK and of an agent, not of a session.
-        await pool.map([Task(prompt="quick", cwd="/") for _ in range(agents)])
+        await pool.map([PoolTask(prompt="quick", cwd="/") for _ in range(agents)])
         started = time.perf_counter() - began
         gc.collect()
         before, idle = memory_kb("VmRSS"), sum(map(_resident, made))
         moment = Moment(count, made)
-        turns = [Task(prompt=str(n), cwd="/", on_update=_once(moment)) for n in range(count)]
+        turns = [PoolTask(prompt=str(n), cwd="/", on_update=_once(moment)) for n in range(count)]
         began = time.perf_counter()
         outcomes = await pool.map(turns)
         wall = time.perf_counter() - began

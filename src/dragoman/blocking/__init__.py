@@ -24,28 +24,34 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.agent.lender import Permission
     from dragoman.sdk.client.client import Client
     from dragoman.sdk.client.prompt import TurnResult
-    from dragoman.sdk.threads.agent import AgentHandle, PromptTurn, Session
-    from dragoman.sdk.threads.tools import Terminal, ToolCallReport
-    from dragoman.sdk.threads.turn import AgentSession, ClientHandle, Turn
+    from dragoman.sdk.sync.agent import SyncAgentHandle as AgentHandle
+    from dragoman.sdk.sync.agent import SyncPromptTurn as PromptTurn
+    from dragoman.sdk.sync.agent import SyncSession as Session
+    from dragoman.sdk.sync.tools import SyncTerminal as Terminal
+    from dragoman.sdk.sync.tools import SyncToolCallReport as ToolCallReport
+    from dragoman.sdk.sync.turn import SyncAgentSession as AgentSession
+    from dragoman.sdk.sync.turn import SyncClientHandle as ClientHandle
+    from dragoman.sdk.sync.turn import SyncTurn as Turn
 
 _HOMES = {
-    "Agent": "dragoman.sdk.agent.agent",
-    "AgentHandle": "dragoman.sdk.threads.agent",
-    "AgentSession": "dragoman.sdk.threads.turn",
-    "Cancelled": "dragoman.errors",
-    "Client": "dragoman.sdk.client.client",
-    "ClientHandle": "dragoman.sdk.threads.turn",
-    "Limits": "dragoman.runtime.limits",
-    "Permission": "dragoman.sdk.agent.lender",
-    "PromptTurn": "dragoman.sdk.threads.agent",
-    "Session": "dragoman.sdk.threads.agent",
-    "Terminal": "dragoman.sdk.threads.tools",
-    "ToolCallReport": "dragoman.sdk.threads.tools",
-    "Turn": "dragoman.sdk.threads.turn",
-    "TurnResult": "dragoman.sdk.client.prompt",
-    "connect": "dragoman.blocking.connecting",
-    "serve": "dragoman.blocking.serving",
+    "Agent": "dragoman.sdk.agent.agent:Agent",
+    "AgentHandle": "dragoman.sdk.sync.agent:SyncAgentHandle",
+    "AgentSession": "dragoman.sdk.sync.turn:SyncAgentSession",
+    "Cancelled": "dragoman.errors:Cancelled",
+    "Client": "dragoman.sdk.client.client:Client",
+    "ClientHandle": "dragoman.sdk.sync.turn:SyncClientHandle",
+    "Limits": "dragoman.runtime.limits:Limits",
+    "Permission": "dragoman.sdk.agent.lender:Permission",
+    "PromptTurn": "dragoman.sdk.sync.agent:SyncPromptTurn",
+    "Session": "dragoman.sdk.sync.agent:SyncSession",
+    "Terminal": "dragoman.sdk.sync.tools:SyncTerminal",
+    "ToolCallReport": "dragoman.sdk.sync.tools:SyncToolCallReport",
+    "Turn": "dragoman.sdk.sync.turn:SyncTurn",
+    "TurnResult": "dragoman.sdk.client.prompt:TurnResult",
+    "connect": "dragoman.blocking.connecting:connect",
+    "serve": "dragoman.blocking.serving:serve",
 }
+"""The module of each name, and what the name is called there."""
 
 __all__ = [
     "Agent",
@@ -73,7 +79,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'dragoman.blocking' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(home), name)
+    module, _, attribute = home.partition(":")
+    found: object = getattr(import_module(module), attribute)
     globals()[name] = found  # the next look-up does not come here
     return found
 

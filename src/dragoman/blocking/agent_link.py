@@ -16,20 +16,19 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from dragoman.blocking.attended import LEASE, AttendedLink
+from dragoman.blocking.pending_call import ThreadPendingCall
 from dragoman.blocking.plain import plain_answers
-from dragoman.blocking.waiting import Waiting
 from dragoman.blocking.worker import Worker, current_worker
-from dragoman.core import Call, Debt
+from dragoman.core import IncomingRequest, OutgoingCall
 from dragoman.errors import Cancelled, LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
 from dragoman.sdk.agent.client_handle import ClientHandle, write_request
-from dragoman.sdk.capabilities import Capabilities
-from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.capabilities import CLIENT_REQUESTS, Capabilities
 from dragoman.sdk.reading import read_result
-from dragoman.sdk.threads.run import step
+from dragoman.sdk.sync.run import step
 from dragoman.transport.contract import READ_SIZE
 from dragoman.wire import error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
@@ -56,22 +55,22 @@ class AgentLink(AttendedLink):
         self, read_fd: int, write_fd: int, router: Router, *, name: str, limits: Limits | None = None
     ) -> None:
         super().__init__(read_fd, write_fd, router, name=name, limits=limits)
-        self._workers: dict[Debt, Worker] = {}
+        self._workers: dict[IncomingRequest, Worker] = {}
         self._turns = 0  # how many of them work on a prompt
-        self._queue: deque[tuple[Debt, Work]] = deque()
+        self._queue: deque[tuple[IncomingRequest, Work]] = deque()
         self._size = 0  # bytes of params of all these requests
         self._granted: dict[str, Capabilities] = {}  # by method: where it was found to be allowed
 
     # What a handler asks.
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T], worker: Worker) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T], worker: Worker) -> T:
         """What `ClientHandle.ask` and `call` do, for the thread of a handler."""
         if self._granted.get(method) is not client.capabilities:
             self._check(client, method)
         if self._gone is not None:
             raise self._gone.with_traceback(None)
         params = write_request(method, message)
-        waiting = Waiting(self.limits.call_seconds, None, None, worker)
+        waiting = ThreadPendingCall(self.limits.call_seconds, None, None, worker)
         self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
         with self._books:
             call, frame = self.connection.call(method, params, waiting)
@@ -92,7 +91,7 @@ class AgentLink(AttendedLink):
             client.capabilities.require(capability, method)
         self._granted[method] = client.capabilities
 
-    def _read_answer(self, call: Call[Waiting], kind: Any) -> Any:
+    def _read_answer(self, call: OutgoingCall[ThreadPendingCall], kind: Any) -> Any:
         """Read once: what comes next is nearly always the answer. None when it was not, or not so plainly."""
         if self._busy or self._inbox or not (self._whole and self._role.acquire(blocking=False)):
             return None
@@ -131,85 +130,85 @@ class AgentLink(AttendedLink):
     def at_work(self) -> bool:
         return bool(self._workers)
 
-    def begin(self, debt: Debt) -> None:
-        if self._is_full(debt):
-            self.refuse(debt, error_object(INTERNAL_ERROR, "Internal error: too much work in flight"))
+    def begin(self, incoming: IncomingRequest) -> None:
+        if self._is_full(incoming):
+            self.refuse(incoming, error_object(INTERNAL_ERROR, "Internal error: too much work in flight"))
             return
         try:
-            work = self._router.asked(debt)
+            work = self._router.on_request(incoming)
         except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
-            self.refuse(debt, to_error(error, debt.method))
+            self.refuse(incoming, to_error(error, incoming.method))
             return
         if isinstance(work, bytes):
-            self.settle(debt, work)
+            self.settle(incoming, work)
             return
         with self._books:
-            self._size += _size(debt)
-            self._turns += _is_turn(debt)
-        if _is_turn(debt):
-            self._start(debt, work)
+            self._size += _size(incoming)
+            self._turns += _is_turn(incoming)
+        if _is_turn(incoming):
+            self._start(incoming, work)
         else:
-            self._queue.append((debt, work))
+            self._queue.append((incoming, work))
             self._start_queued()
 
-    def _is_full(self, debt: Debt) -> bool:
+    def _is_full(self, incoming: IncomingRequest) -> bool:
         limits = self.limits
         number = len(self._workers) + len(self._queue)
         return (
-            (number > 0 and self._size + _size(debt) > limits.work_bytes)
+            (number > 0 and self._size + _size(incoming) > limits.work_bytes)
             or number >= limits.work_requests
-            or (_is_turn(debt) and self._turns >= TURNS)
+            or (_is_turn(incoming) and self._turns >= TURNS)
         )
 
     def _start_queued(self) -> None:
         # Also called by a thread that ends: who appends, and who ends, each looks after the other did.
         while self._queue and len(self._workers) - self._turns < THREADS:
             try:
-                debt, work = self._queue.popleft()
+                incoming, work = self._queue.popleft()
             except IndexError:
                 return
-            self._start(debt, work)
+            self._start(incoming, work)
 
-    def perform(self, debt: Debt) -> None:
+    def perform(self, incoming: IncomingRequest) -> None:
         raise AssertionError("every request has a thread of its own")
 
-    def _start(self, debt: Debt, work: Work) -> None:
-        worker = self._workers[debt] = Worker(self, debt)
-        worker.unheard = debt.cancelled
-        thread = threading.Thread(target=self._run, args=(worker, work), name=debt.method, daemon=True)
+    def _start(self, incoming: IncomingRequest, work: Work) -> None:
+        worker = self._workers[incoming] = Worker(self, incoming)
+        worker.unheard = incoming.cancelled
+        thread = threading.Thread(target=self._run, args=(worker, work), name=incoming.method, daemon=True)
         try:
             thread.start()
         except RuntimeError as error:  # the system has no more threads for us
             work.close()
-            self.refuse(debt, to_error(error, debt.method))
+            self.refuse(incoming, to_error(error, incoming.method))
             self._finished(worker)
 
     def _run(self, worker: Worker, work: Work) -> None:
         worker.here()
-        debt = worker.debt
+        incoming = worker.request
         try:
             result = step(work)
         except Cancelled:
-            self.refuse(debt, error_object(CANCELLED))
+            self.refuse(incoming, error_object(CANCELLED))
         except BaseException as error:  # noqa: BLE001  # it becomes the error answer, SystemExit too
-            self.refuse(debt, to_error(error, debt.method))
+            self.refuse(incoming, to_error(error, incoming.method))
         else:
-            self.settle(debt, result)
+            self.settle(incoming, result)
         finally:
             self._finished(worker)
 
     def _finished(self, worker: Worker) -> None:
         with self._books:
-            self._workers.pop(worker.debt, None)
-            self._size -= _size(worker.debt)
-            self._turns -= _is_turn(worker.debt)
+            self._workers.pop(worker.request, None)
+            self._size -= _size(worker.request)
+            self._turns -= _is_turn(worker.request)
         self._start_queued()
         if not self._workers:
             self._lease = 0.0
             self._gate.open()
 
-    def stop(self, debt: Debt) -> None:
-        worker = self._workers.get(debt)
+    def stop(self, incoming: IncomingRequest) -> None:
+        worker = self._workers.get(incoming)
         if worker is not None:
             worker.cancel()
 
@@ -251,9 +250,9 @@ def _never() -> None:
     """Nobody cancels a thread that works for no request."""
 
 
-def _is_turn(debt: Debt) -> bool:
-    return debt.method == "session/prompt"
+def _is_turn(incoming: IncomingRequest) -> bool:
+    return incoming.method == "session/prompt"
 
 
-def _size(debt: Debt) -> int:
-    return 0 if debt.params is None else memoryview(debt.params).nbytes
+def _size(incoming: IncomingRequest) -> int:
+    return 0 if incoming.params is None else memoryview(incoming.params).nbytes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from dragoman.blocking.agent_link import AgentLink
+from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.blocking.turns import ThreadTurns
-from dragoman.blocking.voice import VoicedSession
 from dragoman.runtime import Link
 from dragoman.sdk.agent.client_handle import DEFAULT, ClientHandle, write_request
 from dragoman.sdk.agent.side import AgentSide
@@ -25,7 +25,7 @@ class ThreadClientHandle(ClientHandle):
     async def ask_for(
         self,
         method: str,
-        message: Any,
+        message: object,
         result: type[T],
         part: Callable[[T], R],
         *,
@@ -42,7 +42,7 @@ class BlockingAgentSide(AgentSide):
 
     __slots__ = ()
 
-    session_type = VoicedSession
+    session_type = ThreadAgentSession
 
     def attach_to(self, link: AgentLink) -> None:
         # It offers what the SDK uses of a link; a test holds it to that.

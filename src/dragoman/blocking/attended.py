@@ -18,9 +18,9 @@ from time import monotonic
 from msgspec import Raw
 
 from dragoman.blocking.link import BlockingLink
-from dragoman.blocking.signals import Gate, Signal
-from dragoman.blocking.waiting import Waiting
-from dragoman.core import Call, Lifecycle
+from dragoman.blocking.pending_call import ThreadPendingCall
+from dragoman.blocking.signals import ThreadSignal, WakeGate
+from dragoman.core import Lifecycle, OutgoingCall
 from dragoman.errors import LinkClosed
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.router import Router
@@ -40,8 +40,8 @@ class AttendedLink(BlockingLink):
     ) -> None:
         super().__init__(read_fd, write_fd, router, name=name, lifecycle=Lifecycle(), limits=limits)
         self.dismissed = False
-        self._main = Signal()  # the main thread shall come back from the pipe
-        self._gate = Gate()  # where it waits when it does not read
+        self._main = ThreadSignal()  # the main thread shall come back from the pipe
+        self._gate = WakeGate()  # where it waits when it does not read
         self._main_waits = False  # for the role to be put down, however long that takes
         self._lease = 0.0
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
@@ -126,7 +126,7 @@ class AttendedLink(BlockingLink):
         if self._main_waits:
             self._gate.open()
 
-    def _answered(self, call: Call[Waiting], answer: Raw | ErrorObject) -> None:
+    def _answered(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
         self._main.reached = True  # if it is the main thread who reads: the one who asked shall do that now
         super()._answered(call, answer)
 

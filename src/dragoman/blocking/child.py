@@ -11,14 +11,14 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree, Program, start_tree
 from dragoman.transport.process import HANG_UP, close_all, obituary, open_pipes, words_of
+from dragoman.transport.program_output import StderrTail
 from dragoman.transport.reading import open_reader
 from dragoman.transport.refusal import why_not
-from dragoman.transport.stderr import StderrTail
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ class Child:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+    def _do(self, work: Coroutine[object, None, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _dismiss(self) -> None:
@@ -127,7 +127,7 @@ class Child:
 
     async def _end(self, read_fd: int) -> None:
         self._ending = asyncio.current_task()
-        output = open_reader(read_fd, intake=_Nobody(), ended=lambda _: None)
+        output = open_reader(read_fd, intake=_DiscardingSink(), ended=lambda _: None)
         try:
             await self._tree.aclose()
         finally:
@@ -140,7 +140,7 @@ class Child:
             await asyncio.wait([self._ending])
 
 
-class _Nobody:
+class _DiscardingSink:
     """Takes what nobody wants to read any more."""
 
     def feed(self, chunk: bytes) -> None:

@@ -15,12 +15,12 @@ from dragoman.blocking.child import Child
 from dragoman.blocking.client_side import BlockingClientSide, ShortWay
 from dragoman.blocking.link import BlockingLink
 from dragoman.blocking.plain import plain_request
-from dragoman.blocking.signals import Signal
-from dragoman.core import Asked, Debt
+from dragoman.blocking.signals import ThreadSignal
+from dragoman.core import IncomingRequest, RequestReceived
 from dragoman.errors import LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
-from dragoman.sdk.threads.run import step
+from dragoman.sdk.sync.run import step
 from dragoman.wire import Request, decode_block, error_object
 from dragoman.wire.codes import CANCELLED
 
@@ -37,12 +37,12 @@ class ClientLink(BlockingLink):
         super().__init__(child.read_fd, child.write_fd, side, name=name, limits=limits)
         self._child = child
         self._side = side
-        self._requests: dict[Debt, tuple[ShortWay, Any]] = {}  # that have been read already
+        self._requests: dict[IncomingRequest, tuple[ShortWay, Any]] = {}  # that have been read already
         child.watch(self.wake)
 
     # The usual turn of a reader.
 
-    def wait(self, signal: Signal) -> None:
+    def wait(self, signal: ThreadSignal) -> None:
         """Read, work, read again, as long as requests come one by one; anything else is the long way."""
         while not (signal.reached or self._busy or self._inbox or self._told or not self._whole):
             if not self._role.acquire(blocking=False):
@@ -50,22 +50,22 @@ class ClientLink(BlockingLink):
             self._reader = get_ident()
             try:
                 block = self.read_block()
-                debt = self._take(block) if block else None
+                incoming = self._take(block) if block else None
             finally:
                 self._reader = 0
                 self._role.release()
                 if self._followers:
                     self._pass_on()
-            if debt is not None:
-                self.perform(debt)
+            if incoming is not None:
+                self.perform(incoming)
         super().wait(signal)
 
     # Work.
 
-    def begin(self, debt: Debt) -> Debt:
-        return debt
+    def begin(self, incoming: IncomingRequest) -> IncomingRequest:
+        return incoming
 
-    def _take(self, block: bytes) -> Debt | None:
+    def _take(self, block: bytes) -> IncomingRequest | None:
         plain = plain_request(block)
         if plain is None:
             return super()._take(block)
@@ -79,31 +79,31 @@ class ClientLink(BlockingLink):
             return super()._take(block)  # not so plain
         with self._books:
             event = self.connection.ask(Request(int(number), way.method))
-        if type(event) is not Asked:
+        if type(event) is not RequestReceived:
             self._consider(event)
             return None
-        self._requests[event.debt] = way, request
-        return event.debt
+        self._requests[event.request] = way, request
+        return event.request
 
-    def perform(self, debt: Debt) -> None:
+    def perform(self, incoming: IncomingRequest) -> None:
         if self._at_end:
             return  # whoever asked this is dead, and the user is not to be bothered with its questions
-        short = self._requests.pop(debt, None)
+        short = self._requests.pop(incoming, None)
         try:
             if short is not None:
                 result = self._side.answer(*short)
             else:
-                work = self._router.asked(debt)
+                work = self._router.on_request(incoming)
                 result = work if isinstance(work, bytes) else step(work)
         except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
-            self.refuse(debt, to_error(error, debt.method))
+            self.refuse(incoming, to_error(error, incoming.method))
         except BaseException:  # Ctrl-C: it is ours to hear, but the agent must not wait for ever
-            self.refuse(debt, error_object(CANCELLED))
+            self.refuse(incoming, error_object(CANCELLED))
             raise
         else:
-            self.settle(debt, result)
+            self.settle(incoming, result)
 
-    def stop(self, debt: Debt) -> None:
+    def stop(self, incoming: IncomingRequest) -> None:
         """Its handler runs in the thread of somebody who called us; it is left to end by itself."""
 
     @contextmanager

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from dragoman.blocking.handlers import Inline
 from dragoman.schema.codec import strict_reader
+from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.writing import write_out
 
 _SPECIAL = frozenset({"session/request_permission", "elicitation/create"})
@@ -40,7 +40,7 @@ class BlockingClientSide(ClientSide):
         }
 
     def answer(self, way: ShortWay, request: Any) -> bytes:
-        """What `asked` would lead to, for a request that has been read."""
+        """What `on_request` would lead to, for a request that has been read."""
         if request.session_id not in self.sessions:
             self._check_known(request)
         answer = way.handle(request)

@@ -32,9 +32,9 @@ from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import Target
 from dragoman.sdk.environment import Env, resolved
 from dragoman.sdk.interpreting.speaking import agent_interpreter
-from dragoman.sdk.threads.agent import AgentHandle
-from dragoman.sdk.threads.faces import faces
-from dragoman.sdk.threads.run import STEPPING, Crossing, step
+from dragoman.sdk.sync.agent import SyncAgentHandle
+from dragoman.sdk.sync.run import STEPPING, Crossing, step
+from dragoman.sdk.sync.turn import faces
 from dragoman.transport.owned import Grace
 from dragoman.transport.translated import FadingInterpreter
 
@@ -58,6 +58,13 @@ def connect(
     """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
     which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks`,
     `ledger` and `policy` are those of the awaited `connect`.
+
+        with connect("some-agent --acp") as agent:
+            session = agent.new_session(cwd="/project")
+            for update in session.prompt("Hello"):
+                print(update)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
     if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
@@ -105,7 +112,7 @@ class Piped:
         self._private = PrivateLoop()
         self._link: ClientLink | None = None
 
-    def __enter__(self) -> AgentHandle:
+    def __enter__(self) -> SyncAgentHandle:
         side = BlockingClientSide(
             inlined(self._client, faces=partial(faces, prompts=BlockingPrompt), wait_for=self._wait_for)
         )
@@ -117,7 +124,7 @@ class Piped:
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        return AgentHandle(agent, STEPPING, prompts=BlockingPrompt)
+        return SyncAgentHandle(agent, STEPPING, prompts=BlockingPrompt)
 
     def _open(self, side: BlockingClientSide) -> ClientLink:
         name, limits = self._client.link_name, self._limits
@@ -142,7 +149,7 @@ class Piped:
         finally:
             self._private.close()
 
-    def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def _wait_for(self, work: Coroutine[object, None, Any]) -> Any:
         """For an async handler: in a loop of its own, whose thread may read for us meanwhile."""
         assert self._link is not None
         self._private.start()
@@ -158,11 +165,11 @@ class Looped:
         self._private = PrivateLoop()
         self._crossing: Crossing | None = None
 
-    def __enter__(self) -> AgentHandle:
+    def __enter__(self) -> SyncAgentHandle:
         loop = self._private.start()
         self._crossing = Crossing(loop, owner=self._private.thread)
         try:
-            return AgentHandle(self._crossing(self._connecting.__aenter__()), self._crossing)
+            return SyncAgentHandle(self._crossing(self._connecting.__aenter__()), self._crossing)
         except BaseException:
             self._private.close()
             raise

@@ -11,24 +11,24 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
-from dragoman.runtime.calls import LONGEST_LOOK, SHORTEST_LOOK
+from dragoman.runtime.call_deadlines import LONGEST_LOOK, SHORTEST_LOOK
 
 if TYPE_CHECKING:
-    from dragoman.blocking.intake import Intake
-    from dragoman.blocking.waiting import Waiting
+    from dragoman.blocking.intake import ThreadIntake
+    from dragoman.blocking.pending_call import ThreadPendingCall
 
 
-class Deadlines:
+class ThreadDeadlines:
     """All deadlines of one link."""
 
     __slots__ = ("_link", "interval", "next_look")
 
-    def __init__(self, link: Intake) -> None:
+    def __init__(self, link: ThreadIntake) -> None:
         self._link = link
         self.interval: float | None = None
         self.next_look = inf
 
-    def watch(self, waiting: Waiting) -> None:
+    def watch(self, waiting: ThreadPendingCall) -> None:
         now = monotonic()
         if now >= self.next_look:
             self.look(now)  # whoever reads in a tight sequence never comes back empty-handed
@@ -50,7 +50,7 @@ class Deadlines:
 
     def look(self, now: float) -> None:
         link = self._link
-        if link.connection.debts or link.on_hold:
+        if link.connection.incoming_requests or link.on_hold:
             link.heard = now  # while the peer waits for us, or we do not listen, it is not the silent one
         watched = False
         for call in tuple(link.connection.calls.values()):
@@ -64,7 +64,7 @@ class Deadlines:
             self.interval = self._link.poll_ms = None
         self.next_look = now + self.interval if self.interval is not None else inf
 
-    def _overdue(self, waiting: Waiting, method: str, now: float) -> DragomanError | None:
+    def _overdue(self, waiting: ThreadPendingCall, method: str, now: float) -> DragomanError | None:
         if waiting.deadline is not None and now >= waiting.expires:
             return CallTimeout(method, waiting.deadline)
         if waiting.silence is not None and now >= self._link.heard + waiting.silence:

@@ -16,17 +16,17 @@ from collections import deque
 from os import read
 from time import monotonic
 
-from dragoman.blocking.deadlines import Deadlines
+from dragoman.blocking.deadlines import ThreadDeadlines
 from dragoman.blocking.inlet import Inlet
-from dragoman.blocking.outbox import Outbox
-from dragoman.blocking.waiting import Waiting
-from dragoman.core import Call, Connection, Lifecycle
+from dragoman.blocking.outbox import ThreadOutbox
+from dragoman.blocking.pending_call import ThreadPendingCall
+from dragoman.core import Connection, Lifecycle, OutgoingCall
 from dragoman.errors import LinkClosed
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router
-from dragoman.runtime.stray import StrayOutput
 from dragoman.transport.contract import READ_SIZE
+from dragoman.transport.program_output import StrayOutput
 from dragoman.wire import Envelope, LineFramer, decode_block, error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
 
@@ -36,7 +36,7 @@ DEAF = 0.2
 """Seconds of silence after which a peer that no longer reads counts as gone."""
 
 
-class Intake(ABC):
+class ThreadIntake(ABC):
     """The reading half of a link. All of it is done by the thread that has the reader's role."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Intake(ABC):
     ) -> None:
         self.name = name
         self.limits = limits or DEFAULT_LIMITS
-        self.connection: Connection[Waiting] = Connection(lifecycle)
+        self.connection: Connection[ThreadPendingCall] = Connection(lifecycle)
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
         self.stray = StrayOutput()
         self.answer_bytes = 0  # answers given since the peer last took all that we sent
@@ -70,12 +70,12 @@ class Intake(ABC):
         self._busy = False  # there may be something else to do
         self._at_end = False  # the input has ended; what is in the inbox comes first
         self._holds: dict[str, None] = {}  # why reading is stopped
-        self._deadlines = Deadlines(self)
+        self._deadlines = ThreadDeadlines(self)
         self._gone: LinkClosed | None = None
 
-    def open_outbox(self, fd: int) -> Outbox:
+    def open_outbox(self, fd: int) -> ThreadOutbox:
         """The way out; for a link that sends in another way than frame by frame as they are."""
-        return Outbox(fd, wake=self.wake)
+        return ThreadOutbox(fd, wake=self.wake)
 
     def wake(self) -> None:
         """There is something else to do for whoever reads, or is about to."""
@@ -111,10 +111,10 @@ class Intake(ABC):
         return self._framed(chunk)
 
     def put_into_inbox(self, block: bytes) -> None:
-        taken = 0 if self._inbox else self._router.told_block(block)
+        taken = 0 if self._inbox else self._router.on_block(block)
         if taken:
             self.connection.stamp += taken
-            self._router.fed(len(block))
+            self._router.on_block_end(len(block))
         else:
             self._inbox.extend(decode_block(block))
             self._inbox_size += len(block)
@@ -122,7 +122,7 @@ class Intake(ABC):
     def _hand_over(self) -> None:
         self._told = False
         size, self._inbox_size = self._inbox_size, 0
-        self._router.fed(size)
+        self._router.on_block_end(size)
 
     def _framed(self, chunk: bytes) -> bytes:
         framer = self._framer
@@ -223,5 +223,5 @@ class Intake(ABC):
         """No more can be sent or expected."""
 
     @abstractmethod
-    def give_up(self, call: Call[Waiting], why: BaseException) -> bool:
+    def give_up(self, call: OutgoingCall[ThreadPendingCall], why: BaseException) -> bool:
         """Stop waiting for an answer."""

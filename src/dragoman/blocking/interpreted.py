@@ -13,13 +13,13 @@ from dragoman.blocking.child import Child
 from dragoman.blocking.client_link import ClientLink
 from dragoman.blocking.client_side import BlockingClientSide
 from dragoman.blocking.handlers import PrivateLoop
-from dragoman.blocking.outbox import Outbox
+from dragoman.blocking.outbox import ThreadOutbox
 from dragoman.runtime.limits import Limits
 from dragoman.sdk.interpreting.lending import EdgeHost, HostAnswer
-from dragoman.transport.translated import FadingInterpreter, Passed
+from dragoman.transport.translated import FadingInterpreter, TranslatedBlock
 
 
-class InterpretedOutbox(Outbox):
+class InterpretedOutbox(ThreadOutbox):
     """Everything that is sent is translated first."""
 
     __slots__ = ("_translated",)
@@ -61,7 +61,7 @@ class InterpretedLink(ClientLink):
         self._has_ended = False
         super().__init__(child, side, name=name, limits=limits)
 
-    def open_outbox(self, fd: int) -> Outbox:
+    def open_outbox(self, fd: int) -> ThreadOutbox:
         return InterpretedOutbox(fd, wake=self.wake, translated=self._to_agent)
 
     def read_block(self) -> bytes:
@@ -83,12 +83,12 @@ class InterpretedLink(ClientLink):
         self._keep_for_us(passed)
         return passed.peer
 
-    def _take_passed(self, passed: Passed) -> None:
+    def _take_passed(self, passed: TranslatedBlock) -> None:
         """With the lock in hand."""
         self.outbox.put_translated(passed.peer)
         self._keep_for_us(passed)
 
-    def _keep_for_us(self, passed: Passed) -> None:
+    def _keep_for_us(self, passed: TranslatedBlock) -> None:
         if passed.inside:
             self._for_us.append(passed.inside)
             self.wake()

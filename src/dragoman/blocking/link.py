@@ -21,22 +21,22 @@ from threading import get_ident
 
 from msgspec import UNSET, Raw
 
-from dragoman.blocking.intake import Intake
+from dragoman.blocking.intake import ThreadIntake
+from dragoman.blocking.pending_call import ThreadPendingCall
 from dragoman.blocking.plain import is_lone
-from dragoman.blocking.signals import Gate, Signal
-from dragoman.blocking.waiting import Waiting
+from dragoman.blocking.signals import ThreadSignal, WakeGate
 from dragoman.blocking.worker import current_worker
 from dragoman.core import (
-    Answered,
-    Asked,
-    Call,
-    CancelAsked,
-    Complaint,
-    Debt,
+    CancellationReceived,
+    ErrorReply,
     Event,
     Ignored,
+    IncomingRequest,
     Lifecycle,
-    Told,
+    NotificationReceived,
+    OutgoingCall,
+    RequestReceived,
+    ResponseReceived,
 )
 from dragoman.core.lifecycle import INITIALIZE
 from dragoman.errors import CallFailed, LinkClosed, PeerDied
@@ -53,7 +53,7 @@ class _NoLanes:
     size = 0
 
 
-class BlockingLink(Intake):
+class BlockingLink(ThreadIntake):
     """One conversation over two descriptors."""
 
     def __init__(
@@ -71,7 +71,7 @@ class BlockingLink(Intake):
         self._books = self.outbox.lock  # of the connection; what is noted there leaves in the same order
         self._role = threading.Lock()  # the reader's
         self._reader = 0  # the thread that has it
-        self._followers: list[Signal] = []
+        self._followers: list[ThreadSignal] = []
 
     # What we send.
 
@@ -89,7 +89,7 @@ class BlockingLink(Intake):
             self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
         )
 
-    def await_result(self, call: Call[Waiting]) -> Raw:
+    def await_result(self, call: OutgoingCall[ThreadPendingCall]) -> Raw:
         worker = call.context.worker
         try:
             if worker is not None and worker.unheard:  # it came before there was a call to interrupt
@@ -108,11 +108,11 @@ class BlockingLink(Intake):
         deadline: float | None = None,
         silence: float | None = None,
         lane: Hashable | None = None,
-    ) -> Call[Waiting]:
+    ) -> OutgoingCall[ThreadPendingCall]:
         """Ask, without waiting."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
-        waiting = Waiting(deadline, silence, lane, current_worker())
+        waiting = ThreadPendingCall(deadline, silence, lane, current_worker())
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
         with self._books:
@@ -123,13 +123,13 @@ class BlockingLink(Intake):
                 self.wake()  # the end of what the peer says explains it better
         return call
 
-    async def settled(self, call: Call[Waiting]) -> None:
+    async def settled(self, call: OutgoingCall[ThreadPendingCall]) -> None:
         """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
         waiting, worker = call.context, call.context.worker
         if worker is None:
             self.wait(waiting)
             return
-        signal = worker.left_open = Signal()
+        signal = worker.left_open = ThreadSignal()
         waiting.worker = None  # so that a cancel does not take it back
         waiting.add_done_callback(lambda _: signal.set())
         try:
@@ -140,7 +140,7 @@ class BlockingLink(Intake):
         if not waiting.done():
             worker.check()
 
-    def result(self, call: Call[Waiting]) -> Raw:
+    def result(self, call: OutgoingCall[ThreadPendingCall]) -> Raw:
         """What a settled call brought."""
         outcome = call.context.outcome
         if type(outcome) is Raw:
@@ -163,7 +163,7 @@ class BlockingLink(Intake):
     def drain(self) -> None:
         """Wait until the system has taken what we sent."""
 
-    def give_up(self, call: Call[Waiting], why: BaseException) -> bool:
+    def give_up(self, call: OutgoingCall[ThreadPendingCall], why: BaseException) -> bool:
         """Stop waiting for an answer; the peer is told, and a late answer is ignored. False when it is here
         already.
         """
@@ -173,26 +173,26 @@ class BlockingLink(Intake):
             self.send(frame)
         return call.context.settle(why)
 
-    def settle(self, debt: Debt, result: bytes) -> None:
-        """Answer a debt; only the first answer leaves."""
+    def settle(self, incoming: IncomingRequest, result: bytes) -> None:
+        """Answer an incoming request; only the first answer leaves."""
         try:
             with self._books:
-                frame = self.connection.answer(debt, result)
+                frame = self.connection.answer(incoming, result)
                 if frame is not None:
                     self.answer_bytes += len(frame)
                     self.outbox.put(frame)
         except LinkClosed:
             pass  # nobody is there to take it; the end of the link reports why
-        if debt.method in INITIALIZE:
+        if incoming.method in INITIALIZE:
             self._look_at_held()
 
-    def refuse(self, debt: Debt, error: ErrorObject) -> None:
+    def refuse(self, incoming: IncomingRequest, error: ErrorObject) -> None:
         with self._books:
-            frame = self.connection.refuse(debt, error)
+            frame = self.connection.refuse(incoming, error)
         if frame is not None:
             self.answer_bytes += len(frame)
             self.send(frame)
-        if debt.method in INITIALIZE:
+        if incoming.method in INITIALIZE:
             self._look_at_held()
 
     def _look_at_held(self) -> None:
@@ -204,25 +204,25 @@ class BlockingLink(Intake):
 
     # Who reads.
 
-    def wait(self, signal: Signal) -> None:
+    def wait(self, signal: ThreadSignal) -> None:
         """Until the signal is reached: by reading, if nobody else does, or by following whoever does."""
         followed = False
         try:
             while not signal.reached:
                 if self._reader == get_ident():  # a notification's handler asks in turn
-                    debt = self._read_until(signal)
+                    incoming = self._read_until(signal)
                 elif self._role.acquire(blocking=False):
-                    debt = self._lead(signal)
+                    incoming = self._lead(signal)
                 else:
-                    followed, debt = True, None
+                    followed, incoming = True, None
                     self._follow(signal)
-                if debt is not None:
-                    self.perform(debt)
+                if incoming is not None:
+                    self.perform(incoming)
         finally:
             if followed:
                 self._pass_on()  # the role may have been meant for us
 
-    def _lead(self, signal: Signal) -> Debt | None:
+    def _lead(self, signal: ThreadSignal) -> IncomingRequest | None:
         """With the role in hand: read until the signal, or until there is a request to work on."""
         self._reader = get_ident()
         try:
@@ -233,8 +233,8 @@ class BlockingLink(Intake):
             if self._followers:
                 self._pass_on()
 
-    def _follow(self, signal: Signal) -> None:
-        gate = signal.gate = Gate()
+    def _follow(self, signal: ThreadSignal) -> None:
+        gate = signal.gate = WakeGate()
         self._followers.append(signal)
         try:
             # Only now: who puts the role down after this look sees us among the followers.
@@ -257,7 +257,7 @@ class BlockingLink(Intake):
 
     # What arrives.
 
-    def _read_until(self, signal: Signal) -> Debt | None:
+    def _read_until(self, signal: ThreadSignal) -> IncomingRequest | None:
         inbox = self._inbox
         while True:
             while inbox:
@@ -268,56 +268,56 @@ class BlockingLink(Intake):
                     self._hand_over()
                 if signal.reached and type(envelope) is Request:
                     return None
-                debt = self._receive(inbox.popleft())
-                if debt is not None:
-                    return debt
+                incoming = self._receive(inbox.popleft())
+                if incoming is not None:
+                    return incoming
             if self._told:
                 self._hand_over()
             if signal.reached:
                 return None
             block = self.read_block()
-            if block and (debt := self._take(block)) is not None:
-                return debt
+            if block and (incoming := self._take(block)) is not None:
+                return incoming
 
-    def _take(self, block: bytes) -> Debt | None:
+    def _take(self, block: bytes) -> IncomingRequest | None:
         """Deal with a lone frame on the spot, and put any other into the inbox, which is empty."""
         if is_lone(block):
             return self._receive(decode(block[:-1]))
         self.put_into_inbox(block)
         return None
 
-    def _receive(self, envelope: Envelope) -> Debt | None:
+    def _receive(self, envelope: Envelope) -> IncomingRequest | None:
         with self._books:
             event = self.connection.receive(envelope)
         kind = type(event)
-        if kind is Answered:
+        if kind is ResponseReceived:
             self._answered(event.call, event.answer)  # type: ignore[union-attr]
-        elif kind is Asked:
-            return self.begin(event.debt)  # type: ignore[union-attr]
+        elif kind is RequestReceived:
+            return self.begin(event.request)  # type: ignore[union-attr]
         else:
             self._consider(event)
         return None
 
-    def _answered(self, call: Call[Waiting], answer: Raw | ErrorObject) -> None:
+    def _answered(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
         waiting = call.context
         waiting.answered = True
         waiting.settle(answer)
 
-    def _consider(self, event: Event[Waiting]) -> None:
+    def _consider(self, event: Event[ThreadPendingCall]) -> None:
         match event:
-            case Told(method, params):
+            case NotificationReceived(method, params):
                 self._told = True
                 try:
-                    self._router.told(method, params)
+                    self._router.on_notification(method, params)
                 except Exception:  # a failing handler of one message must not lose the next
                     log.exception("%s: a notification handler failed", self.name)
-            case Asked(debt):
-                if self.begin(debt) is not None:
-                    self.perform(debt)
-            case CancelAsked(debt):
-                if not self._router.cancelled(debt):
-                    self.stop(debt)
-            case Complaint(frame, why, stray):
+            case RequestReceived(incoming):
+                if self.begin(incoming) is not None:
+                    self.perform(incoming)
+            case CancellationReceived(incoming):
+                if not self._router.on_cancel_request(incoming):
+                    self.stop(incoming)
+            case ErrorReply(frame, why, stray):
                 self.complaints += 1
                 if stray:
                     self.stray.add(stray)
@@ -328,15 +328,15 @@ class BlockingLink(Intake):
                 log.debug("%s: ignored: %s", self.name, why)
 
     @abstractmethod
-    def begin(self, debt: Debt) -> Debt | None:
+    def begin(self, incoming: IncomingRequest) -> IncomingRequest | None:
         """A request has arrived. None: somebody works on it; otherwise the reader shall, by `perform`."""
 
     @abstractmethod
-    def perform(self, debt: Debt) -> None:
+    def perform(self, incoming: IncomingRequest) -> None:
         """Work on a request in this thread, without the reader's role."""
 
     @abstractmethod
-    def stop(self, debt: Debt) -> None:
+    def stop(self, incoming: IncomingRequest) -> None:
         """The peer no longer wants the answer to this."""
 
     # The end.

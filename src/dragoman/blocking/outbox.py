@@ -18,7 +18,7 @@ from time import monotonic
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER
-from dragoman.transport.nonblocking import Outlet
+from dragoman.transport.nonblocking import FileOutlet
 
 LINGER = 0.003
 """Seconds that a gathered frame waits for company at most."""
@@ -30,7 +30,7 @@ PATIENCE = 0.05
 """Seconds between two looks, while a sender waits for room, at whether it shall still send."""
 
 
-class Outbox:
+class ThreadOutbox:
     """The way out. `wake` makes the reader look here: there is something to push, or to flush in time."""
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Outbox:
     )
 
     def __init__(self, fd: int, *, wake: Callable[[], None]) -> None:
-        self._outlet = Outlet(fd)
+        self._outlet = FileOutlet(fd)
         self._write = self._outlet.put
         self._wake = wake
         self.lock = threading.Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from dragoman.blocking.signals import Signal
+from dragoman.blocking.signals import ThreadSignal
 from dragoman.sdk.client.prompt import PromptTurn
 
 if TYPE_CHECKING:
@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 class BlockingPrompt(PromptTurn):
     """Waits by reading; its coroutines never suspend."""
 
-    def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
-        super().__init__(session, blocks, silence=silence)
-        self._news = Signal()
+    def __init__(
+        self,
+        session: Session,
+        blocks: Sequence[ContentBlock],
+        *,
+        silence: float | None,
+        keep_text: bool = True,
+    ) -> None:
+        super().__init__(session, blocks, silence=silence, keep_text=keep_text)
+        self._news = ThreadSignal()
         self._waits = False
 
     @property

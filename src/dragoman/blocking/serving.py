@@ -16,20 +16,31 @@ from typing import Self
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.agent_side import BlockingAgentSide
 from dragoman.blocking.handlers import inlined
-from dragoman.blocking.voice import VoicedSession
+from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.leaving import Leaving, time_to_end
-from dragoman.sdk.threads.faces import faces
+from dragoman.sdk.shutdown import ShutdownSignals, time_to_end
+from dragoman.sdk.sync.turn import faces
 
 FLUSH = 0.5
 """Seconds that the last words get to leave: the client may never read again."""
 
 
 def serve(agent: Agent, *, limits: Limits | None = None) -> None:
-    """Serve one client over stdin and stdout until it hangs up. Blocks."""
+    """Serve one client over stdin and stdout until it hangs up. Blocks.
+
+        agent = Agent("echo")
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            turn.say(turn.text)
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/transports
+    """
     if waits := sorted(method for method, handler in agent.handlers.items() if handler.is_async):
         raise LocalMistake(
             f"{', '.join(waits)}: an async handler needs an event loop; use dragoman.serve, or a plain `def`"
@@ -47,7 +58,9 @@ def serve(agent: Agent, *, limits: Limits | None = None) -> None:
 
 def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | None = None) -> None:
     """Serve one client over two descriptors, which are closed at the end. Blocks."""
-    side = BlockingAgentSide(inlined(agent, faces=partial(faces, voice=VoicedSession), wait_for=_cannot_be))
+    side = BlockingAgentSide(
+        inlined(agent, faces=partial(faces, voice=ThreadAgentSession), wait_for=_cannot_be)
+    )
     link = AgentLink(read_fd, write_fd, side, name=agent.link_name, limits=limits)
     side.attach_to(link)
     limits = limits or DEFAULT_LIMITS
@@ -62,7 +75,7 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
     link.close()
 
 
-class _Leaving(Leaving):
+class _Leaving(ShutdownSignals):
     """A signal ends the main thread's attendance."""
 
     def __init__(self, link: AgentLink, *, within: float) -> None:

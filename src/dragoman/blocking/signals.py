@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 
-class Gate:
+class WakeGate:
     """Lets one waiter through for each time it was opened; opening an open gate does nothing."""
 
     __slots__ = ("_lock",)
@@ -29,14 +29,14 @@ class Gate:
         return self._lock.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
 
 
-class Signal:
+class ThreadSignal:
     """Something that a thread waits for while it, or another thread, reads the pipe."""
 
     __slots__ = ("gate", "reached")
 
     def __init__(self) -> None:
         self.reached = False
-        self.gate: Gate | None = None  # of a thread that waits while another one reads
+        self.gate: WakeGate | None = None  # of a thread that waits while another one reads
 
     def set(self) -> None:
         # In this order: a thread that is about to wait first shows its gate and then looks at `reached`.

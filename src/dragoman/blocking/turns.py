@@ -10,10 +10,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from dragoman.blocking.signals import Gate
-from dragoman.blocking.voice import VoicedTurn
+from dragoman.blocking.signals import WakeGate
+from dragoman.blocking.speaker import ThreadTurn
 from dragoman.blocking.worker import Worker, current_worker
-from dragoman.core import Debt, RunningTurn, Turns
+from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.errors import Cancelled
 from dragoman.schema import v1
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from dragoman.sdk.agent.session import AgentSession
 
 
-class _Running:
+class _ThreadRunningTurn:
     """What belongs to a turn while it lasts."""
 
-    __slots__ = ("answered", "debt", "machine", "over", "started", "turn", "worker")
+    __slots__ = ("answered", "machine", "over", "request", "started", "turn", "worker")
 
-    def __init__(self, debt: Debt, machine: RunningTurn, turn: VoicedTurn) -> None:
-        self.debt = debt
+    def __init__(self, incoming: IncomingRequest, machine: RunningTurn, turn: ThreadTurn) -> None:
+        self.request = incoming
         self.machine = machine
         self.turn = turn
         self.worker: Worker | None = None  # once its handler runs
-        self.started = Gate()
+        self.started = WakeGate()
         self.over = threading.Event()
 
 
@@ -50,11 +50,11 @@ class ThreadTurns:
         self._agent = agent
         self._client = client
         self._link = link
-        self._turns = Turns()
-        self._running: dict[RunningTurn, _Running] = {}
+        self._turns = TurnQueue()
+        self._running: dict[RunningTurn, _ThreadRunningTurn] = {}
         self._lock = threading.RLock()  # of the two above; a cancel may end a turn
 
-    def prompt(self, debt: Debt, session: AgentSession, request: PromptRequest) -> Answer:
+    def prompt(self, incoming: IncomingRequest, session: AgentSession, request: PromptRequest) -> Answer:
         if "session/prompt" not in self._agent.handlers:
             raise method_not_found("session/prompt")
         check_blocks(self._agent, request)
@@ -62,7 +62,9 @@ class ThreadTurns:
             machine = self._turns.ask(session.id, may_wait=self._agent.busy == "queue")
             if machine is None:
                 raise invalid_request("a turn is running in this session")
-            running = _Running(debt, machine, VoicedTurn(self._client, session, request, machine))
+            running = _ThreadRunningTurn(
+                incoming, machine, ThreadTurn(self._client, session, request, machine)
+            )
             self._running[machine] = running
             if self._turns.running(session.id) is machine:
                 running.started.open()
@@ -75,10 +77,10 @@ class ThreadTurns:
         for running in hit:
             self._stop(running)
 
-    def cancel_debt(self, debt: Debt) -> bool:
+    def cancel_request(self, incoming: IncomingRequest) -> bool:
         """`$/cancel_request` for a prompt means the same, for this prompt alone."""
         for running in tuple(self._running.values()):
-            if running.debt is debt:
+            if running.request is incoming:
                 running.machine.cancelled = True
                 self._stop(running)
                 return True
@@ -91,7 +93,7 @@ class ThreadTurns:
             if running.machine.session_id == session_id:
                 running.over.wait()
 
-    async def _run(self, running: _Running) -> bytes:
+    async def _run(self, running: _ThreadRunningTurn) -> bytes:
         stop_reason = "cancelled"
         try:
             running.started.wait()
@@ -110,7 +112,7 @@ class ThreadTurns:
         finally:
             self._finish(running, stop_reason)
 
-    async def _handle(self, running: _Running) -> PromptResponse:
+    async def _handle(self, running: _ThreadRunningTurn) -> PromptResponse:
         handler = self._agent.handlers.get("session/prompt")
         assert handler is not None
         outcome = None
@@ -120,7 +122,7 @@ class ThreadTurns:
             outcome = await handler.work(running.turn, self._client)
         return response_to(outcome, cancelled=running.machine.cancelled)
 
-    def _finish(self, running: _Running, stop_reason: str) -> None:
+    def _finish(self, running: _ThreadRunningTurn, stop_reason: str) -> None:
         with self._lock:
             running.turn.close()
             self._running.pop(running.machine, None)
@@ -129,14 +131,14 @@ class ThreadTurns:
                 self._running[following].started.open()
         running.over.set()
 
-    def _stop(self, running: _Running) -> None:
+    def _stop(self, running: _ThreadRunningTurn) -> None:
         if running.worker is None:
             running.started.open()  # it waits its turn, and need not any more
             return
         running.worker.cancel()
         self._link.later(self._client.limits.cancel_seconds, lambda: self._leave_behind(running))
 
-    def _leave_behind(self, running: _Running) -> None:
+    def _leave_behind(self, running: _ThreadRunningTurn) -> None:
         if not running.over.is_set() and self._link.gone is None:
             self._finish(running, "cancelled")
-            self._link.settle(running.debt, CANCELLED)
+            self._link.settle(running.request, CANCELLED)

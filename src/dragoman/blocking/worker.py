@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dragoman.errors import Cancelled
-from dragoman.sdk.threads.run import step
+from dragoman.sdk.sync.run import step
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
-    from dragoman.blocking.signals import Signal
-    from dragoman.blocking.voice import Voice
-    from dragoman.core import Debt
+    from dragoman.blocking.signals import ThreadSignal
+    from dragoman.blocking.speaker import ThreadSpeaker
+    from dragoman.core import IncomingRequest
     from dragoman.sdk.agent.client_handle import ClientHandle
     from dragoman.sdk.agent.speaker import Speaker
 
@@ -34,23 +34,23 @@ def current_worker() -> Worker | None:
 class Worker:
     """Works on one request; also the runner of everything that its handler asks and says meanwhile."""
 
-    __slots__ = ("_link", "cancelled", "debt", "left_open", "unheard")
+    __slots__ = ("_link", "cancelled", "left_open", "request", "unheard")
 
-    def __init__(self, link: AgentLink, debt: Debt) -> None:
+    def __init__(self, link: AgentLink, incoming: IncomingRequest) -> None:
         self._link = link
-        self.debt = debt
+        self.request = incoming
         self.cancelled = False
         self.unheard = False  # cancelled, and its handler has not been told yet
-        self.left_open: Signal | None = None  # it waits for a call that a cancel does not take back
+        self.left_open: ThreadSignal | None = None  # it waits for a call that a cancel does not take back
 
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+    def __call__(self, work: Coroutine[object, None, T], /) -> T:
         _local.worker = self  # also in threads that the handler started by itself
         if self.unheard:
             work.close()
             self.check()
         return step(work)
 
-    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
         """The short way for `client.ask`, which is most of what is ever run."""
         _local.worker = self
         if self.unheard:
@@ -62,7 +62,7 @@ class Worker:
         _local.worker = self
         if self.unheard:
             self.check()
-        cast("Voice", speaker).say_now(text)
+        cast("ThreadSpeaker", speaker).say_now(text)
 
     def here(self) -> None:
         """This thread is the worker from now on."""

@@ -65,7 +65,7 @@ def _sessions(named: str | None) -> Journal | str:
     """
     from pathlib import Path
 
-    from dragoman.sdk.kit.shelf import sessions_path
+    from dragoman.sdk.kit.journal_lender import sessions_path
 
     path = Path(named).absolute() if named else sessions_path()
     if _is_writable(path):

@@ -18,11 +18,11 @@ from dragoman.cli.agents_show import described, refuse, shown_command
 from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import KnownAgent, Source, read_config
+from dragoman.sdk.known import AgentSource, KnownAgent, read_config
 from dragoman.sdk.known.config import VARIABLE, config_path
 from dragoman.sdk.known.editing import add_agents, remove_agent
 from dragoman.sdk.known.finding import BUILT_IN
-from dragoman.sdk.known.importing import PRODUCTS, Imported
+from dragoman.sdk.known.importing import PRODUCTS, ImportedAgents
 from dragoman.sdk.known.places import ACPX_PROJECT, Machine
 from dragoman.text.sanitize import sanitize_line
 
@@ -69,7 +69,7 @@ def run_add(
             command=_command(words),
             env=dict(map(_variable, env)),
             allow=tuple(_allowed(one) for one in allow),
-            source=Source.CONFIG,
+            source=AgentSource.CONFIG,
             title=title,
             dialect=dialect,
         )
@@ -122,7 +122,7 @@ def _bytes_of(path: Path) -> bytes:
         raise LocalMistake(explain_error(error)) from error
 
 
-def _sorted_out(imported: Imported, *, replace: bool) -> _Haul:
+def _sorted_out(imported: ImportedAgents, *, replace: bool) -> _Haul:
     ours = read_config().agents
     built_in = {agent.name for agent in BUILT_IN}
     taken, skipped = [], list(imported.skipped)

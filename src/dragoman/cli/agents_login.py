@@ -21,7 +21,7 @@ from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.target import Target, find_target
 from dragoman.errors import DragomanError
 from dragoman.schema import v1
-from dragoman.sdk.stray_notes import BoundedNotes
+from dragoman.sdk.connect import BoundedNotes
 from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
 

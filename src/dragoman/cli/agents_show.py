@@ -17,7 +17,7 @@ import msgspec
 
 from dragoman.cli.console import say, say_json
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import Config, KnownAgent, find_agent, known_agents, read_config
+from dragoman.sdk.known import AgentConfig, KnownAgent, find_agent, known_agents, read_config
 from dragoman.sdk.known.finding import OURS, install_hint, missing_agents
 from dragoman.sdk.known.redacting import redact_shapes
 from dragoman.text.sanitize import sanitize_line
@@ -94,7 +94,7 @@ def refuse(mistake: LocalMistake) -> int:
     return 2
 
 
-def _listing(config: Config, agents: list[KnownAgent]) -> dict[str, Any]:
+def _listing(config: AgentConfig, agents: list[KnownAgent]) -> dict[str, Any]:
     return {
         "schema": 1,
         "config": config.path,

@@ -90,15 +90,15 @@ def _run(chosen: argparse.Namespace) -> int:
 def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
     import asyncio
 
-    from dragoman.sdk.leaving import Leaving, first_of
     from dragoman.sdk.proxy.target import shown
+    from dragoman.sdk.shutdown import ShutdownSignals, first_of
     from dragoman.trace.chaos.relay import Chaos
     from dragoman.transport.process import spawn
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
 
-    async def relay(leaving: Leaving) -> list[ChaosFault]:
+    async def relay(leaving: ShutdownSignals) -> list[ChaosFault]:
         leaving.listen()
         agent = spawn(command, on_stderr=shown())
         async with Chaos(stdio.open(), agent, plan, kill=agent.tree.kill) as chaos:
@@ -106,7 +106,7 @@ def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
             leaving.begin()
         return chaos.struck
 
-    with Leaving() as leaving:
+    with ShutdownSignals() as leaving:
         return asyncio.run(relay(leaving))
 
 

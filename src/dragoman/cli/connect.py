@@ -80,24 +80,24 @@ def _run(chosen: argparse.Namespace) -> int:
     except LocalMistake as error:
         say(f"dragoman connect: {error}", file=sys.stderr)
         return 2
-    from dragoman.sdk.leaving import Leaving
+    from dragoman.sdk.shutdown import ShutdownSignals
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
-    with Leaving() as leaving:
+    with ShutdownSignals() as leaving:
         return asyncio.run(_join(chosen, headers, stdio, leaving))
 
 
 async def _join(chosen: argparse.Namespace, headers: dict[str, str], stdio: Any, leaving: Any) -> int:
-    from dragoman.sdk.interpreting.joined import Joined
-    from dragoman.sdk.leaving import first_of
+    from dragoman.sdk.interpreting.conversation import InterpretedConversation
     from dragoman.sdk.resuming import resuming
+    from dragoman.sdk.shutdown import first_of
 
     leaving.listen()
     server = resuming(
         chosen.url, headers=headers, agent=chosen.agent, give_up=chosen.give_up, on_notice=Progress()
     )
-    async with Joined(stdio.open(), server, quirks=False) as joined:
+    async with InterpretedConversation(stdio.open(), server, quirks=False) as joined:
         await first_of(joined.wait_ended(), leaving.asked.wait())
         # An editor that leaves at once still wants to know whether anybody was there.
         await first_of(server.tried.wait(), leaving.asked.wait())

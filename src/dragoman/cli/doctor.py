@@ -13,7 +13,7 @@ from dragoman.cli.dialect import add_option
 
 if TYPE_CHECKING:
     from dragoman.sdk.known import KnownAgent
-    from dragoman.sdk.known.doctor import Diagnosis, Step
+    from dragoman.sdk.known.doctor import Diagnosis, DiagnosisStep
 
 STATUSES = {
     "ok": 0,
@@ -124,11 +124,11 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _agent(words: list[str]) -> KnownAgent:
-    from dragoman.sdk.known import KnownAgent, Source, find_agent
+    from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
 
     if len(words) == 1:
         return find_agent(words[0], or_missing=True)
-    return KnownAgent(name=words[0], command=tuple(words), source=Source.COMMAND)
+    return KnownAgent(name=words[0], command=tuple(words), source=AgentSource.COMMAND)
 
 
 def _print_heading(agent: KnownAgent) -> None:
@@ -141,7 +141,7 @@ def _print_heading(agent: KnownAgent) -> None:
     )
 
 
-def _print_step(step: Step) -> None:
+def _print_step(step: DiagnosisStep) -> None:
     from dragoman.text.sanitize import sanitize_line
 
     say(f"{step.verdict.value:<8} {step.name:<11} {sanitize_line(step.summary)}", flush=True)

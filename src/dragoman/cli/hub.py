@@ -145,7 +145,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
 
     from dragoman.cli.log_lines import SafeFormatter
     from dragoman.hub.runner import drain, run_hub
-    from dragoman.sdk.leaving import first_of
+    from dragoman.sdk.shutdown import first_of
 
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -81,14 +81,14 @@ def _run(chosen: argparse.Namespace) -> int:
 def _serve(entries: list[Entry], match: Any, speed: float) -> None:
     import asyncio
 
-    from dragoman.sdk.leaving import Leaving, first_of
+    from dragoman.sdk.shutdown import ShutdownSignals, first_of
     from dragoman.trace.replay.agent import ReplayedAgent
     from dragoman.trace.replay.cassette import Cassette
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
 
-    async def serve(leaving: Leaving) -> None:
+    async def serve(leaving: ShutdownSignals) -> None:
         leaving.listen()
         agent = ReplayedAgent(Cassette(entries), stdio.open(), match=match, speed=speed)
         agent.start()
@@ -97,7 +97,7 @@ def _serve(entries: list[Entry], match: Any, speed: float) -> None:
         for method in sorted(set(agent.unknown)):
             say(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)
 
-    with Leaving() as leaving:
+    with ShutdownSignals() as leaving:
         asyncio.run(serve(leaving))
 
 

@@ -72,8 +72,8 @@ async def _serve(chosen: argparse.Namespace) -> None:
     from dragoman.hub.api.endpoint import AcpEndpoint
     from dragoman.hub.api.listener import open_listener, open_socket, parse_listen
     from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, names_of
-    from dragoman.sdk.leaving import Leaving
     from dragoman.sdk.proxy.target import shown
+    from dragoman.sdk.shutdown import ShutdownSignals
 
     host, port = parse_listen(chosen.listen)
     tls = _tls(chosen)
@@ -83,7 +83,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
     names = [*local_hosts(port), *names_of(host, port), *chosen.host]
     admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=chosen.origin)
     agents = AgentPerConnection(chosen.command, most=chosen.max_connections, on_stderr=shown())
-    with Leaving() as leaving:
+    with ShutdownSignals() as leaving:
         leaving.listen()
         endpoint = AcpEndpoint(admission, agents.accept)
         agents.reclaim = endpoint.reclaim

@@ -1,35 +1,36 @@
-"""The rules of a conversation, without a clock and without IO: ids, debts, lifecycle, versions, turns."""
+"""The rules of a conversation, without a clock and without IO: ids, incoming requests, lifecycle, versions,
+turns.
+"""
 
 from dragoman.core.connection import (
-    Answered,
-    Asked,
-    Call,
-    CancelAsked,
-    Complaint,
+    CancellationReceived,
     Connection,
-    Debt,
+    ErrorReply,
     Event,
     Ignored,
-    Told,
+    IncomingRequest,
+    NotificationReceived,
+    OutgoingCall,
+    RequestReceived,
+    ResponseReceived,
 )
-from dragoman.core.lifecycle import Lifecycle
-from dragoman.core.negotiation import negotiate
-from dragoman.core.turns import STOP_REASONS, RunningTurn, Turns
+from dragoman.core.lifecycle import Lifecycle, negotiate
+from dragoman.core.turns import STOP_REASONS, RunningTurn, TurnQueue
 
 __all__ = [
     "STOP_REASONS",
-    "Answered",
-    "Asked",
-    "Call",
-    "CancelAsked",
-    "Complaint",
+    "CancellationReceived",
     "Connection",
-    "Debt",
+    "ErrorReply",
     "Event",
     "Ignored",
+    "IncomingRequest",
     "Lifecycle",
+    "NotificationReceived",
+    "OutgoingCall",
+    "RequestReceived",
+    "ResponseReceived",
     "RunningTurn",
-    "Told",
-    "Turns",
+    "TurnQueue",
     "negotiate",
 ]

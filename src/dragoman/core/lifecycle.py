@@ -1,18 +1,28 @@
-"""Nothing but `initialize` before `initialize`.
+"""Nothing but `initialize` before `initialize`, and which version it agrees on.
+
+Specification: https://agentclientprotocol.com/protocol/v1/initialization
 
 Only the side that is initialized (the agent, or a proxy) has such a lifecycle. Requests that arrive while
 `initialize` is still being answered are held, not refused: a client that writes both in one go has broken
 no rule that helps anybody. `initialize` may be repeated until something else was asked.
+
+Version 1 says: answer the requested version if you speak it, otherwise the latest you speak. Version 2 says:
+the highest at or below the request, otherwise an error that lists what is spoken. An agent that speaks only
+version 1 follows the first rule, any other the second.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
+
+from dragoman.errors import ErrorAnswer
+from dragoman.wire.codes import NAMES, VERSION_UNSUPPORTED
 
 INITIALIZE = frozenset({"initialize", "proxy/initialize"})
 
 
-class Gate(Enum):
+class RequestAdmission(Enum):
     """What to do with a request right now."""
 
     GO = "go"
@@ -39,18 +49,18 @@ class Lifecycle:
         """Any request but `initialize` may be worked on, and this has no effect on the lifecycle any more."""
         return self._used and self._ready and not self._pending
 
-    def ask(self, method: str) -> Gate:
+    def ask(self, method: str) -> RequestAdmission:
         if method in INITIALIZE:
             if self._used:
-                return Gate.REFUSE
+                return RequestAdmission.REFUSE
             self._pending += 1
-            return Gate.GO
+            return RequestAdmission.GO
         if self._pending:
-            return Gate.HOLD
+            return RequestAdmission.HOLD
         if not self._ready:
-            return Gate.REFUSE
+            return RequestAdmission.REFUSE
         self._used = True
-        return Gate.GO
+        return RequestAdmission.GO
 
     def initialized(self, *, accepted: bool) -> bool:
         """`initialize` was answered. True when nothing is pending any more, so that held requests may be
@@ -59,3 +69,17 @@ class Lifecycle:
         self._pending -= 1
         self._ready = self._ready or accepted
         return self._pending == 0
+
+
+def negotiate(requested: int, supported: Collection[int]) -> int:
+    """The version that the agent answers with; raises the error to send when there is none."""
+    if requested in supported:
+        return requested
+    latest = max(supported)
+    if latest <= 1:
+        return latest
+    below = [version for version in supported if version <= requested]
+    if below:
+        return max(below)
+    data = {"requested": requested, "supported": sorted(supported)}
+    raise ErrorAnswer(VERSION_UNSUPPORTED, NAMES[VERSION_UNSUPPORTED], data)

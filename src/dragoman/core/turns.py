@@ -16,7 +16,7 @@ from enum import Enum
 STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 
 
-class State(Enum):
+class TurnState(Enum):
     WAITING = "waiting"
     RUNNING = "running"
     OVER = "over"
@@ -29,12 +29,12 @@ class RunningTurn:
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
-        self.state = State.WAITING
+        self.state = TurnState.WAITING
         self.cancelled = False
         self.stop_reason: str | None = None
 
 
-class Turns:
+class TurnQueue:
     """All turns of one connection."""
 
     __slots__ = ("_limit", "_running", "_waiting")
@@ -49,7 +49,7 @@ class Turns:
         turn = RunningTurn(session_id)
         current = self._running.get(session_id)
         if current is None:
-            turn.state = State.RUNNING
+            turn.state = TurnState.RUNNING
             self._running[session_id] = turn
             return turn
         queue = self._waiting.setdefault(session_id, deque())
@@ -73,10 +73,10 @@ class Turns:
 
     def end(self, turn: RunningTurn, stop_reason: str) -> RunningTurn | None:
         """The turn was answered. Return the one that runs now, if one was waiting."""
-        if turn.state is State.OVER:
+        if turn.state is TurnState.OVER:
             return None
-        was_running = turn.state is State.RUNNING
-        turn.state, turn.stop_reason = State.OVER, stop_reason
+        was_running = turn.state is TurnState.RUNNING
+        turn.state, turn.stop_reason = TurnState.OVER, stop_reason
         queue = self._waiting.get(turn.session_id)
         if not was_running:
             if queue is not None:
@@ -87,6 +87,6 @@ class Turns:
             self._waiting.pop(turn.session_id, None)
             return None
         following = queue.popleft()
-        following.state = State.RUNNING
+        following.state = TurnState.RUNNING
         self._running[turn.session_id] = following
         return following

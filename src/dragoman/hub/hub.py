@@ -40,8 +40,8 @@ from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded
 from dragoman.journal import Journal
-from dragoman.runtime.owner import Owner
-from dragoman.runtime.turnstile import Turnstile
+from dragoman.runtime.locks import KeyedLock
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -91,14 +91,14 @@ class Hub:
         self._closed = False
         self.rested = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
-        self._opening: dict[str, Turnstile] = {}
+        self._opening: dict[str, KeyedLock] = {}
         self.making: dict[str, Made] = {}
         """Sessions that are being made under a key."""
         self.described: dict[str, dict[str, str]] = {}
         """Streams of which something is being written for listings, and what is to be written next."""
 
     async def __aenter__(self) -> Hub:
-        self.owner = Owner("hub")
+        self.owner = TaskOwner("hub")
         self.pool.start()
         self.pool.find = self.children.find
         self.owner.start(self._release_unused())
@@ -223,12 +223,12 @@ class Hub:
     @asynccontextmanager
     async def opening(self, name: str) -> AsyncIterator[None]:
         """Nobody else opens or makes a session of this name meanwhile."""
-        turnstile = self._opening.setdefault(name, Turnstile())
+        lock = self._opening.setdefault(name, KeyedLock())
         try:
-            async with turnstile:
+            async with lock:
                 yield
         finally:
-            if not turnstile.in_use:
+            if not lock.in_use:
                 self._opening.pop(name, None)
 
     async def forget_closed(self, session: LiveSession, *, deletes: bool) -> None:

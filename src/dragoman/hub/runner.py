@@ -35,9 +35,9 @@ from dragoman.hub.gate.rates import Buckets
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.hub import Hub
 from dragoman.hub.settings import HubSettings, changed, offered_agents
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.system.files import try_lock
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.http_connection import Bounds
 from dragoman.workspace.policy.policy_files import policy_paths
 
@@ -48,7 +48,7 @@ AHEAD = 2 * 1024 * 1024
 once: a burst of some thousand updates.
 """
 
-GUESTS = Limits(high=AHEAD, low=AHEAD // 4)
+GUESTS = TransportLimits(high=AHEAD, low=AHEAD // 4)
 """Of clients of other nodes; how large their messages may be was for their node to say."""
 
 DRAIN_SECONDS = 30.0
@@ -121,7 +121,7 @@ async def run_hub(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         hub.status_of = lambda: _status(observer, seen, place.cluster)
         pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
         app = _app(hub, admission, settings, page, pages, observer)
-        owner = Owner("hub watch")
+        owner = TaskOwner("hub watch")
         stack.push_async_callback(owner.aclose)
         owner.start(live.watch())
         _write_address(folder, door.url)
@@ -240,7 +240,7 @@ def _app(
         page=page,
         observed=pages,
         observed_paths=PATHS if settings.telemetry.metrics else frozenset({HEALTH}),
-        limits=Limits(frame=settings.limits.message, high=AHEAD, low=AHEAD // 4),
+        limits=TransportLimits(frame=settings.limits.message, high=AHEAD, low=AHEAD // 4),
         bounds=Bounds(unread=settings.limits.unread),
         connections=settings.limits.connections,
         connect_rate=Buckets(settings.limits.connect_rate),

@@ -28,7 +28,7 @@ from dragoman.hub.settings import (
 )
 from dragoman.hub.settings_values import BadElement, BadValue, read_choice, read_value
 from dragoman.sdk.known.config import NAME
-from dragoman.sdk.known.toml_text import Statement, statements, written_key
+from dragoman.sdk.known.toml_text import TomlStatement, statements, written_key
 
 BUILT_IN = ("review", "code", "echo")
 """Agents that are there without being configured."""
@@ -252,7 +252,7 @@ class TomlLines:
         return best
 
 
-def _places(found: Sequence[Statement]) -> Iterator[tuple[KeyPath, int]]:
+def _places(found: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]]:
     counts: dict[KeyPath, int] = {}
     header: KeyPath = ()
     plain: tuple[str, ...] = ()
@@ -283,7 +283,7 @@ def _numbered(path: tuple[str, ...], counts: dict[KeyPath, int]) -> KeyPath:
     return numbered
 
 
-def _elements(statement: Statement) -> Iterator[tuple[int, int]]:
+def _elements(statement: TomlStatement) -> Iterator[tuple[int, int]]:
     """The elements of an array, each with its line; nothing for other values."""
     text = statement.text
     at = _behind_key(text)

@@ -2,6 +2,6 @@
 
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.link import Link
-from dragoman.runtime.router import Answer, Router, Silent
+from dragoman.runtime.router import Answer, RefusingRouter, Router
 
-__all__ = ["Answer", "Limits", "Link", "Router", "Silent"]
+__all__ = ["Answer", "Limits", "Link", "RefusingRouter", "Router"]

@@ -13,7 +13,14 @@ agents install themselves first, or load a model's settings over the network.
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Bytes and seconds. None means no deadline."""
+    """Bytes and seconds. None means no deadline.
+
+        limits = Limits(call_seconds=30, silence_seconds=120)
+        async with connect("some-agent --acp", limits=limits) as agent:
+            ...
+
+    What each limit protects stands beside it.
+    """
 
     work_bytes: int = 256 * MEBIBYTE
     """The params of all requests that are being worked on; more is refused, because a pause would also stop

@@ -22,29 +22,29 @@ from typing import Any
 from msgspec import UNSET, Raw
 
 from dragoman.core import (
-    Answered,
-    Asked,
-    Call,
-    CancelAsked,
-    Complaint,
+    CancellationReceived,
     Connection,
-    Debt,
+    ErrorReply,
     Ignored,
+    IncomingRequest,
     Lifecycle,
-    Told,
+    NotificationReceived,
+    OutgoingCall,
+    RequestReceived,
+    ResponseReceived,
 )
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, PeerDied
-from dragoman.runtime.calls import Deadlines
-from dragoman.runtime.lanes import Lanes
+from dragoman.runtime.call_deadlines import CallDeadlines
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, Outbox
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
+from dragoman.runtime.pending_call import PendingCall
+from dragoman.runtime.request_tasks import RequestTasks
 from dragoman.runtime.router import Router
 from dragoman.runtime.runs import ask_run, settle_run
-from dragoman.runtime.stray import StrayOutput
-from dragoman.runtime.waiting import Waiting
-from dragoman.runtime.work import Workshop
+from dragoman.runtime.session_queues import SessionQueues
 from dragoman.transport.contract import Transport
+from dragoman.transport.program_output import StrayOutput
 from dragoman.wire import (
     ErrorObject,
     decode_block,
@@ -97,17 +97,17 @@ class Link:
         self.limits = limits or DEFAULT_LIMITS
         self.name = name
         self.transport = transport
-        self.connection: Connection[Waiting] = Connection(lifecycle)
+        self.connection: Connection[PendingCall] = Connection(lifecycle)
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
         self.stray = StrayOutput()
         self.on_stray: Callable[[str], None] | None = None  # called with each line that is no JSON
         self._router = router
         self._loop = asyncio.get_running_loop()
         self.outbox = Outbox(transport)
-        self._owner = Owner(name)
-        self.lanes = Lanes(self.connection, self._owner, self._relieved)
-        self._deadlines = Deadlines(self)
-        self._work = Workshop(
+        self._owner = TaskOwner(name)
+        self.lanes = SessionQueues(self.connection, self._owner, self._relieved)
+        self._deadlines = CallDeadlines(self)
+        self._work = RequestTasks(
             self.connection, router, self._owner, self._send, self.outbox.add, limits=self.limits
         )
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
@@ -151,12 +151,12 @@ class Link:
         deadline: float | None = None,
         silence: float | None = None,
         lane: Hashable | None = None,
-    ) -> Call[Waiting]:
+    ) -> OutgoingCall[PendingCall]:
         """Ask, without waiting. Whoever opens a call awaits its context or gives it up."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
         connection, outbox = self.connection, self.outbox
-        waiting = Waiting(asyncio.Future(loop=self._loop), deadline, silence, lane)
+        waiting = PendingCall(asyncio.Future(loop=self._loop), deadline, silence, lane)
         call, frame = connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
         try:
@@ -171,16 +171,16 @@ class Link:
         if silence is not None or (deadline is not None and deadline < self._deadlines.long):
             self._deadlines.watch(waiting)
         if self._holds:  # whoever stopped the reading must think again: somebody waits for an answer now
-            self._router.fed(0)
+            self._router.on_block_end(0)
             if self.transport.pending <= self._answers_allowed:
                 self.listen(ANSWERS)
         return call
 
-    async def settled(self, call: Call[Waiting]) -> None:
+    async def settled(self, call: OutgoingCall[PendingCall]) -> None:
         """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
         await asyncio.wait((call.context.future,))
 
-    def result(self, call: Call[Waiting]) -> Raw:
+    def result(self, call: OutgoingCall[PendingCall]) -> Raw:
         """What a settled call brought."""
         answer = call.context.result()
         if type(answer) is Raw:
@@ -196,7 +196,7 @@ class Link:
             raise self._gone.with_traceback(None)
         self.outbox.add(notification(method, params))
 
-    def own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def own(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run something for as long as the link lasts: closing it cancels this, and waits for it."""
         return self._owner.start(work)
 
@@ -207,13 +207,13 @@ class Link:
             return  # we are closing: what begins now would have no owner any more
         self.heard = self._loop.time()
         self._feeding = True
-        taken = self._router.told_block(block) or self._take_run(block)
+        taken = self._router.on_block(block) or self._take_run(block)
         if taken:
             self.connection.stamp += taken
         else:
             self._tell_each(block)
         self._feeding = False
-        self._router.fed(len(block))
+        self._router.on_block_end(len(block))
         if self._work.answer_bytes:
             self._flush()
             self._check_answers()
@@ -224,17 +224,17 @@ class Link:
         return settled or ask_run(connection, self._work, block)
 
     def _tell_each(self, block: bytes) -> None:
-        connection, told, ask = self.connection, self._router.told, self._work.ask
+        connection, told, ask = self.connection, self._router.on_notification, self._work.ask
         for envelope in decode_block(block):
             event = connection.receive(envelope)
-            if isinstance(event, Asked):
-                ask(event.debt)
-            elif isinstance(event, Told):
+            if isinstance(event, RequestReceived):
+                ask(event.request)
+            elif isinstance(event, NotificationReceived):
                 try:
                     told(event.method, event.params)
                 except Exception:  # a failing handler of one message must not lose the next
                     log.exception("%s: a notification handler failed", self.name)
-            elif isinstance(event, Answered):
+            elif isinstance(event, ResponseReceived):
                 self._answered(event)
             else:
                 self._consider(event)
@@ -277,7 +277,7 @@ class Link:
 
     def _relieved(self) -> None:
         if self._holds:
-            self._router.fed(0)
+            self._router.on_block_end(0)
 
     # The end.
 
@@ -320,7 +320,7 @@ class Link:
 
     # Inside.
 
-    def _answered(self, event: Answered[Waiting]) -> None:
+    def _answered(self, event: ResponseReceived[PendingCall]) -> None:
         waiting = event.call.context
         waiting.answered = True
         if self.lanes:
@@ -329,12 +329,12 @@ class Link:
         else:
             waiting.settle(event.answer)
 
-    def _consider(self, event: CancelAsked | Complaint | Ignored) -> None:
+    def _consider(self, event: CancellationReceived | ErrorReply | Ignored) -> None:
         match event:
-            case CancelAsked(debt):
-                if not self._router.cancelled(debt):
-                    self._work.stop(debt)
-            case Complaint(frame, why, stray):
+            case CancellationReceived(incoming):
+                if not self._router.on_cancel_request(incoming):
+                    self._work.stop(incoming)
+            case ErrorReply(frame, why, stray):
                 self.complaints += 1
                 log.info("%s: refused a message: %s", self.name, why)
                 self._complain(frame)
@@ -351,13 +351,13 @@ class Link:
             except Exception:  # whoever only looks on does not stop what it looks at
                 log.exception("%s: the listener of stray output failed", self.name)
 
-    def settle(self, debt: Debt, result: bytes) -> None:
-        """Answer a debt from outside its handler, whose own answer then no longer counts."""
-        self._work.settle(debt, result)
+    def settle(self, incoming: IncomingRequest, result: bytes) -> None:
+        """Answer an incoming request from outside its handler, whose own answer then no longer counts."""
+        self._work.settle(incoming, result)
 
-    def stop(self, debt: Debt) -> None:
-        """Cancel the task that works on a debt, if one does."""
-        self._work.stop(debt)
+    def stop(self, incoming: IncomingRequest) -> None:
+        """Cancel the task that works on an incoming request, if one does."""
+        self._work.stop(incoming)
 
     def _complain(self, frame: bytes) -> None:
         self._work.answer_bytes += len(frame)
@@ -365,7 +365,7 @@ class Link:
 
     def _send(self, frame: bytes) -> None:
         # A lone answer must not wait for the loop's turn; a crowd is better served by one write.
-        alone = not self._feeding and len(self.connection.debts) <= 1
+        alone = not self._feeding and len(self.connection.incoming_requests) <= 1
         try:
             (self.outbox.add_now if alone else self.outbox.add)(frame)
         except LinkClosed:
@@ -377,7 +377,7 @@ class Link:
         except LinkClosed:
             pass
 
-    def give_up(self, call: Call[Waiting], why: DragomanError) -> None:
+    def give_up(self, call: OutgoingCall[PendingCall], why: DragomanError) -> None:
         """Stop waiting for an answer; the peer is told, and a late answer is ignored."""
         frame = self.connection.forget(call)
         if frame is not None and self._gone is None:

@@ -10,12 +10,12 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import TypeVar
 
 log = logging.getLogger(__name__)
 
 
-class Owner:
+class TaskOwner:
     """A set of tasks with one end."""
 
     __slots__ = ("_loop", "_name", "_tasks")
@@ -29,7 +29,7 @@ class Owner:
         return len(self._tasks)
 
     def start(
-        self, work: Coroutine[Any, Any, None], *, context: contextvars.Context | None = None
+        self, work: Coroutine[object, None, None], *, context: contextvars.Context | None = None
     ) -> asyncio.Task[None]:
         task = self._loop.create_task(work, name=self._name, context=context)
         self._tasks[task] = None
@@ -61,3 +61,22 @@ class Owner:
     def _others(self) -> set[asyncio.Task[None]]:
         # Closing from inside one of our own handlers is legal: it cannot wait for itself.
         return {task for task in self._tasks if task is not asyncio.current_task()}
+
+
+T = TypeVar("T")
+
+
+async def run_to_end(work: Coroutine[object, None, T]) -> T:
+    """Its result; a cancellation that came meanwhile is heard afterwards."""
+    task = asyncio.get_running_loop().create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # looked at, lest the loop complain; who was cancelled wants no other news
+        raise cancelled
+    return task.result()

@@ -9,8 +9,8 @@ What it promises:
 - A frame above the limit is skipped by its transport; its sender is told so, and the frames behind it pass.
 - No task outlives `aclose`.
 
-An interpreter may stand on the way: it then decides what goes on (see `Interpreter`). The relay itself knows
-newlines and nothing of ACP.
+An interpreter may stand on the way: it then decides what goes on (see `RelayInterpreter`). The relay itself
+knows newlines and nothing of ACP.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from dragoman.errors import LinkClosed
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
@@ -46,25 +46,25 @@ wait: a program that is being ended would lose what it cannot write.
 SLOW = "the other side does not take what is sent to it"
 
 
-class Interpreter(Protocol):
+class RelayInterpreter(Protocol):
     """Stands on the way and decides what goes on."""
 
-    def take(self, way: Way, block: bytes) -> None:
+    def take(self, way: RelayDirection, block: bytes) -> None:
         """Called instead of passing the block on; whatever is to go on is given to `way.send`."""
 
-    async def finish(self, way: Way, seconds: float) -> None:
+    async def finish(self, way: RelayDirection, seconds: float) -> None:
         """The source of `way` has ended and its target is about to be: send what is still held, in time."""
 
 
 @runtime_checkable
-class HalfCloses(Protocol):
+class HalfClosable(Protocol):
     """A transport that can end its way out and still read."""
 
     async def finish_writing(self) -> None: ...
     def release(self) -> None: ...
 
 
-class Way:
+class RelayDirection:
     """One direction of a relay: the sink of its source."""
 
     __slots__ = ("_holds", "_relay", "closing", "direction", "over", "reason", "source", "target")
@@ -137,14 +137,14 @@ class Relay:
         agent: Transport,
         *,
         watch: Watch | None = None,
-        interpreter: Interpreter | None = None,
+        interpreter: RelayInterpreter | None = None,
         name: str = "relay",
     ) -> None:
         self.name = name
-        self.to_agent = Way(self, "to_agent", client, agent)
-        self.to_client = Way(self, "to_client", agent, client)
+        self.to_agent = RelayDirection(self, "to_agent", client, agent)
+        self.to_client = RelayDirection(self, "to_client", agent, client)
         self.ended = asyncio.Event()  # one side has
-        self.owner = Owner(name)
+        self.owner = TaskOwner(name)
         self._watch = watch
         self._interpreter = interpreter
         self._closing: asyncio.Task[None] | None = None
@@ -153,11 +153,11 @@ class Relay:
         self.to_client.source.start(self.to_client)
         self.to_agent.source.start(self.to_agent)
 
-    def back(self, way: Way) -> Way:
+    def back(self, way: RelayDirection) -> RelayDirection:
         """The other direction."""
         return self.to_client if way is self.to_agent else self.to_agent
 
-    def passes(self, way: Way, block: bytes) -> None:
+    def passes(self, way: RelayDirection, block: bytes) -> None:
         """A block is on its way."""
         if self._watch is not None:
             try:
@@ -200,7 +200,7 @@ class Relay:
             await asyncio.gather(client.aclose(), agent.aclose())
             await self.owner.aclose()
 
-    async def _finish(self, way: Way, grace: float) -> None:
+    async def _finish(self, way: RelayDirection, grace: float) -> None:
         if self._interpreter is not None:
             await self._interpreter.finish(way, grace)
 
@@ -208,7 +208,7 @@ class Relay:
         """Let the agent see the end of its input, and pass on what it says to that."""
         self.to_client.closing = True
         self.to_client.listen(SLOW)
-        if not isinstance(agent, HalfCloses):
+        if not isinstance(agent, HalfClosable):
             await agent.aclose()  # a child process is waited for, and heard, until it is gone
             return
         await agent.finish_writing()

@@ -12,17 +12,17 @@ import asyncio
 from collections import deque
 
 from dragoman.core import Connection
-from dragoman.runtime.waiting import Waiting, wake_all
-from dragoman.runtime.work import Workshop
-from dragoman.wire.answers import plain_answers
-from dragoman.wire.requests import plain_requests
+from dragoman.runtime.pending_call import PendingCall
+from dragoman.runtime.private import wake_all
+from dragoman.runtime.request_tasks import RequestTasks
+from dragoman.wire.plain import plain_answers, plain_requests
 
 
-def settle_run(connection: Connection[Waiting], block: bytes) -> int:
+def settle_run(connection: Connection[PendingCall], block: bytes) -> int:
     """Give all answers of a block to their calls. Nothing may have to be handled before them."""
     answers = plain_answers(block)
     take = connection.calls.pop
-    settled: deque[Waiting] = deque()
+    settled: deque[PendingCall] = deque()
     for answer in answers:
         call = take(answer.id, None)
         if call is not None:
@@ -36,10 +36,10 @@ def settle_run(connection: Connection[Waiting], block: bytes) -> int:
     return len(answers)
 
 
-def ask_run(connection: Connection[Waiting], work: Workshop, block: bytes) -> int:
+def ask_run(connection: Connection[PendingCall], work: RequestTasks, block: bytes) -> int:
     """Begin to work on all requests of a block."""
     requests = plain_requests(block)
-    debts = connection.ask_all(requests) if requests else []
-    if debts:
-        work.ask_all(debts)
-    return len(debts)
+    incoming_requests = connection.ask_all(requests) if requests else []
+    if incoming_requests:
+        work.ask_all(incoming_requests)
+    return len(incoming_requests)

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from asyncio.tasks import _enter_task, _leave_task  # public in spirit: documented for who extends asyncio
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
-from dragoman.runtime.owner import Owner
+from dragoman.runtime import private
+from dragoman.runtime.owner import TaskOwner
 
 T = TypeVar("T")
 
 
-class Rest(Generic[T]):
+class SuspendedWork(Generic[T]):
     """Awaiting this continues a coroutine that has been stepped once and yielded `waiting_for`."""
 
     __slots__ = ("_thrown", "_waiting_for", "_work")
 
-    def __init__(self, work: Coroutine[Any, Any, T], waiting_for: Any) -> None:
+    def __init__(self, work: Coroutine[object, None, T], waiting_for: Any) -> None:
         self._work = work
         self._waiting_for = waiting_for
         self._thrown: BaseException | None = None
@@ -58,11 +58,13 @@ class _Ready(Coroutine[Any, Any, None]):
 
     __slots__ = ("_began", "_waits", "context", "parked", "pristine", "rest", "task")
 
-    def __init__(self, owner: Owner, carry_on: Callable[[Rest[T]], Coroutine[Any, Any, None]]) -> None:
+    def __init__(
+        self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[T]], Coroutine[object, None, None]]
+    ) -> None:
         self.context = contextvars.copy_context()
         self.pristine = self.context.copy()
         self.parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.rest: Rest[Any] | None = None
+        self.rest: SuspendedWork[Any] | None = None
         self._began = False
         self._waits = self._wait(carry_on)
         self.task = owner.start(self, context=self.context)
@@ -83,7 +85,7 @@ class _Ready(Coroutine[Any, Any, None]):
     def __await__(self) -> Generator[Any, Any, None]:
         return self._waits.__await__()
 
-    async def _wait(self, carry_on: Callable[[Rest[Any]], Coroutine[Any, Any, None]]) -> None:
+    async def _wait(self, carry_on: Callable[[SuspendedWork[Any]], Coroutine[object, None, None]]) -> None:
         try:
             await self.parked
         except asyncio.CancelledError as error:
@@ -99,15 +101,17 @@ class Stepper:
 
     __slots__ = ("_carry_on", "_loop", "_owner", "_ready")
 
-    def __init__(self, owner: Owner, carry_on: Callable[[Rest[Any]], Coroutine[Any, Any, None]]) -> None:
+    def __init__(
+        self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[Any]], Coroutine[object, None, None]]
+    ) -> None:
         self._owner = owner
         self._carry_on = carry_on
         self._loop = asyncio.get_running_loop()
         self._ready: _Ready | None = None
 
     def step(
-        self, work: Coroutine[Any, Any, T], outer: asyncio.Task[Any] | None
-    ) -> tuple[Rest[T], asyncio.Task[None]] | T:
+        self, work: Coroutine[object, None, T], outer: asyncio.Task[object] | None
+    ) -> tuple[SuspendedWork[T], asyncio.Task[None]] | T:
         """Take the first step. Returns the result, or what is left with the task that carries it on. `outer`
         is the current task, which whoever takes many steps finds out once.
         """
@@ -116,20 +120,23 @@ class Stepper:
         if ready is None or ready.context != ready.pristine:
             self.dismiss()
             ready = self._ready = _Ready(self._owner, self._carry_on)
-        loop = self._loop
-        if outer is not None:
-            _leave_task(loop, outer)
-        _enter_task(loop, ready.task)
-        try:
-            waiting_for = ready.context.run(work.send, None)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
-        finally:
-            _leave_task(loop, ready.task)
+        waiting_for: Any = None  # what a bare `yield` gives: then the task takes the first step itself
+        enter, leave = private.enter_task, private.leave_task
+        if enter is not None and leave is not None:
+            loop = self._loop
             if outer is not None:
-                _enter_task(loop, outer)
+                leave(loop, outer)
+            enter(loop, ready.task)
+            try:
+                waiting_for = ready.context.run(work.send, None)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            finally:
+                leave(loop, ready.task)
+                if outer is not None:
+                    enter(loop, outer)
         self._ready = None
-        ready.rest = Rest(work, waiting_for)
+        ready.rest = SuspendedWork(work, waiting_for)
         ready.parked.set_result(None)
         return ready.rest, ready.task
 

@@ -1,7 +1,7 @@
 """What the peer said that it can do, asked for by the dotted path of the method table.
 
 Absent and null mean no; true and any object mean yes. That holds for every capability of the protocol, so
-one function answers for all.
+one function answers for all. The method table of version 1 is here too, by who receives what.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.errors import NotAdvertised
 from dragoman.schema.codec import read, write
+from dragoman.schema.method import Kind, Method, Receiver
+from dragoman.schema.v1.methods import METHODS
 
 
 class Capabilities:
@@ -64,3 +66,13 @@ def _member(value: Any, name: str) -> Any:
     if name not in kind.__struct_encode_fields__:
         return UNSET
     return getattr(value, kind.__struct_fields__[kind.__struct_encode_fields__.index(name)])
+
+
+def _received(receiver: Receiver, kind: Kind) -> dict[str, Method]:
+    return {m.name: m for m in METHODS if m.kind == kind and m.receiver in (receiver, "both")}
+
+
+AGENT_REQUESTS = _received("agent", "request")
+AGENT_NOTIFICATIONS = _received("agent", "notification")
+CLIENT_REQUESTS = _received("client", "request")
+CLIENT_NOTIFICATIONS = _received("client", "notification")

@@ -70,6 +70,12 @@ def connect(
     repaired; `ledger` learns what was found, what could not be carried and what was repaired. An `Agent` of
     this process and a hub speak v1: nothing stands in between. What an interpreter itself lends to an agent
     is decided by the rules of the file `policy`, then by those of the project and the user.
+
+        async with connect("some-agent --acp") as agent:
+            session = await agent.new_session(cwd="/project")
+            result = await session.prompt("Hello")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/initialization
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:
@@ -84,7 +90,7 @@ def connect(
                 from dragoman.sdk.resuming import resuming
 
                 return resuming(target, headers=headers), None
-            from dragoman.transport.remote import remote
+            from dragoman.transport.address import remote
 
             return remote(target, headers=headers), None
         if isinstance(target, str | Sequence):
@@ -205,3 +211,22 @@ async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
         from dragoman.sdk.login import read_env_methods
 
         agent.env_methods = read_env_methods(raw)
+
+
+MOST_NOTES = 20
+"""Lines of one life that are told; an agent that logs to its standard output never stops."""
+
+
+class BoundedNotes:
+    """Tells of the first lines that are not the protocol, and once that there are more."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._count = 0
+
+    def __call__(self, line: str) -> None:
+        self._count += 1
+        if self._count <= MOST_NOTES:
+            self._note(f"the agent printed text that is not ACP: {line}")
+        elif self._count == MOST_NOTES + 1:
+            self._note("the agent prints more text that is not ACP, which is not shown")

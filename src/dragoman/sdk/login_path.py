@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from dragoman.transport.owned import Grace, Program, start_tree
-from dragoman.transport.stderr import StderrTail
+from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiting import Waiters
 
 SECONDS = 5.0

@@ -1,12 +1,12 @@
 """`Pool`: many sessions at once, over one agent or many, no more at a time than it may.
 
     async with Pool("some-agent --acp", agents=4, concurrency=50) as pool:
-        async for outcome in pool.run(Task(prompt=text, cwd=folder) for text, folder in work):
+        async for outcome in pool.run(PoolTask(prompt=text, cwd=folder) for text, folder in work):
             print(outcome.task.label, outcome.kind)
 
-Each task gets a session of its own, in the agent that has least to do, and ends with an `Outcome`, as it is
-completed or in order. A pool is fair to those who use it at the same time. Leaving the block cancels what is
-left and ends the agents; nothing stays behind.
+Each task gets a session of its own, in the agent that has least to do, and ends with a `TaskOutcome`, as it
+is completed or in order. A pool is fair to those who use it at the same time. Leaving the block cancels what
+is left and ends the agents; nothing stays behind.
 
 It schedules. How an agent is started, watched and restarted is `supervised`'s business: give it supervised
 agents to say how.
@@ -17,20 +17,197 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, Hashable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
 
-from dragoman.errors import DeadlineExceeded, DragomanError, LocalMistake
+from dragoman.errors import CrashLoop, DeadlineExceeded, DragomanError, LocalMistake
+from dragoman.schema import v1
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.pool_queue import FairQueue
-from dragoman.sdk.pool_seat import Seat, best
-from dragoman.sdk.pool_task import Job, Outcome, Task
+from dragoman.sdk.session_opener import SessionPlace
 from dragoman.sdk.supervision.life import together
-from dragoman.sdk.supervision.session import Place, SupervisedSession
+from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised, supervised
 
-__all__ = ["Job", "Outcome", "Pool", "Task"]
+
+class PoolAgent:
+    """A supervised agent and how much it has to do."""
+
+    __slots__ = ("_agent", "_lock", "_opened", "_starts", "broken", "load")
+
+    def __init__(self, agent: Supervised, starts: asyncio.Semaphore) -> None:
+        """`starts` is the room that all agents of a pool share for starting."""
+        self.load = 0
+        self.broken: DragomanError | None = None
+        self._agent = agent
+        self._opened = False
+        self._starts = starts
+        self._lock = asyncio.Lock()
+
+    async def agent(self) -> Supervised:
+        """Its agent, started. Raises what made it broken."""
+        async with self._lock:
+            if self.broken is not None:
+                raise self.broken.with_traceback(None)
+            if not self._opened:
+                try:
+                    async with self._starts:
+                        await self._agent.__aenter__()
+                except DragomanError as error:
+                    self.broken = error
+                    raise
+                self._opened = True
+        return self._agent
+
+    def note(self, error: Exception) -> None:
+        """A job here ended with this."""
+        if isinstance(error, CrashLoop):
+            self.broken = error
+
+    async def aclose(self, ends: asyncio.Semaphore) -> None:
+        async with ends:
+            if self._opened:
+                await self._agent.__aexit__()
+
+    @property
+    def rank(self) -> tuple[bool, int, bool]:
+        """The smallest is the one to use: sound, with little to do, and rather one that runs already."""
+        return self.broken is not None, self.load, not self._opened
+
+
+def best(seats: Sequence[PoolAgent]) -> PoolAgent:
+    return min(seats, key=lambda seat: seat.rank)
+
+
+J = TypeVar("J")
+
+
+class FairQueue(Generic[J]):
+    """First come, first served within a group; round and round among groups."""
+
+    __slots__ = ("_groups",)
+
+    def __init__(self) -> None:
+        self._groups: dict[Hashable, deque[J]] = {}  # in the order in which they are served
+
+    def __len__(self) -> int:
+        return sum(map(len, self._groups.values()))
+
+    def put(self, group: Hashable, job: J) -> None:
+        self._groups.setdefault(group, deque()).append(job)
+
+    def take(self) -> J | None:
+        """The next one, or None."""
+        for group in self._groups:
+            jobs = self._groups.pop(group)
+            job = jobs.popleft()
+            if jobs:
+                self._groups[group] = jobs  # at the end: the others are next
+            return job
+        return None
+
+    def remove(self, group: Hashable, job: J) -> bool:
+        jobs = self._groups.get(group)
+        if jobs is None or job not in jobs:
+            return False
+        jobs.remove(job)
+        if not jobs:
+            del self._groups[group]
+        return True
+
+    def take_all(self) -> list[J]:
+        groups, self._groups = self._groups, {}
+        return [job for jobs in groups.values() for job in jobs]
+
+
+Content: TypeAlias = str | v1.ContentBlock
+OutcomeKind: TypeAlias = Literal["done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolTask:
+    """One turn in a session of its own."""
+
+    prompt: Content | Sequence[Content]
+    cwd: str
+    mcp_servers: Sequence[v1.McpServer] = ()
+    additional_directories: Sequence[str] = ()
+    label: str = ""
+    """The caller's own name for it."""
+
+    seconds: float | None = None
+    """How long it may take from its start, which is not when it was given; then it is cancelled."""
+
+    on_update: Callable[[v1.SessionUpdate], None] | None = None
+
+    @property
+    def content(self) -> Sequence[Content]:
+        several = isinstance(self.prompt, Sequence) and not isinstance(self.prompt, str)
+        return self.prompt if several else (self.prompt,)  # type: ignore[return-value]  # told apart above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOutcome:
+    """How a task ended."""
+
+    task: PoolTask
+    index: int
+    """The place of the task among those it was given with."""
+
+    kind: OutcomeKind
+    result: TurnResult | None = None
+    """Of a task that is `done`, with any stop reason."""
+
+    error: Exception | None = None
+    """Of one that `failed`: an error of ours, or what the caller's `on_update` raised."""
+
+    session_id: str | None = None
+    seconds: float = 0.0
+    """From its start to its end; none if it never started."""
+
+    def unwrap(self) -> TurnResult:
+        """The result, or the error as an exception."""
+        if self.result is not None:
+            return self.result
+        raise self.error or DragomanError("the task was cancelled")
+
+
+class PoolJob:
+    """A task that was given to a pool. Await it for its outcome."""
+
+    __slots__ = ("_outcome", "_stop", "group", "index", "running", "task")
+
+    def __init__(self, task: PoolTask, index: int, group: Hashable, stop: Callable[[PoolJob], None]) -> None:
+        self.task = task
+        self.index = index
+        self.group = group
+        self.running: asyncio.Task[None] | None = None
+        self._stop = stop
+        self._outcome: asyncio.Future[TaskOutcome] = asyncio.get_running_loop().create_future()
+
+    def __await__(self) -> Generator[object, None, TaskOutcome]:
+        # Shielded: whoever stops waiting does not stop the job.
+        return asyncio.shield(self._outcome).__await__()
+
+    @property
+    def done(self) -> bool:
+        return self._outcome.done()
+
+    def cancel(self) -> None:
+        """Whoever awaits it gets an outcome that says so."""
+        self._stop(self)
+
+    def settle(self, outcome: TaskOutcome) -> None:
+        if not self._outcome.done():
+            self._outcome.set_result(outcome)
+
+    def when_done(self, call: Callable[[PoolJob], None]) -> None:
+        self._outcome.add_done_callback(lambda _: call(self))
+
+
+__all__ = ["Pool", "PoolJob", "PoolTask", "TaskOutcome"]
 
 STARTS = 2 * (os.cpu_count() or 1)
 """Agents that are started at the same time: more would only make all of them late."""
@@ -45,7 +222,13 @@ FREE_SECONDS = 5.0
 
 
 class Pool:
-    """Constructing one starts nothing; its agents are started when they are first needed."""
+    """Constructing one starts nothing; its agents are started when they are first needed.
+
+        async with Pool("some-agent --acp", agents=4, concurrency=50) as pool:
+            outcomes = await pool.map([PoolTask(prompt="Review it", cwd=folder) for folder in folders])
+
+    An outcome is a value, whatever happened: one task that fails does not stop the others.
+    """
 
     def __init__(
         self,
@@ -62,21 +245,21 @@ class Pool:
             raise LocalMistake("a pool has at least one agent, and does at least one thing at a time")
         self.concurrency = concurrency
         self._made = _made(target, agents, dialect)
-        self._seats: list[Seat] = []
-        self._queue: FairQueue[Job] = FairQueue()
-        self._running: dict[asyncio.Task[None], Job] = {}
+        self._seats: list[PoolAgent] = []
+        self._queue: FairQueue[PoolJob] = FairQueue()
+        self._running: dict[asyncio.Task[None], PoolJob] = {}
         self._open = False
 
     async def __aenter__(self) -> Pool:
         starts = asyncio.Semaphore(STARTS)
-        self._seats = [Seat(agent, starts) for agent in self._made]
+        self._seats = [PoolAgent(agent, starts) for agent in self._made]
         self._open = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._open = False
         for job in self._queue.take_all():
-            job.settle(Outcome(task=job.task, index=job.index, kind="cancelled"))
+            job.settle(TaskOutcome(task=job.task, index=job.index, kind="cancelled"))
         running = list(self._running)
         for task in running:
             task.cancel()
@@ -87,22 +270,24 @@ class Pool:
 
     # What is done with it.
 
-    def submit(self, task: Task, *, index: int = 0, group: Hashable = None) -> Job:
+    def submit(self, task: PoolTask, *, index: int = 0, group: Hashable = None) -> PoolJob:
         """Have a task done; await the job for its outcome. Jobs of one `group` wait for each other first."""
         if not self._open:
             raise LocalMistake("a pool is used inside of its `async with`")
-        job = Job(task, index, group, self._stop)
+        job = PoolJob(task, index, group, self._stop)
         self._queue.put(group, job)
         self._fill()
         return job
 
-    async def run(self, tasks: Iterable[Task], *, in_order: bool = False) -> AsyncGenerator[Outcome, None]:
+    async def run(
+        self, tasks: Iterable[PoolTask], *, in_order: bool = False
+    ) -> AsyncGenerator[TaskOutcome, None]:
         """Have all of them done; outcomes as they come, or in the order of the tasks. Tasks are taken when
         there is room for them, so there may be any number. Leaving the loop cancels the rest.
         """
         group, source = object(), enumerate(tasks)
-        under_way: deque[Job] = deque()
-        completed: asyncio.Queue[Job] = asyncio.Queue()
+        under_way: deque[PoolJob] = deque()
+        completed: asyncio.Queue[PoolJob] = asyncio.Queue()
 
         def take_more() -> None:
             while len(under_way) < 2 * self.concurrency and (found := next(source, None)) is not None:
@@ -125,7 +310,7 @@ class Pool:
             for job in under_way:
                 job.cancel()
 
-    async def map(self, tasks: Iterable[Task]) -> list[Outcome]:
+    async def map(self, tasks: Iterable[PoolTask]) -> list[TaskOutcome]:
         """The outcomes of all, in order."""
         async with aclosing(self.run(tasks, in_order=True)) as outcomes:
             return [outcome async for outcome in outcomes]
@@ -144,16 +329,16 @@ class Pool:
     def _ended(self, running: asyncio.Task[None]) -> None:
         job = self._running.pop(running)
         # Cancelled before its first step, it could not say so itself.
-        job.settle(Outcome(task=job.task, index=job.index, kind="cancelled"))
+        job.settle(TaskOutcome(task=job.task, index=job.index, kind="cancelled"))
         self._fill()
 
-    def _stop(self, job: Job) -> None:
+    def _stop(self, job: PoolJob) -> None:
         if self._queue.remove(job.group, job):
-            job.settle(Outcome(task=job.task, index=job.index, kind="cancelled"))
+            job.settle(TaskOutcome(task=job.task, index=job.index, kind="cancelled"))
         elif job.running is not None:
             job.running.cancel()
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: PoolJob) -> None:
         task, loop = job.task, asyncio.get_running_loop()
         began, seat = loop.time(), best(self._seats)
         session: SupervisedSession | None = None
@@ -173,7 +358,7 @@ class Pool:
             seat.load -= 1
             kind = "done" if result is not None else "failed" if error is not None else "cancelled"
             job.settle(
-                Outcome(
+                TaskOutcome(
                     task=task,
                     index=job.index,
                     kind=kind,  # type: ignore[arg-type]  # one of three words
@@ -187,14 +372,14 @@ class Pool:
                 await _free(session)
 
 
-async def _opened(seat: Seat, task: Task) -> SupervisedSession:
-    place = Place(
+async def _opened(seat: PoolAgent, task: PoolTask) -> SupervisedSession:
+    place = SessionPlace(
         cwd=task.cwd, mcp_servers=task.mcp_servers, additional_directories=task.additional_directories
     )
     return await (await seat.agent()).open_session(place, "new")
 
 
-async def _turn(session: SupervisedSession, task: Task) -> TurnResult:
+async def _turn(session: SupervisedSession, task: PoolTask) -> TurnResult:
     turn = session.prompt(*task.content)
     async with aclosing(aiter(turn)) as updates:
         async for update in updates:

@@ -17,7 +17,7 @@ from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.side import AgentSide
-from dragoman.sdk.leaving import Leaving, first_of, time_to_end
+from dragoman.sdk.shutdown import ShutdownSignals, first_of, time_to_end
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
@@ -27,17 +27,28 @@ if TYPE_CHECKING:
 
 
 def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) -> None:
-    """Serve one client over stdin and stdout until it hangs up. Blocks."""
+    """Serve one client over stdin and stdout until it hangs up. Blocks.
+
+        agent = Agent("echo")
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            await turn.say(turn.text)
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/transports
+    """
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
     limits = limits or DEFAULT_LIMITS
-    with Leaving(within=time_to_end(limits)) as leaving, contextlib.suppress(KeyboardInterrupt):
+    with ShutdownSignals(within=time_to_end(limits)) as leaving, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve_stdio(served, stdio.open(), limits, leaving))
 
 
 async def _serve_stdio(
-    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: Leaving
+    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: ShutdownSignals
 ) -> None:
     leaving.listen()
     async with serving(served, transport, limits=limits) as link:
@@ -82,7 +93,15 @@ def serving(
 def serving(
     served: Agent | Proxy | Conductor, transport: Transport, *, limits: Limits | None = None
 ) -> Serving | ProxyRun | ConductorRun:
-    """Serve over any transport for the length of an `async with`, which gives the running conversation."""
+    """Serve over any transport for the length of an `async with`, which gives the running conversation.
+
+        ours, theirs = memory_pair()
+        async with serving(agent, theirs):
+            async with connect(ours) as handle:
+                session = await handle.new_session(cwd="/project")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/transports
+    """
     return (
         Serving(served, transport, limits)
         if isinstance(served, Agent)

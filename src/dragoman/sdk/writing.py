@@ -25,7 +25,7 @@ T = TypeVar("T")
 BLOCK = "must be a string or a content block"
 
 
-def write_out(message: Any, kind: Any, what: str) -> bytes:
+def write_out(message: object, kind: Any, what: str) -> bytes:
     """The message as JSON, if the protocol allows it; `what` is the method or the message."""
     try:
         return write_strictly(message, kind)
@@ -45,7 +45,7 @@ def write_update(update: Any) -> bytes:
     return write_out(update, type(update), config.tag)
 
 
-def write_plain(params: Any, what: str) -> bytes | None:
+def write_plain(params: object, what: str) -> bytes | None:
     """Params of an extension: any JSON value; None stands for no params. Encoded ones are checked too."""
     if params is None:
         return None

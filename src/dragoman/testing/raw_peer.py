@@ -29,10 +29,10 @@ from dragoman.errors import DeadlineExceeded, LinkClosed, LocalMistake
 from dragoman.testing.pace import deadline
 from dragoman.transport import tree
 from dragoman.transport.contract import DEFAULT_LIMITS
+from dragoman.transport.program_output import StderrTail
 from dragoman.transport.reading import Reader, open_reader
-from dragoman.transport.stderr import StderrTail
 from dragoman.transport.waiting import Waiters
-from dragoman.transport.writing import Writer, open_writer
+from dragoman.transport.writing import FrameWriter, open_writer
 
 PATIENCE = 5.0
 """Seconds that anything may take unless the caller says otherwise."""
@@ -70,7 +70,7 @@ class RawPeer:
         self._output_ended = False
         self._changed = Waiters()
         self._reader: Reader | None = None
-        self._writer: Writer | None = None
+        self._writer: FrameWriter | None = None
         self._stderr: StderrTail | None = None
 
     # What it is told.

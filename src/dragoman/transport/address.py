@@ -13,10 +13,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from dragoman.errors import LocalMistake
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
+from dragoman.transport.messages import MessageTransport
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.]+):", re.ASCII)
 """Lower case and two letters at least: `C:\\agent.exe` and `FOO:bar` are commands."""
@@ -111,3 +114,21 @@ def _words(text: str) -> tuple[str, ...]:
     if not words:
         raise LocalMistake("an empty address: give a command, `stdio:` or `unix:/path`")
     return tuple(words)
+
+
+SCHEMES = ("ws://", "wss://", "http://", "https://")
+
+
+def remote(
+    address: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits = DEFAULT_LIMITS
+) -> MessageTransport:
+    """A transport that connects when it is used. Needs a running loop."""
+    if not address.startswith(SCHEMES):
+        raise LocalMistake(f"{address!r} is no address of a server: they begin with {', '.join(SCHEMES)}")
+    if address.startswith("ws"):
+        from dragoman.transport.websocket import websocket
+
+        return websocket(address, headers=headers, limits=limits)
+    from dragoman.transport.http_client import open_http
+
+    return open_http(address, headers=headers, limits=limits)

@@ -22,7 +22,7 @@ READ_SIZE = 64 * KIBIBYTE
 """
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class TransportLimits(Struct, frozen=True, kw_only=True):
     """The bounds of one transport."""
 
     frame: int = DEFAULT_LIMIT
@@ -38,7 +38,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Seconds that `aclose` grants to `pending` bytes before it drops them: the peer may never read again."""
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = TransportLimits()
 
 
 class Sink(Protocol):
@@ -74,7 +74,7 @@ class Transport(Protocol):
         """Bytes that `write` has accepted and not yet handed to the system."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TransportLimits:
         """The bounds that this transport keeps."""
 
     async def drain(self) -> None:

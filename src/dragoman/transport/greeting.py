@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from dragoman.transport.http_routing import ID_LENGTH, Routed, outline
+from dragoman.transport.http_routing import ID_LENGTH, RoutedMessage, outline
 from dragoman.wire import Malformed, decode, error_object, failure
 from dragoman.wire.codes import INVALID_PARAMS, INVALID_REQUEST, NAMES
 
@@ -21,24 +21,24 @@ POLICY_VIOLATION = 1008
 FIRST = "the first message must be initialize"
 
 
-class Passed(Struct, frozen=True):
+class Forwarded(Struct, frozen=True):
     """The agent may have it."""
 
 
-class Answered(Struct, frozen=True):
+class Rejected(Struct, frozen=True):
     """The agent does not see it; its sender gets this instead, if anything."""
 
     message: bytes = b""
 
 
-class Ended(Struct, frozen=True):
+class Disconnected(Struct, frozen=True):
     """The connection is closed for it."""
 
     code: int
     why: str
 
 
-PASSED = Passed()
+PASSED = Forwarded()
 
 
 class Greeting:
@@ -49,38 +49,38 @@ class Greeting:
         self.is_done = False  # initialize has come
         self._once = once
 
-    def look(self, message: bytes) -> Passed | Answered | Ended:
+    def look(self, message: bytes) -> Forwarded | Rejected | Disconnected:
         about = outline(message)
         if about is None:
             return self._unusual(message)
         if about.is_too_long and (self.is_done or about.method == "initialize"):
-            return Answered(refuse_long_id(about))
+            return Rejected(refuse_long_id(about))
         if about.method == "initialize":
             return self._initialized(about.id if about.is_request else None)
         if self.is_done:
             return PASSED
         if about.is_answer:
-            return Answered()  # nobody has asked anything yet
-        return Ended(PROTOCOL_ERROR, FIRST)
+            return Rejected()  # nobody has asked anything yet
+        return Disconnected(PROTOCOL_ERROR, FIRST)
 
-    def _initialized(self, request: object) -> Passed | Answered | Ended:
+    def _initialized(self, request: object) -> Forwarded | Rejected | Disconnected:
         if not isinstance(request, int | str):
-            return Ended(PROTOCOL_ERROR, "initialize needs an id")
+            return Disconnected(PROTOCOL_ERROR, "initialize needs an id")
         if self.is_done and self._once:
             again = error_object(INVALID_REQUEST, "Invalid request: initialize comes once")
-            return Answered(failure(request, again))
+            return Rejected(failure(request, again))
         self.is_done = True
         return PASSED
 
-    def _unusual(self, message: bytes) -> Passed | Answered | Ended:
+    def _unusual(self, message: bytes) -> Forwarded | Rejected | Disconnected:
         """What cannot be outlined is garbage, or so strange that the agent had better look at it."""
         found = decode(message)
         if isinstance(found, Malformed):
             return _refused(found)
-        return PASSED if self.is_done else Ended(PROTOCOL_ERROR, FIRST)
+        return PASSED if self.is_done else Disconnected(PROTOCOL_ERROR, FIRST)
 
 
-def refuse_long_id(about: Routed[Any]) -> bytes:
+def refuse_long_id(about: RoutedMessage[Any]) -> bytes:
     """The answer to a message with an id that is too long; nothing for what is no request."""
     if not about.is_request:
         return b""
@@ -93,7 +93,7 @@ def refuse_long_id(about: Routed[Any]) -> bytes:
     return failure(None, error_object(INVALID_REQUEST, why))
 
 
-def _refused(garbage: Malformed) -> Answered:
+def _refused(garbage: Malformed) -> Rejected:
     if garbage.code is None:
-        return Answered()
-    return Answered(failure(None, error_object(garbage.code, f"{NAMES[garbage.code]}: {garbage.why}")))
+        return Rejected()
+    return Rejected(failure(None, error_object(garbage.code, f"{NAMES[garbage.code]}: {garbage.why}")))

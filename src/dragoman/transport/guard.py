@@ -52,7 +52,7 @@ def _interpreter() -> str:
     return "" if getattr(sys, "frozen", False) else sys.executable or ""
 
 
-class Guard:
+class TreeGuard:
     """Watches one tree. Started before the tree is, so that there is no moment without it."""
 
     __slots__ = ("_pipe", "_shell")

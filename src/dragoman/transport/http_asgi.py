@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from dragoman.transport.http_outlet import Outlet
+from dragoman.transport.http_outlet import SseOutlet
 from dragoman.wire.sse import KEEPALIVE
 
 Receive = Callable[[], Awaitable[Any]]
@@ -58,7 +58,7 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -
             return bytes(parts)
 
 
-async def stream(outlet: Outlet, last: str, receive: Receive, send: Send) -> None:
+async def stream(outlet: SseOutlet, last: str, receive: Receive, send: Send) -> None:
     """Events to one reader, until it leaves or the connection ends."""
     with outlet.reading(last):
         headers = [

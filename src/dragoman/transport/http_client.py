@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
-from dragoman.transport.http_following import Following
-from dragoman.transport.http_routing import Routed, Routes, outline
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
+from dragoman.transport.http_following import EventStreamReader
+from dragoman.transport.http_routing import RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
@@ -39,7 +39,7 @@ def open_http(
     url: str,
     *,
     headers: Mapping[str, str] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: TransportLimits = DEFAULT_LIMITS,
     all_or_nothing: bool = False,
 ) -> MessageTransport:
     """A transport to an endpoint; nothing is sent before the first message.
@@ -65,7 +65,7 @@ class HttpStream:
     """The connection as a stream of messages."""
 
     def __init__(
-        self, client: httpx2.AsyncClient, url: str, limits: Limits, *, all_or_nothing: bool = False
+        self, client: httpx2.AsyncClient, url: str, limits: TransportLimits, *, all_or_nothing: bool = False
     ) -> None:
         self._all_or_nothing = all_or_nothing
         self._client = client
@@ -74,14 +74,14 @@ class HttpStream:
         self._named: dict[str, str] = {}  # the headers that name the connection, once it has a name
         self._heard = Inbox(limits.high)
         self._routes = Routes()
-        self._followed: dict[str, Following] = {}
+        self._followed: dict[str, EventStreamReader] = {}
 
     async def receive(self) -> bytes | None:
         return await self._heard.take()
 
     async def send(self, messages: list[bytes]) -> None:
         for message in messages:
-            about = outline(message) or Routed()
+            about = outline(message) or RoutedMessage()
             if self._named:
                 await self._post(message, about)
             else:
@@ -115,7 +115,7 @@ class HttpStream:
             raise LinkClosed(f"{self._url} refused the connection's stream with status {status}")
         self._heard.put(body)
 
-    async def _post(self, message: bytes, about: Routed[Any]) -> None:
+    async def _post(self, message: bytes, about: RoutedMessage[Any]) -> None:
         session = self._routes.session_of_answer(about) if about.is_answer else about.session
         headers = {SESSION: session} if session else {}
         self._routes.asked_by_client(about)  # first, because a stream is only kept up for what waits for it
@@ -138,7 +138,7 @@ class HttpStream:
                     break
         return answer.status_code, answer.headers.get(CONNECTION, ""), bytes(body[:limit])
 
-    def _fail(self, about: Routed[Any], why: str) -> None:
+    def _fail(self, about: RoutedMessage[Any], why: str) -> None:
         """What was asked gets an answer, whoever gives it."""
         if not self._routes.answered(about):
             return
@@ -154,9 +154,11 @@ class HttpStream:
             following = self._begin(session, following.last if following is not None else "")
         return await asyncio.shield(following.opened)
 
-    def _begin(self, session: str, last: str = "") -> Following:
+    def _begin(self, session: str, last: str = "") -> EventStreamReader:
         headers = {**self._named, **({SESSION: session} if session else {})}
-        following = Following(self._client, self._url, headers, limit=2 * self._limits.frame, last=last)
+        following = EventStreamReader(
+            self._client, self._url, headers, limit=2 * self._limits.frame, last=last
+        )
         self._followed[session] = following
         following.start(
             self._hear,
@@ -172,7 +174,7 @@ class HttpStream:
             self._heard.end(why)
             return
         for request in self._routes.open_in(session):
-            self._fail(Routed(id=request), f"the session's stream broke ({why})")
+            self._fail(RoutedMessage(id=request), f"the session's stream broke ({why})")
 
     async def _hear(self, message: bytes) -> None:
         """A question of the agent is remembered, because its answer needs the session's header; a session

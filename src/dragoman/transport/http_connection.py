@@ -16,9 +16,9 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Limits
-from dragoman.transport.http_outlet import PATIENCE, UNREAD, Backlog, Outlet
-from dragoman.transport.http_routing import OPEN_QUESTIONS, Routed, Routes, outline
+from dragoman.transport.contract import TransportLimits
+from dragoman.transport.http_outlet import PATIENCE, UNREAD, Backlog, SseOutlet
+from dragoman.transport.http_routing import OPEN_QUESTIONS, RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,12 @@ class HttpConnection:
     """`owner` is whoever opened it: nobody else may use it."""
 
     def __init__(
-        self, limits: Limits, bounds: Bounds, *, owner: object, forget: Callable[[HttpConnection], None]
+        self,
+        limits: TransportLimits,
+        bounds: Bounds,
+        *,
+        owner: object,
+        forget: Callable[[HttpConnection], None],
     ) -> None:
         loop = asyncio.get_running_loop()
         self.id = uuid.uuid4().hex
@@ -60,7 +65,7 @@ class HttpConnection:
         self._forget = forget
         self._heard = Inbox(limits.high)
         self._backlog = Backlog(unread=bounds.unread, patience=bounds.patience)
-        self._outlets: dict[str, Outlet] = {"": Outlet(self._backlog)}
+        self._outlets: dict[str, SseOutlet] = {"": SseOutlet(self._backlog)}
         self._routes = Routes()
         self._over = False
         self.used = loop.time()
@@ -77,21 +82,21 @@ class HttpConnection:
         is_busy = self.posting.locked() or not self.first.done()
         return not (is_busy or any(outlet.is_read for outlet in self._outlets.values()))
 
-    def outlet(self, session: str) -> Outlet | None:
+    def outlet(self, session: str) -> SseOutlet | None:
         """A session may be listened to before anybody has spoken of it. None if there are too many."""
         if session not in self._outlets:
             if len(self._outlets) > SESSIONS:
                 self._make_room()
             if len(self._outlets) > SESSIONS:
                 return None
-            self._outlets[session] = Outlet(self._backlog)
+            self._outlets[session] = SseOutlet(self._backlog)
         return self._outlets[session]
 
     async def wait_for_room(self) -> None:
         """Until the agent has taken enough of what was posted."""
         await self._heard.wait_for_room()
 
-    def take(self, body: bytes, about: Routed[Any], session: str) -> int:
+    def take(self, body: bytes, about: RoutedMessage[Any], session: str) -> int:
         """What the client posted; gives the status to answer with."""
         self.touch()
         if self._over:
@@ -148,7 +153,7 @@ class HttpConnection:
     async def close(self) -> None:
         self._forget(self)
 
-    async def _route(self, message: bytes, about: Routed[Any] | None) -> None:
+    async def _route(self, message: bytes, about: RoutedMessage[Any] | None) -> None:
         session, or_connection = ("", False) if about is None else self._routes.stream_of(about)
         outlet = self.outlet(session) or self._outlets[""]
         unheard = about is not None and about.is_failure and not outlet.was_read and outlet.is_empty

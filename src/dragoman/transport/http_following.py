@@ -20,7 +20,7 @@ PAUSES = (0.0, 0.25, 1.0, 2.0)
 """Seconds before each new attempt without an event between; then the stream is lost."""
 
 
-class Following:
+class EventStreamReader:
     """`opened` is the status that the server gave the stream; `last` is the id of the last event."""
 
     def __init__(

@@ -37,7 +37,7 @@ class Backlog:
         self._unread = unread
         self._most_kept = kept
         self._patience = patience
-        self._kept: deque[tuple[Outlet, int, bytes]] = deque()
+        self._kept: deque[tuple[SseOutlet, int, bytes]] = deque()
         self._kept_bytes = 0
         self._room = Waiters()
 
@@ -50,7 +50,7 @@ class Backlog:
             except TimeoutError:
                 raise LinkClosed(f"nothing was read for {self._patience:g} s, and too much waits") from None
 
-    def delivered(self, outlet: Outlet, events: list[tuple[int, bytes]]) -> None:
+    def delivered(self, outlet: SseOutlet, events: list[tuple[int, bytes]]) -> None:
         """They wait no more; they are kept for a while, because a wire may break behind them."""
         for number, message in events:
             self.waiting -= len(message)
@@ -60,7 +60,7 @@ class Backlog:
             self._kept_bytes -= len(self._kept.popleft()[2])
         self._room.wake()
 
-    def take_back(self, outlet: Outlet, last: int) -> list[tuple[int, bytes]]:
+    def take_back(self, outlet: SseOutlet, last: int) -> list[tuple[int, bytes]]:
         """What was delivered to this outlet after event `last`, as far as it is kept; it waits again."""
         again = [(number, message) for of, number, message in self._kept if of is outlet and number > last]
         self._kept = deque(entry for entry in self._kept if entry[0] is not outlet or entry[1] <= last)
@@ -73,7 +73,7 @@ class Backlog:
         self._room.wake()
 
 
-class Outlet:
+class SseOutlet:
     """Messages of one stream, in order."""
 
     def __init__(self, backlog: Backlog) -> None:

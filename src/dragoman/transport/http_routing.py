@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.envelope import Id, id_key
-from dragoman.wire.outline import Outline
+from dragoman.wire.glance import Outline
 
 OPENING = frozenset({"session/new", "session/list", "authenticate", "logout", "initialize"})
 """Requests whose answers belong to the connection."""
@@ -38,11 +38,11 @@ OPEN_QUESTIONS = 10_000
 P = TypeVar("P")
 
 
-class _Named(msgspec.Struct, gc=False):
+class _SessionParams(msgspec.Struct, gc=False):
     session_id: str = msgspec.field(name="sessionId", default="")
 
 
-class Routed(Outline[P], Generic[P]):
+class RoutedMessage(Outline[P], Generic[P]):
     """A message with what routing asks of it."""
 
     @property
@@ -66,7 +66,7 @@ class Routed(Outline[P], Generic[P]):
     @property
     def session(self) -> str:
         """The session that the params name, or nothing."""
-        return self.params.session_id if isinstance(self.params, _Named) else ""
+        return self.params.session_id if isinstance(self.params, _SessionParams) else ""
 
     def in_result(self, name: str) -> Any:
         """A member of the result; None if there is none."""
@@ -77,11 +77,11 @@ class Routed(Outline[P], Generic[P]):
         return result.get(name) if isinstance(result, dict) else None
 
 
-_named = msgspec.json.Decoder(Routed[_Named])
-_any = msgspec.json.Decoder(Routed[Raw])
+_named = msgspec.json.Decoder(RoutedMessage[_SessionParams])
+_any = msgspec.json.Decoder(RoutedMessage[Raw])
 
 
-def outline(message: bytes) -> Routed[Any] | None:
+def outline(message: bytes) -> RoutedMessage[Any] | None:
     """None for what is no JSON-RPC object."""
     try:
         return _named.decode(message)  # the usual case: nothing but the session's name is built
@@ -106,11 +106,11 @@ class Routes:
     def open_questions(self) -> int:
         return len(self._from_client)
 
-    def asked_by_client(self, message: Routed[Any]) -> None:
+    def asked_by_client(self, message: RoutedMessage[Any]) -> None:
         if message.is_request:
             self._from_client[id_key(message.id)] = (str(message.method), message.session)
 
-    def stream_of(self, message: Routed[Any]) -> tuple[str, bool]:
+    def stream_of(self, message: RoutedMessage[Any]) -> tuple[str, bool]:
         """For what the agent says: the session whose stream it belongs to (nothing for the connection's), and
         whether the connection's will do where nobody reads that one.
         """
@@ -125,12 +125,12 @@ class Routes:
             return "", False
         return session, method in LOADING
 
-    def session_of_answer(self, message: Routed[Any], *, forget: bool = True) -> str:
+    def session_of_answer(self, message: RoutedMessage[Any], *, forget: bool = True) -> str:
         """For the client's answer to a question of the agent: the session it was about."""
         key = id_key(message.id)
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
-    def answered(self, message: Routed[Any]) -> bool:
+    def answered(self, message: RoutedMessage[Any]) -> bool:
         """A question of the client has its answer; False if it had one before."""
         return self._from_client.pop(id_key(message.id), None) is not None
 

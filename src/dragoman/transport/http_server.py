@@ -16,12 +16,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.greeting import refuse_long_id
 from dragoman.transport.http_asgi import Receive, Send, gone, read_body, respond, stream
 from dragoman.transport.http_connection import Bounds, HttpConnection
-from dragoman.transport.http_outlet import Outlet
-from dragoman.transport.http_routing import ID_LENGTH, Routed, outline
+from dragoman.transport.http_outlet import SseOutlet
+from dragoman.transport.http_routing import ID_LENGTH, RoutedMessage, outline
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
@@ -55,7 +55,7 @@ class HttpConnections:
         self,
         accept: Accept,
         *,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: TransportLimits = DEFAULT_LIMITS,
         body: int = BODY,
         bounds: Bounds | None = None,
     ) -> None:
@@ -196,7 +196,7 @@ class HttpConnections:
 
 async def _read(
     headers: dict[bytes, bytes], receive: Receive, send: Send, limit: int
-) -> tuple[bytes, Routed[Any]] | None:
+) -> tuple[bytes, RoutedMessage[Any]] | None:
     """One message and what it is about; None if it was refused."""
     body = await read_body(headers, receive, limit)
     if isinstance(body, int):
@@ -235,7 +235,7 @@ def _is_refusal(answer: bytes) -> bool:
     return about is not None and about.is_failure and about.id is None
 
 
-async def _is_free(outlet: Outlet, last: str) -> bool:
+async def _is_free(outlet: SseOutlet, last: str) -> bool:
     """Whether somebody may read it now: whoever was reading and comes back takes it over."""
     if outlet.is_read and last:
         outlet.evict()

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits, Sink
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Sink, TransportLimits
 from dragoman.transport.waiting import Waiters
 from dragoman.wire.framing import LineFramer
 
 
-def memory_pair(*, limits: Limits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:
+def memory_pair(*, limits: TransportLimits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:
     """Two ends that are joined to each other."""
     left, right = MemoryTransport(limits=limits), MemoryTransport(limits=limits)
     left.peer, right.peer = right, left
@@ -41,7 +41,7 @@ class MemoryTransport:
 
     peer: MemoryTransport
 
-    def __init__(self, *, limits: Limits) -> None:
+    def __init__(self, *, limits: TransportLimits) -> None:
         self.limits = limits
         self._framer = LineFramer(limits.frame)
         self._sink: Sink | None = None

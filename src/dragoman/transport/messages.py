@@ -12,11 +12,11 @@ import asyncio
 from typing import Protocol, runtime_checkable
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 from dragoman.transport.waiting import Waiters
 
 
-class Run(bytes):
+class MessageBatch(bytes):
     """Several messages, each with its newline; those inside them are blanks already. None of the messages is
     blank, or above the limit of the transport.
     """
@@ -26,8 +26,8 @@ class MessageStream(Protocol):
     """What carries the messages. Its methods are called by one task each, never by two at once."""
 
     async def receive(self) -> bytes | None:
-        """The next message, or a `Run` of them; None when the peer has ended in an orderly way. Raises what
-        went wrong.
+        """The next message, or a `MessageBatch` of them; None when the peer has ended in an orderly way.
+        Raises what went wrong.
         """
 
     async def send(self, messages: list[bytes]) -> None:
@@ -38,7 +38,7 @@ class MessageStream(Protocol):
 
 
 @runtime_checkable
-class SendsNow(Protocol):
+class ImmediateSender(Protocol):
     """A stream that may also be able to send without a wait: then a lone message is not queued."""
 
     def send_now(self, messages: list[bytes]) -> bool:
@@ -50,11 +50,11 @@ class SendsNow(Protocol):
 class MessageTransport:
     """One end of a stream of messages."""
 
-    def __init__(self, stream: MessageStream, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, stream: MessageStream, *, limits: TransportLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
         self._stream = stream
         self._sink: Sink | None = None
-        self._send_now = stream.send_now if isinstance(stream, SendsNow) else None
+        self._send_now = stream.send_now if isinstance(stream, ImmediateSender) else None
         self._sending = False
         self._outgoing: list[bytes] = []
         self._pending = 0
@@ -189,7 +189,7 @@ class MessageTransport:
         self._end(reason)
 
     def _feed(self, sink: Sink, message: bytes) -> None:
-        if type(message) is Run:
+        if type(message) is MessageBatch:
             sink.feed(message)
         elif len(message) > self.limits.frame:
             sink.oversized(len(message))

@@ -24,7 +24,7 @@ from functools import partial
 Put = Callable[[bytes | bytearray | memoryview], int]
 
 
-class Outlet:
+class FileOutlet:
     """A descriptor to write to. `put` takes what the system takes at once, or raises `BlockingIOError`."""
 
     __slots__ = ("_socket", "fd", "put")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport, TransportLimits
 
 if TYPE_CHECKING:  # not every transport is a process
     from dragoman.transport.owned import OwnedTree
@@ -32,7 +32,7 @@ class PassingTransport:
         return self.inner.pending
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TransportLimits:
         return self.inner.limits
 
     async def drain(self) -> None:

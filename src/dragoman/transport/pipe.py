@@ -12,7 +12,7 @@ import asyncio
 import os
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 from dragoman.transport.reading import Frames, Reader, open_reader
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block, open_writer
@@ -40,7 +40,7 @@ class PipeTransport:
         "limits",
     )
 
-    def __init__(self, read_fd: int, write_fd: int, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, read_fd: int, write_fd: int, *, limits: TransportLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
         self._read_fd = read_fd
         # One descriptor for both would be closed twice.

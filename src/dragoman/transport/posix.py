@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 
 from dragoman.transport import tree
-from dragoman.transport.guard import Guard
+from dragoman.transport.guard import TreeGuard
 from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree, Program
 
 POLL = 0.01
@@ -27,7 +27,7 @@ class PosixTree(OwnedTree):
 
     def __init__(self, program: Program, *, grace: Grace, exited: Callable[[], None]) -> None:
         self._mark = secrets.token_hex(8)
-        self._guard = Guard(self._mark)
+        self._guard = TreeGuard(self._mark)
         try:
             self._program = _start(program, mark=self._mark)
         except BaseException:

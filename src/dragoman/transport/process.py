@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from dragoman.errors import PeerDied, SpawnFailed
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 from dragoman.transport.owned import DEFAULT_GRACE, Grace, Program, start_tree
 from dragoman.transport.pipe import PipeTransport
+from dragoman.transport.program_output import StderrTail
 from dragoman.transport.refusal import why_not
-from dragoman.transport.stderr import StderrTail
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block
 
@@ -36,7 +36,7 @@ def spawn(
     *,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: TransportLimits = DEFAULT_LIMITS,
     grace: Grace = DEFAULT_GRACE,
     on_stderr: Callable[[bytes], None] | None = None,
 ) -> ChildTransport:
@@ -60,7 +60,7 @@ class ChildTransport:
         *,
         cwd: str | os.PathLike[str] | None,
         env: Mapping[str, str] | None,
-        limits: Limits,
+        limits: TransportLimits,
         grace: Grace,
         on_stderr: Callable[[bytes], None] | None,
     ) -> None:
@@ -79,7 +79,7 @@ class ChildTransport:
         self._pipe = PipeTransport(ours[1], ours[0], limits=limits)
         self.stderr = StderrTail(ours[2], show=on_stderr, ended=self._settle)
         self._sink: Sink | None = None
-        self._inlet: _Inlet | None = None
+        self._inlet: _ChildSink | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._silent = self._ended = self._paused = self._closing = self._closed = False
         self._waiters = Waiters()
@@ -88,7 +88,7 @@ class ChildTransport:
         if self._sink is not None:
             raise RuntimeError("a transport is started once")
         self._sink = sink
-        self._inlet = _Inlet(sink, ended=self._output_ended)
+        self._inlet = _ChildSink(sink, ended=self._output_ended)
         self._pipe.start(self._inlet)
         self._settle()  # it may have come and gone already
 
@@ -191,7 +191,7 @@ class ChildTransport:
             self._timer = None
 
 
-class _Inlet:
+class _ChildSink:
     """Stands between the pipe and the sink: the end of the output is not yet the end of the link."""
 
     __slots__ = ("ended", "feed", "oversized")

@@ -26,7 +26,7 @@ AHEAD = 4
 Ended = Callable[[OSError | None], None]
 
 
-class Intake(Protocol):
+class ChunkSink(Protocol):
     """Takes the chunks that are read, in order, and hears when there are no more."""
 
     def feed(self, chunk: bytes) -> None: ...
@@ -43,7 +43,7 @@ class Reader(Protocol):
     def close(self) -> None: ...
 
 
-def open_reader(fd: int, *, intake: Intake, ended: Ended) -> Reader:
+def open_reader(fd: int, *, intake: ChunkSink, ended: Ended) -> Reader:
     """Read `fd`, and own it, in the way that suits it. `ended` is called once, unless `close` comes first."""
     if os.name != "nt":  # there, a loop may promise to watch a handle, and fail when it is too late
         try:
@@ -81,7 +81,7 @@ class LoopReader:
 
     __slots__ = ("_ended", "_fd", "_intake", "_loop", "_over", "_paused", "taken")
 
-    def __init__(self, fd: int, *, intake: Intake, ended: Ended) -> None:
+    def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
         self.taken = 0
         self._fd = fd
         self._intake = intake
@@ -132,7 +132,7 @@ class ThreadReader:
     behind.
     """
 
-    def __init__(self, fd: int, *, intake: Intake, ended: Ended) -> None:
+    def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
         self.taken = 0
         self._fd = fd
         self._intake = intake

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from dragoman.transport.patient import PATIENCE, PatientFile, claim_stderr
 
 if TYPE_CHECKING:
-    from dragoman.transport.contract import Limits
+    from dragoman.transport.contract import TransportLimits
     from dragoman.transport.pipe import PipeTransport
 
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -45,7 +45,7 @@ class Stdio:
         """What was caught and could not be shown."""
         return self.shown.dropped
 
-    def open(self, *, limits: Limits | None = None) -> PipeTransport:
+    def open(self, *, limits: TransportLimits | None = None) -> PipeTransport:
         """The transport over the claimed descriptors; it owns them, so there is only one."""
         from dragoman.transport.contract import DEFAULT_LIMITS
         from dragoman.transport.pipe import PipeTransport

@@ -16,7 +16,7 @@ from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.passing import PassingTransport
 
 
-class Passed(Protocol):
+class TranslatedBlock(Protocol):
     """What came of a block."""
 
     @property
@@ -27,17 +27,17 @@ class Passed(Protocol):
     def host(self) -> list[tuple[int, Any]]: ...
 
 
-class Interpreter(Protocol):
+class TransportInterpreter(Protocol):
     """`dragoman.dialect.Translator`, seen from here."""
 
-    def from_peer(self, block: bytes) -> Passed: ...
-    def from_inside(self, block: bytes) -> Passed: ...
-    def from_host(self, position: int, message: Any) -> Passed: ...
-    def peer_ended(self) -> Passed: ...
+    def from_peer(self, block: bytes) -> TranslatedBlock: ...
+    def from_inside(self, block: bytes) -> TranslatedBlock: ...
+    def from_host(self, position: int, message: Any) -> TranslatedBlock: ...
+    def peer_ended(self) -> TranslatedBlock: ...
 
 
 @runtime_checkable
-class Holds(Protocol):
+class HoldingInterpreter(Protocol):
     """An interpreter that may keep something for the peer until the peer has said something."""
 
     @property
@@ -45,14 +45,14 @@ class Holds(Protocol):
 
 
 @runtime_checkable
-class Fades(Protocol):
+class RemovableInterpreter(Protocol):
     """An interpreter that may find that it is not needed."""
 
     @property
     def is_transparent(self) -> bool: ...
 
 
-class FadingInterpreter(Interpreter, Fades, Protocol):
+class FadingInterpreter(TransportInterpreter, RemovableInterpreter, Protocol):
     """Both."""
 
 
@@ -66,7 +66,9 @@ Host = Callable[[int, Any], None]
 class TranslatedTransport(PassingTransport):
     """Stands in front of `inner`. Without a `host`, nothing may be asked of one."""
 
-    def __init__(self, inner: Transport, interpreter: Interpreter, *, host: Host | None = None) -> None:
+    def __init__(
+        self, inner: Transport, interpreter: TransportInterpreter, *, host: Host | None = None
+    ) -> None:
         super().__init__(inner)
         self._interpreter = interpreter
         self._host = host
@@ -78,7 +80,7 @@ class TranslatedTransport(PassingTransport):
         self._end: tuple[BaseException | None] | None = None  # the peer's, until our side has been told
         self._gone = False
         self._moved = asyncio.Event()  # the peer has said something
-        self._fading = interpreter if isinstance(interpreter, Fades) else None
+        self._fading = interpreter if isinstance(interpreter, RemovableInterpreter) else None
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
@@ -124,7 +126,7 @@ class TranslatedTransport(PassingTransport):
         if not self._gone:
             self.take(self._interpreter.from_host(position, message))
 
-    def take(self, passed: Passed) -> None:
+    def take(self, passed: TranslatedBlock) -> None:
         if passed.inside:
             self._held.append(passed.inside)
             if not self._woken:
@@ -170,7 +172,7 @@ class TranslatedTransport(PassingTransport):
     async def _let_go(self) -> None:
         """Who closes right after writing, as a script does, means what it wrote."""
         interpreter = self._interpreter
-        if self._closed or not isinstance(interpreter, Holds):
+        if self._closed or not isinstance(interpreter, HoldingInterpreter):
             return
         try:
             async with asyncio.timeout(HOLD_SECONDS):

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
-from dragoman.transport.messages import MessageTransport, Run
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
+from dragoman.transport.messages import MessageBatch, MessageTransport
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -24,7 +24,7 @@ OPENING = 10.0
 
 
 def websocket(
-    url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
+    url: str, *, headers: Mapping[str, str] | None = None, limits: TransportLimits = DEFAULT_LIMITS
 ) -> MessageTransport:
     """A transport that connects when it is used; whoever reads from it hears why it could not."""
     return MessageTransport(_ClientStream(lambda: _connect(url, headers, limits, KEEPALIVE)), limits=limits)
@@ -34,7 +34,7 @@ async def open_websocket(
     url: str,
     *,
     headers: Mapping[str, str] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: TransportLimits = DEFAULT_LIMITS,
     keepalive: float = KEEPALIVE,
 ) -> MessageTransport:
     """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
@@ -44,7 +44,7 @@ async def open_websocket(
 
 
 async def _connect(
-    url: str, headers: Mapping[str, str] | None, limits: Limits, keepalive: float
+    url: str, headers: Mapping[str, str] | None, limits: TransportLimits, keepalive: float
 ) -> ClientConnection:
     try:
         from websockets.asyncio.client import connect
@@ -73,7 +73,7 @@ async def _connect(
         raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
 
 
-def hard_limit(limits: Limits) -> int:
+def hard_limit(limits: TransportLimits) -> int:
     """The size at which a message ends its connection; one between the two limits is skipped and reported."""
     return 2 * limits.frame
 
@@ -105,7 +105,7 @@ class _ClientStream:
                 message = await connection.recv(decode=None)
                 if isinstance(message, str):
                     told = message.encode()
-                    return Run(told) if self._by_run and told[-1:] == b"\n" else told
+                    return MessageBatch(told) if self._by_run and told[-1:] == b"\n" else told
         except self._orderly:
             return None
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.greeting import POLICY_VIOLATION, Answered, Ended, Greeting
+from dragoman.transport.greeting import POLICY_VIOLATION, Disconnected, Greeting, Rejected
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -143,10 +143,10 @@ class AsgiWebSocket:
 
     async def _is_welcome(self, message: bytes) -> bool:
         found = None if self._greeting is None else self._greeting.look(message)
-        if isinstance(found, Ended):
+        if isinstance(found, Disconnected):
             self.farewell = (found.code, found.why)
             raise LinkClosed(found.why)
-        if isinstance(found, Answered):
+        if isinstance(found, Rejected):
             if found.message:
                 await self.send([found.message.rstrip(b"\n")])
             return False

@@ -117,7 +117,7 @@ if sys.platform == "win32":
     _nt = ctypes.WinDLL("ntdll")
     _nt.NtResumeProcess.argtypes = (wintypes.HANDLE,)
 
-    class Job:
+    class JobObject:
         """A job object that ends its processes when its handle is closed."""
 
         def __init__(self) -> None:
@@ -158,7 +158,7 @@ if sys.platform == "win32":
         """A tree that is whatever its job holds."""
 
         def __init__(self, program: Program, *, grace: Grace, exited: Callable[[], None]) -> None:
-            self._job = Job()
+            self._job = JobObject()
             try:
                 self._program = self._start(program)
             except BaseException:

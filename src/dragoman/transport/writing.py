@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Limits
-from dragoman.transport.nonblocking import Outlet
+from dragoman.transport.contract import TransportLimits
+from dragoman.transport.nonblocking import FileOutlet
 from dragoman.transport.waiting import Waiters
 
 Block = bytes | bytearray | memoryview
@@ -29,7 +29,7 @@ Broken = Callable[[OSError], None]
 NOTHING = memoryview(b"")
 
 
-class Writer(Protocol):
+class FrameWriter(Protocol):
     """What a transport needs of the one who writes for it."""
 
     @property
@@ -39,11 +39,11 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-def open_writer(fd: int, *, limits: Limits, broken: Broken) -> Writer:
+def open_writer(fd: int, *, limits: TransportLimits, broken: Broken) -> FrameWriter:
     """Write to `fd` in the way that suits it; the writer owns it from now on."""
     if os.name == "nt":
         return ThreadWriter(fd, limits=limits, broken=broken)
-    return LoopWriter(Outlet(fd), limits=limits, broken=broken)
+    return LoopWriter(FileOutlet(fd), limits=limits, broken=broken)
 
 
 class LoopWriter:
@@ -51,7 +51,7 @@ class LoopWriter:
 
     __slots__ = ("_broken", "_closed", "_head", "_limits", "_loop", "_outlet", "_put", "_tail", "_waiters")
 
-    def __init__(self, outlet: Outlet, *, limits: Limits, broken: Broken) -> None:
+    def __init__(self, outlet: FileOutlet, *, limits: TransportLimits, broken: Broken) -> None:
         self._outlet = outlet
         self._put = outlet.put
         self._limits = limits
@@ -151,7 +151,7 @@ class LoopWriter:
 class ThreadWriter:
     """Writes in a daemon thread, for handles that only know how to block."""
 
-    def __init__(self, fd: int, *, limits: Limits, broken: Broken) -> None:
+    def __init__(self, fd: int, *, limits: TransportLimits, broken: Broken) -> None:
         self._fd = fd
         self._limits = limits
         self._broken = broken

@@ -12,8 +12,10 @@ beginnings. Whoever acts on a frame decodes it.
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.wire.decode import UNREADABLE_TEXT, count_lines, count_objects
 from dragoman.wire.envelope import Id
@@ -87,3 +89,28 @@ def _glance_run(block: bytes) -> list[Glance]:
     except UNREADABLE_TEXT:
         return []
     return [Glance(method)] * lines
+
+
+P = TypeVar("P")
+
+
+class Outline(Struct, Generic[P], gc=False):
+    """A request has a method and an id, a notification only a method, an answer only an id."""
+
+    id: Id | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: P | UnsetType | None = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not UNSET and self.id is not UNSET
+
+    @property
+    def is_notification(self) -> bool:
+        return self.method is not UNSET and self.id is UNSET
+
+    @property
+    def is_answer(self) -> bool:
+        return self.method is UNSET

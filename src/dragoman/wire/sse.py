@@ -15,7 +15,7 @@ MARK = b"\xef\xbb\xbf"
 """A byte order mark, which may stand before the first line and means nothing."""
 
 
-class Event(NamedTuple):
+class SseEvent(NamedTuple):
     """One event. `id` is empty if it has none."""
 
     data: bytes
@@ -43,7 +43,7 @@ class EventReader:
     def size(self) -> int:
         return len(self._rest) + self._data_size
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[SseEvent]:
         if self._half and chunk:
             self._half = False
             chunk = chunk.removeprefix(b"\n")
@@ -64,13 +64,13 @@ class EventReader:
             lines[0] = lines[0].removeprefix(MARK)
         return self._events(lines)
 
-    def _events(self, lines: list[bytes]) -> list[Event]:
-        events: list[Event] = []
+    def _events(self, lines: list[bytes]) -> list[SseEvent]:
+        events: list[SseEvent] = []
         for line in lines:
             if line:
                 self._field(line)
             elif self._data:
-                events.append(Event(b"\n".join(self._data), self._id))
+                events.append(SseEvent(b"\n".join(self._data), self._id))
                 self._data, self._data_size = [], 0
         return events
 

@@ -10,7 +10,7 @@ from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.way import PAGE, Arrears, Way, behind
 from dragoman.errors import LinkClosed
 from dragoman.schema import v1
-from dragoman.sdk.resuming import Notice
+from dragoman.sdk.resuming import ConnectionNotice
 from dragoman.tui.ports import Behind, Happening, Wanted
 from tests.cli.chat.quiet import Quiet
 
@@ -128,9 +128,9 @@ def test_whoever_looks_on_hears_how_it_stands() -> None:
     road = Way("ws://hub/acp", {}, listener)
     road.on_back = lambda: back.append(road.reason)
     for notice in (
-        Notice(kind="unreached", seconds=0.2, reason="nobody"),
-        Notice(kind="lost", seconds=0.4, reason="it broke"),
-        Notice(kind="back", seconds=7.0),
+        ConnectionNotice(kind="unreached", seconds=0.2, reason="nobody"),
+        ConnectionNotice(kind="lost", seconds=0.4, reason="it broke"),
+        ConnectionNotice(kind="back", seconds=7.0),
     ):
         road.noticed(notice)
     assert [(one.kind, one.text, one.seconds) for one in listener.happenings] == [

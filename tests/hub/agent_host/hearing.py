@@ -12,7 +12,7 @@ import msgspec
 from dragoman.hub.agents.host import place, records
 from dragoman.hub.agents.host.hosted_agents import HostedAgent, find_hosted
 from dragoman.testing.pace import patience
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.waiting import Waiters
 
 LATEST = 2**63
@@ -153,7 +153,7 @@ def a_socketpair() -> tuple[socket.socket, socket.socket]:
 
 async def round_trips(agent: HostedAgent, count: int) -> None:
     """The agent host has gone round this often, and could have done what it should not. Says blanks."""
-    agent.limits = Limits(low=0)
+    agent.limits = TransportLimits(low=0)
     for _ in range(count):
         agent.write(b"\n")
         await agent.drain()

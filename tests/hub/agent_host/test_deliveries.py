@@ -2,7 +2,7 @@ import asyncio
 
 from dragoman.errors import LinkClosed
 from dragoman.hub.agents.host.deliveries import Deliveries
-from dragoman.transport.contract import Limits, Sink
+from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.transport.waiting import Waiters
 
 
@@ -10,7 +10,7 @@ class SlowPipe:
     """A transport to an agent that reads as much as it is told to."""
 
     def __init__(self) -> None:
-        self.limits = Limits(low=0)
+        self.limits = TransportLimits(low=0)
         self.given = b""
         self.pending = 0
         self.room = 0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.errors import JournalBusy, JournalError
-from dragoman.hub.engine import opening
+from dragoman.hub.engine import lifecycle
 from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
@@ -49,7 +49,7 @@ class FailingJournal(MemoryJournal):
 
 async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """What its agent said would be lost: it is acknowledged, and the stream does not have it."""
-    monkeypatch.setattr(opening, "STORE_SECONDS", 0.05)
+    monkeypatch.setattr(lifecycle, "STORE_SECONDS", 0.05)
     gate, journal = Gate(), FailingJournal()
     async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client = await stage.client().begin()
@@ -62,7 +62,7 @@ async def test_a_session_whose_turn_is_not_stored_is_not_handed_over(monkeypatch
         gate.open.set()
         await eventually(lambda: not live.state.is_busy)
         stage.hub.begin_draining()
-        await opening.hand_over(stage.hub, live)
+        await lifecycle.hand_over(stage.hub, live)
         assert session in stage.hub.sessions, "it waits for the end of the hub"
         await stage.crash()
         journal.fails = False

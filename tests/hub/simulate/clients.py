@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resuming.transport import ResumingTransport
-from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.contract import Transport, TransportLimits
 from tests.hub.simulate.records import Attempt, Segment
 from tests.hub.simulate.virtual_loop import Process
 
@@ -40,7 +40,7 @@ class SimulatedClient:
         self._lends = chance.random() < 0.5
         self._world = world
         self._chance = chance
-        self._limits = chance.choice((Limits(), Limits(high=1500, low=500)))
+        self._limits = chance.choice((TransportLimits(), TransportLimits(high=1500, low=500)))
         self._following: dict[str, Segment] = {}
         self._open: dict[int, Attempt] = {}
         self._questions: dict[int, dict[str, Any]] = {}

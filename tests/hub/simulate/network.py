@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from dragoman.errors import JournalUncertain, KeyTaken, LinkClosed, NobodyListens
 from dragoman.journal.shared_state import OnBusMessage, OnValueChange, RegisterValue, Subscription
-from dragoman.transport.contract import Limits, Sink
+from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.transport.waiting import Waiters
 from tests.hub.simulate.disk import Weather
 from tests.hub.simulate.story import Story
@@ -25,7 +25,9 @@ class WireEnd:
 
     peer: WireEnd
 
-    def __init__(self, process: Process, world: Process, *, chance: random.Random, limits: Limits) -> None:
+    def __init__(
+        self, process: Process, world: Process, *, chance: random.Random, limits: TransportLimits
+    ) -> None:
         self.limits = limits
         self.process = process
         self._world = world
@@ -128,7 +130,7 @@ class WireEnd:
 
 
 def wire(
-    left: Process, right: Process, world: Process, *, chance: random.Random, limits: Limits
+    left: Process, right: Process, world: Process, *, chance: random.Random, limits: TransportLimits
 ) -> tuple[WireEnd, WireEnd]:
     one = WireEnd(left, world, chance=chance, limits=limits)
     other = WireEnd(right, world, chance=chance, limits=limits)

@@ -18,7 +18,7 @@ from dragoman.errors import LinkClosed
 from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
 from dragoman.journal.memory import MemoryJournal
-from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.contract import Transport, TransportLimits
 from tests.hub.simulate.agents import AgentBook
 from tests.hub.simulate.clients import SimulatedClient
 from tests.hub.simulate.disk import SimulatedDisk, Weather
@@ -99,7 +99,7 @@ class World:
 
     # Connections.
 
-    def connect(self, client: SimulatedClient, limits: Limits) -> Transport:
+    def connect(self, client: SimulatedClient, limits: TransportLimits) -> Transport:
         """To a node that answers."""
         up = [node for node in self.nodes if node.is_up and not node.process.is_paused]
         if not up:

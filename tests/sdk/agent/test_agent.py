@@ -13,7 +13,7 @@ from dragoman import Agent, ClientHandle, Turn
 from dragoman.schema.codec import write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk.agent.agent import _HOOKS
-from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from tests.runtime.raw import notification, request, until
 from tests.sdk.ends import INITIALIZE, RawClient, raw_client
 from tests.sdk.table import AGENT, SECRET, Example

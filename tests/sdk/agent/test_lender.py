@@ -250,7 +250,7 @@ async def test_a_terminal_is_released_when_its_turn_is_cancelled(when: str) -> N
         assert (await asking).stop_reason == "cancelled"
         terminals.gate.set()
         await until(lambda: "release t1" in terminals.log)
-        assert not handle.link.connection.debts
+        assert not handle.link.connection.incoming_requests
 
 
 async def test_a_release_that_fails_does_not_hide_what_went_wrong_before() -> None:

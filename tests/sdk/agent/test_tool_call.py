@@ -17,7 +17,7 @@ from dragoman.schema.v1 import (
     ToolCallLocation,
     ToolCallUpdate,
 )
-from dragoman.sdk.threads.turn import Turn as BlockingTurn
+from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 from tests.runtime.clock import virtually
 from tests.runtime.raw import result
 from tests.sdk.ends import RawClient, cancel, prompt, raw_client

@@ -176,7 +176,7 @@ async def test_a_cancel_hits_the_prompts_that_wait_but_not_those_that_come_later
         assert [await stop_reason(client, n) for n in range(4)] == ["cancelled"] * 4
         assert await stop_reason(client, 9) == "end_turn"
         assert begun == ["0", "later"]
-        assert not client.link.connection.debts
+        assert not client.link.connection.incoming_requests
 
 
 async def test_cancelling_one_waiting_prompt_leaves_the_others_alone() -> None:

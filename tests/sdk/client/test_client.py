@@ -11,8 +11,8 @@ import pytest
 from dragoman import AgentHandle, Client
 from dragoman.schema.codec import write
 from dragoman.schema.v1.methods import METHODS
+from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.client.client import _HOOKS
-from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from tests.runtime.raw import notification, request, until
 from tests.sdk.ends import RawAgent, raw_agent
 from tests.sdk.table import CLIENT, SECRET, Example

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.dialect import Edge, EdgeSettings, Ledger, Message, Out, Translator
 from dragoman.dialect.message import request
-from dragoman.sdk.interpreting.lending import MOST_SESSIONS, MOST_WAITING, Lending, LendingTransport
+from dragoman.sdk.interpreting.lending import MOST_SESSIONS, MOST_WAITING, LendingTransport, RequestLending
 from dragoman.transport.memory import memory_pair
 from tests.dialect.edges import frame
 
@@ -32,7 +32,7 @@ class Desk:
     """Asks, and waits for the answers."""
 
     def __init__(self) -> None:
-        self.lending = Lending(self._told)
+        self.lending = RequestLending(self._told)
         self._answers: asyncio.Queue[Any] = asyncio.Queue()
 
     def _told(self, position: int, message: Message) -> None:

@@ -11,7 +11,7 @@ import pytest
 from dragoman import Agent, Kit, KitSession, KitTurn, connect
 from dragoman.errors import CallFailed
 from dragoman.journal import MemoryJournal
-from dragoman.sdk.kit.recall import CUT_SHORT
+from dragoman.sdk.kit.restore import CUT_SHORT
 from tests.runtime.raw import request, until
 from tests.sdk.ends import cancel, prompt, raw_client
 from tests.sdk.kit.keeping import chatting, handled_by, listening

@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import ErrorAnswer, JournalFull
 from dragoman.journal import Entry, Journal, MemoryJournal, open_journal
 from dragoman.sdk.kit import log as log_module
-from dragoman.sdk.kit.log import SessionLog
+from dragoman.sdk.kit.log import KitJournal
 from tests.sdk.kit.keeping import chatting, listening
 
 
@@ -37,7 +37,7 @@ class Narrow(MemoryJournal):
 
 async def test_what_is_added_is_stored_in_order(tmp_path: Path) -> None:
     async with open_journal(tmp_path / "s.db") as journal:
-        log = SessionLog(journal, "s", last=0)
+        log = KitJournal(journal, "s", last=0)
         frames = [str(number).encode() for number in range(500)]
         for frame in frames:
             log.add("to_client", frame)
@@ -50,7 +50,7 @@ async def test_what_is_added_is_stored_in_order(tmp_path: Path) -> None:
 
 async def test_a_full_disk_is_told_without_the_place_and_what_was_said_is_stored_when_there_is_room() -> None:
     journal = Narrow()
-    log = SessionLog(journal, "s", last=0)
+    log = KitJournal(journal, "s", last=0)
     journal.full = True
     log.add("to_client", b"one")
     for _ in range(2):
@@ -67,7 +67,7 @@ async def test_a_full_disk_is_told_without_the_place_and_what_was_said_is_stored
 async def test_who_speaks_faster_than_the_disk_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_module, "WAITING_BYTES", 10)
     journal = Narrow()
-    log = SessionLog(journal, "s", last=0)
+    log = KitJournal(journal, "s", last=0)
     journal.fast.clear()
     log.add("to_client", b"twelve bytes")
     assert log.is_full
@@ -81,7 +81,7 @@ async def test_who_speaks_faster_than_the_disk_waits(monkeypatch: pytest.MonkeyP
 
 async def test_a_stream_that_moved_is_over_here_for_good() -> None:
     journal = MemoryJournal()
-    log = SessionLog(journal, "s", last=await journal.append("s", [Entry("note", b"a", 0)]))
+    log = KitJournal(journal, "s", last=await journal.append("s", [Entry("note", b"a", 0)]))
     await journal.append("s", [Entry("note", b"b", 0)])
     for frame in (b"c", b"d"):
         log.add("to_client", frame)
@@ -95,7 +95,7 @@ async def test_a_stream_that_moved_is_over_here_for_good() -> None:
 
 async def test_a_flush_that_nobody_waits_for_is_carried_out() -> None:
     journal = Narrow()
-    log = SessionLog(journal, "s", last=0)
+    log = KitJournal(journal, "s", last=0)
     journal.fast.clear()
     log.add("to_client", b"one")
     flushing = asyncio.ensure_future(log.flush())
@@ -125,7 +125,7 @@ async def test_a_turn_that_cannot_be_stored_is_not_answered_as_if_it_were() -> N
 
 async def test_what_is_said_is_sent_only_when_it_is_stored() -> None:
     journal = Narrow()
-    log = SessionLog(journal, "s", last=0)
+    log = KitJournal(journal, "s", last=0)
     sent: list[bytes] = []
     log.send = sent.append
     journal.fast.clear()
@@ -145,7 +145,7 @@ async def test_what_is_said_is_sent_only_when_it_is_stored() -> None:
 
 async def test_what_cannot_be_stored_is_not_sent_until_it_is() -> None:
     journal = Narrow()
-    log = SessionLog(journal, "s", last=0)
+    log = KitJournal(journal, "s", last=0)
     sent: list[bytes] = []
     log.send = sent.append
     journal.full = True

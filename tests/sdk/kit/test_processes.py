@@ -16,7 +16,7 @@ from dragoman import AgentHandle, Session, connect
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.journal import open_journal
 from dragoman.schema import v1
-from dragoman.sdk.kit.recall import CUT_SHORT
+from dragoman.sdk.kit.restore import CUT_SHORT
 from dragoman.testing.pace import patience
 from tests.sdk.kit.keeping import Heard
 

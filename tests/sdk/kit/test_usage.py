@@ -6,22 +6,22 @@ from pathlib import Path
 
 from dragoman import Agent, Kit, KitTurn
 from dragoman.schema import v1
-from dragoman.sdk.kit.usage import SessionUsage, Spent
+from dragoman.sdk.kit.usage import SessionUsage, TokenUsage
 from tests.sdk.kit.keeping import listening
 
 
 def test_amounts_of_two_currencies_are_not_added() -> None:
-    spent = Spent(cost=1.0)
-    spent.add(Spent(cost=0.5))
+    spent = TokenUsage(cost=1.0)
+    spent.add(TokenUsage(cost=0.5))
     assert (spent.cost, spent.currency) == (1.5, "USD")
-    spent.add(Spent(cost=2.0, currency="EUR"))
+    spent.add(TokenUsage(cost=2.0, currency="EUR"))
     assert (spent.cost, spent.currency) == (2.0, "EUR")
-    spent.add(Spent(input_tokens=3))
+    spent.add(TokenUsage(input_tokens=3))
     assert (spent.cost, spent.total_tokens) == (2.0, 3)
 
 
 def test_nothing_is_told_while_the_size_of_the_context_is_unknown() -> None:
-    assert SessionUsage(spent=Spent(input_tokens=5)).update() is None
+    assert SessionUsage(spent=TokenUsage(input_tokens=5)).update() is None
 
 
 async def test_usage_and_cost_are_summed_over_the_session_and_told(tmp_path: Path) -> None:

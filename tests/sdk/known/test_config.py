@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import Source, read_config
+from dragoman.sdk.known import AgentSource, read_config
 from dragoman.sdk.known.config import ConfigMistake, parse_config
 
 GOOD = """
@@ -31,7 +31,7 @@ def test_a_whole_file_is_read() -> None:
         {"LOG_LEVEL": "debug"},
         ("OPENAI_API_KEY",),
     )
-    assert (mine.title, mine.source) == ("My agent", Source.CONFIG)
+    assert (mine.title, mine.source) == ("My agent", AgentSource.CONFIG)
     assert short.command == ("other", "two words")
 
 

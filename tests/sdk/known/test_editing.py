@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import KnownAgent, Source, read_config
+from dragoman.sdk.known import AgentSource, KnownAgent, read_config
 from dragoman.sdk.known.config import parse_config
 from dragoman.sdk.known.editing import add_agents, as_table, remove_agent
 
@@ -32,7 +32,7 @@ A = "1"
 
 
 def an_agent(name: str, *command: str, env: dict[str, str] | None = None) -> KnownAgent:
-    return KnownAgent(name=name, command=command or ("x",), env=env or {}, source=Source.CONFIG)
+    return KnownAgent(name=name, command=command or ("x",), env=env or {}, source=AgentSource.CONFIG)
 
 
 def written(tmp_path: Path, text: str) -> Path:

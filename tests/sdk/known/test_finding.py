@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known import Config, KnownAgent, Source, find_agent, known_agents
+from dragoman.sdk.known import AgentConfig, AgentSource, KnownAgent, find_agent, known_agents
 from dragoman.sdk.known.finding import missing_agents
 from dragoman.sdk.known.wellknown import WELL_KNOWN
 
-EMPTY = Config(path="none")
-MINE = KnownAgent(name="Mine", command=("my-agent", "--acp"), source=Source.CONFIG)
-ECHO = KnownAgent(name="echo", command=("other-echo",), source=Source.CONFIG)
+EMPTY = AgentConfig(path="none")
+MINE = KnownAgent(name="Mine", command=("my-agent", "--acp"), source=AgentSource.CONFIG)
+ECHO = KnownAgent(name="echo", command=("other-echo",), source=AgentSource.CONFIG)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are found by their mode")
 
@@ -27,13 +27,13 @@ def a_path(folder: Path, *programs: str) -> str:
 
 
 def test_a_name_of_the_configuration_wins_over_ours(tmp_path: Path) -> None:
-    config = Config(path="x", agents={"echo": ECHO})
+    config = AgentConfig(path="x", agents={"echo": ECHO})
     assert find_agent("echo", config=config, path=str(tmp_path)) is ECHO
-    assert find_agent("echo", config=EMPTY, path=str(tmp_path)).source is Source.BUILT_IN
+    assert find_agent("echo", config=EMPTY, path=str(tmp_path)).source is AgentSource.BUILT_IN
 
 
 def test_names_do_not_care_about_case(tmp_path: Path) -> None:
-    config = Config(path="x", agents={"Mine": MINE})
+    config = AgentConfig(path="x", agents={"Mine": MINE})
     assert find_agent(" mine ", config=config, path=str(tmp_path)) is MINE
 
 
@@ -41,7 +41,7 @@ def test_a_well_known_agent_is_found_on_the_path_by_name_and_alias(tmp_path: Pat
     path = a_path(tmp_path, "gemini")
     found = find_agent("gemini-cli", config=EMPTY, path=path)
     assert (found.name, found.command) == ("gemini", ("gemini", "--experimental-acp"))
-    assert (found.source, "GEMINI_API_KEY" in found.allow) == (Source.PATH, True)
+    assert (found.source, "GEMINI_API_KEY" in found.allow) == (AgentSource.PATH, True)
 
 
 def test_the_first_of_its_commands_that_is_there_wins(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_who_asks_for_it_gets_a_missing_agent(tmp_path: Path) -> None:
 def test_a_command_line_is_split_as_a_shell_would(tmp_path: Path) -> None:
     found = find_agent("my-agent 'two words' --acp", config=EMPTY, path=str(tmp_path))
     assert (found.name, found.command) == ("my-agent", ("my-agent", "two words", "--acp"))
-    assert found.source is Source.COMMAND
+    assert found.source is AgentSource.COMMAND
 
 
 @pytest.mark.parametrize("text", ["./agent", "/opt/agent"])
@@ -74,8 +74,8 @@ def test_a_path_is_a_command_whatever_is_there(tmp_path: Path, text: str) -> Non
 
 def test_the_home_folder_is_spelled_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
-    tilde = KnownAgent(name="tilde", command=("~/bin/agent", "~"), source=Source.CONFIG)
-    config = Config(path="x", agents={"tilde": tilde})
+    tilde = KnownAgent(name="tilde", command=("~/bin/agent", "~"), source=AgentSource.CONFIG)
+    config = AgentConfig(path="x", agents={"tilde": tilde})
     expected = ("/home/ann/bin/agent", "~")
     assert find_agent("tilde", config=config, path=str(tmp_path)).command == expected
     assert find_agent("~/bin/agent '~'", config=config, path=str(tmp_path)).command == expected
@@ -88,7 +88,7 @@ def test_a_program_on_the_path_is_a_command(tmp_path: Path) -> None:
 
 def test_an_address_is_where_an_agent_runs_already(tmp_path: Path) -> None:
     found = find_agent("unix:/run/agent.sock", config=EMPTY, path=str(tmp_path))
-    assert (found.source, found.address, found.command) == (Source.ADDRESS, "unix:/run/agent.sock", ())
+    assert (found.source, found.address, found.command) == (AgentSource.ADDRESS, "unix:/run/agent.sock", ())
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_an_address_is_where_an_agent_runs_already(tmp_path: Path) -> None:
 )
 def test_what_is_nothing_gets_a_word_of_help(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(LocalMistake) as caught:
-        find_agent(text, config=Config(path="x", agents={"Mine": MINE}), path=str(tmp_path))
+        find_agent(text, config=AgentConfig(path="x", agents={"Mine": MINE}), path=str(tmp_path))
     assert told in str(caught.value)
 
 
 def test_everything_known_is_listed_once_and_in_order(tmp_path: Path) -> None:
-    config = Config(path="x", agents={"Mine": MINE, "echo": ECHO})
+    config = AgentConfig(path="x", agents={"Mine": MINE, "echo": ECHO})
     path = a_path(tmp_path, "opencode", "codex-acp")
     assert [agent.name for agent in known_agents(config=config, path=path)] == [
         "code",

@@ -8,11 +8,11 @@ import pytest
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk import login_path
-from dragoman.sdk.known import Config, KnownAgent, Source, reach_agent
+from dragoman.sdk.known import AgentConfig, AgentSource, KnownAgent, reach_agent
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="login shells are POSIX's")
 
-EMPTY = Config(path="none")
+EMPTY = AgentConfig(path="none")
 
 
 @pytest.fixture(autouse=True)
@@ -31,14 +31,14 @@ def more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def test_an_agent_that_only_the_login_shell_has_is_found_with_its_path(more: Path) -> None:
     reached = await reach_agent("opencode", config=EMPTY)
-    assert reached.agent.source is Source.PATH
+    assert reached.agent.source is AgentSource.PATH
     assert reached.path is not None
     assert str(more) in reached.path.split(os.pathsep)
 
 
 async def test_a_command_of_the_configuration_gets_that_path_too(more: Path) -> None:
-    mine = KnownAgent(name="mine", command=("opencode", "acp"), source=Source.CONFIG)
-    reached = await reach_agent("mine", config=Config(path="x", agents={"mine": mine}))
+    mine = KnownAgent(name="mine", command=("opencode", "acp"), source=AgentSource.CONFIG)
+    reached = await reach_agent("mine", config=AgentConfig(path="x", agents={"mine": mine}))
     assert (reached.agent, reached.path is not None) == (mine, True)
 
 

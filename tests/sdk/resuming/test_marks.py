@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.sdk.resuming.marks import NO_MARK, Mark, look, put, taken_out
+from dragoman.sdk.resuming.marks import NO_MARK, MessageMark, look, put, taken_out
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4),
@@ -29,7 +29,7 @@ def test_what_is_put_in_is_found_and_taken_out_again(
     ours = {"cursor": cursor, **({"request": request} if request else {})}
     marked = put(json.dumps(said).encode(), ours)
     session, mark = look(marked)
-    assert mark == Mark(cursor=cursor, request=request)
+    assert mark == MessageMark(cursor=cursor, request=request)
     assert session == (said.get("sessionId") if isinstance(said.get("sessionId"), str) else "")
     left = json.loads(taken_out(marked, mark))
     if meta is not None and not any(meta.values()):
@@ -56,8 +56,11 @@ def test_what_is_no_object_has_no_mark_and_gets_none(odd: bytes) -> None:
 
 
 def test_one_member_of_a_wrong_type_does_not_hide_the_others() -> None:
-    assert look(b'{"sessionId":5,"_meta":{"dragoman":{"cursor":"3"}}}') == ("", Mark(cursor="3"))
-    assert look(b'{"sessionId":"s","_meta":{"dragoman":{"cursor":3,"key":"k"}}}') == ("s", Mark(key="k"))
+    assert look(b'{"sessionId":5,"_meta":{"dragoman":{"cursor":"3"}}}') == ("", MessageMark(cursor="3"))
+    assert look(b'{"sessionId":"s","_meta":{"dragoman":{"cursor":3,"key":"k"}}}') == (
+        "s",
+        MessageMark(key="k"),
+    )
     assert look(b'{"sessionId":"s","_meta":7}') == ("s", NO_MARK)
 
 

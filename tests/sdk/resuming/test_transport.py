@@ -14,10 +14,10 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import open_listener, open_socket
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.sdk.resuming import Notice, ResumingTransport, resuming
+from dragoman.sdk.resuming import ConnectionNotice, ResumingTransport, resuming
 from dragoman.testing import check_transport
 from dragoman.testing.transports import SinkRecorder
-from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.memory import memory_pair
 from tests.sdk.resuming.model import Hub, Message, frame
 from tests.sdk.resuming.serving import Server
@@ -97,7 +97,7 @@ async def test_a_turn_goes_on_over_the_next_connection() -> None:
 
 async def test_what_is_said_without_a_connection_waits_its_turn_and_slows_its_writer() -> None:
     server = Server()
-    async with editing(server, limits=Limits(high=2_000, low=1_000)) as editor:
+    async with editing(server, limits=TransportLimits(high=2_000, low=1_000)) as editor:
         await editor.begin()
         server.gate.clear()
         server.refusals = [LinkClosed("nobody is there")] * 3
@@ -131,7 +131,7 @@ async def test_a_paused_reader_stays_paused_over_a_cut() -> None:
 
 
 async def test_how_it_stands_is_told_when_it_changes() -> None:
-    server, notices = Server(), list[Notice]()
+    server, notices = Server(), list[ConnectionNotice]()
     async with editing(server, on_notice=notices.append) as editor:
         server.refusals = [LinkClosed("nobody is there")]
         await editor.begin()
@@ -206,7 +206,7 @@ async def test_the_end_of_a_peer_that_is_no_hub_is_the_end() -> None:
 
 async def test_it_keeps_the_contract_of_transports() -> None:
     async def pair() -> tuple[Transport, Transport]:
-        limits = Limits(flush=0.2)
+        limits = TransportLimits(flush=0.2)
         left, right = memory_pair(limits=limits)
 
         async def open_() -> Transport:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dragoman import Limits
-from dragoman.sdk.supervision.events import Event
+from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.testing import ScriptedAgent
 
@@ -50,15 +50,15 @@ def program(folder: Path, text: str) -> list[str]:
     return [sys.executable, str(path)]
 
 
-class Heard(list[Event]):
+class Heard(list[SupervisionEvent]):
     """A listener that remembers."""
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: SupervisionEvent) -> None:
         self.append(event)
 
     @property
     def kinds(self) -> list[str]:
         return [event.kind for event in self]
 
-    def last(self, kind: str) -> Event:
+    def last(self, kind: str) -> SupervisionEvent:
         return next(event for event in reversed(self) if event.kind == kind)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import CrashLoop, PeerDied
-from dragoman.sdk.supervision.restarts import Deaths, Restarts
+from dragoman.sdk.supervision.restarts import CrashHistory, Restarts
 
 DIED = PeerDied("agent", returncode=1, stderr="no memory")
 
 
 def test_each_death_doubles_the_delay_up_to_a_bound() -> None:
-    deaths = Deaths(Restarts(deaths=100, within=1000, first_delay=1, longest_delay=5))
+    deaths = CrashHistory(Restarts(deaths=100, within=1000, first_delay=1, longest_delay=5))
     found = []
     for _ in range(5):
         deaths.add(DIED, now=10)
@@ -20,14 +20,14 @@ def test_each_death_doubles_the_delay_up_to_a_bound() -> None:
 
 
 def test_the_delay_counts_from_the_death() -> None:
-    deaths = Deaths(Restarts(first_delay=2))
+    deaths = CrashHistory(Restarts(first_delay=2))
     assert deaths.delay(now=0) == 0
     deaths.add(DIED, now=10)
     assert [deaths.delay(now=at) for at in (10, 11.5, 12, 50)] == [2, 0.5, 0, 0]
 
 
 def test_so_many_deaths_in_so_short_a_time_are_a_crash_loop() -> None:
-    deaths = Deaths(Restarts(deaths=3, within=60))
+    deaths = CrashHistory(Restarts(deaths=3, within=60))
     deaths.add(DIED, now=0)
     deaths.add(DIED, now=30)
     assert deaths.verdict(now=30) is None
@@ -38,7 +38,7 @@ def test_so_many_deaths_in_so_short_a_time_are_a_crash_loop() -> None:
 
 
 def test_deaths_of_long_ago_do_not_count() -> None:
-    deaths = Deaths(Restarts(deaths=2, within=60))
+    deaths = CrashHistory(Restarts(deaths=2, within=60))
     deaths.add(DIED, now=0)
     deaths.add(DIED, now=61)
     assert deaths.verdict(now=61) is None
@@ -46,7 +46,7 @@ def test_deaths_of_long_ago_do_not_count() -> None:
 
 
 def test_deaths_can_be_forgiven() -> None:
-    deaths = Deaths(Restarts(deaths=1))
+    deaths = CrashHistory(Restarts(deaths=1))
     deaths.add(DIED, now=0)
     assert deaths.verdict(now=0) is not None
     deaths.clear()

@@ -11,7 +11,7 @@ import os
 import signal
 from types import TracebackType
 
-from dragoman.sdk.leaving import Leaving
+from dragoman.sdk.shutdown import ShutdownSignals
 
 WITHIN = 6.0
 """Seconds: an agent that ignores everything is killed after four."""
@@ -21,7 +21,7 @@ HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)
 ENDING = tuple({signal.SIGTERM, signal.SIGINT, HANGUP, getattr(signal, "SIGQUIT", signal.SIGTERM)})
 
 
-class TerminalEnd(Leaving):
+class TerminalEnd(ShutdownSignals):
     """An `EndRequest` of the terminal client."""
 
     def __init__(self) -> None:

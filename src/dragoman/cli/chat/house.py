@@ -20,7 +20,7 @@ from dragoman.errors import JournalError, LocalMistake
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.known import Source as From
+from dragoman.sdk.known import AgentSource as From
 from dragoman.sdk.known import known_agents, reach_agent, read_config
 from dragoman.transport.contract import Transport
 from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Wanted

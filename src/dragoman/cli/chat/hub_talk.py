@@ -18,7 +18,7 @@ from dragoman.cli.chat.way import Arrears, Way
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.supervision.events import Event
+from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.tui.ports import Behind, ChangedFile, Review
 
 MOST_FILES = 8
@@ -73,7 +73,7 @@ class HubTalking(Talking):
             await asyncio.wait((self._catching_up,))
         await super().aclose()
 
-    def happened(self, event: Event) -> None:
+    def happened(self, event: SupervisionEvent) -> None:
         """There is no process of ours that could die: what breaks is the way to the hub."""
         if event.kind in _WORDS:
             event = replace(event, text=f"{_WORDS[event.kind]}{f': {event.error}' if event.error else ''}")

@@ -26,7 +26,7 @@ from dragoman.cli.run.attach import blocks_of, read_attachments
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
-from dragoman.sdk.supervision.events import Event
+from dragoman.sdk.supervision.events import SupervisionEvent
 from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised
@@ -185,7 +185,7 @@ class Talking:
                     self._keep(item.terminal_id, notification.session_id)
         self._listener.heard(update)
 
-    def happened(self, event: Event) -> None:
+    def happened(self, event: SupervisionEvent) -> None:
         if event.kind == "lost_context" and event.session_id is not None and self.is_local:
             self.workspace.open(event.session_id, cwd=self.cwd)
         kind = _KINDS.get(event.kind, event.kind)

@@ -14,7 +14,7 @@ from typing import Any
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.sdk.resuming import Backoff, Notice, ResumingTransport, resuming
+from dragoman.sdk.resuming import Backoff, ConnectionNotice, ResumingTransport, resuming
 from dragoman.transport.contract import Transport
 from dragoman.tui.ports import Behind, Happening, Listener
 
@@ -68,7 +68,7 @@ class Way:
     def cursor(self, session_id: str) -> str:
         return "" if self._transport is None else self._transport.cursor(session_id)
 
-    def noticed(self, notice: Notice) -> None:
+    def noticed(self, notice: ConnectionNotice) -> None:
         if notice.kind == "back":
             self.reason = ""
             self._listener.happened(Happening(kind="back", text="", seconds=notice.seconds))

@@ -35,10 +35,9 @@ from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session
-from dragoman.sdk.connect import Connecting
-from dragoman.sdk.known import Source
+from dragoman.sdk.connect import BoundedNotes, Connecting
+from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import logged_in
-from dragoman.sdk.stray_notes import BoundedNotes
 from dragoman.workspace.snapshots import Snapshot
 
 QUIET = 0.08
@@ -247,7 +246,7 @@ class Drive:
         """How the history calls it. A command line may hold a secret, and its first word says little."""
         known = self._plan.target.agent
         info = None if self._agent is None else self._agent.info
-        if known.source in (Source.COMMAND, Source.ADDRESS) and info is not None:
+        if known.source in (AgentSource.COMMAND, AgentSource.ADDRESS) and info is not None:
             return info.name
         return known.name
 

@@ -67,7 +67,7 @@ def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | 
 def _dial(text: str) -> Transport:
     address = parse_address(text)
     if isinstance(address, RemoteAddress):
-        from dragoman.transport.remote import remote
+        from dragoman.transport.address import remote
 
         return remote(address.url, headers=authorization())
     if not isinstance(address, UnixAddress):

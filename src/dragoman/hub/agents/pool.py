@@ -25,7 +25,7 @@ from dragoman.hub.agents.session_load import LOAD_SECONDS, SessionLoad
 from dragoman.hub.engine.live_session import LiveSession, SessionProcess
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import value_of
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -100,10 +100,10 @@ class AgentPool:
         self.origin = 0
         """Tells processes of this machine from those of others."""
         self._remember = remember
-        self._owner: Owner | None = None
+        self._owner: TaskOwner | None = None
 
     def start(self) -> None:
-        self._owner = Owner("pool")
+        self._owner = TaskOwner("pool")
         self._owner.start(self._look())
 
     def offer(self, specs: Mapping[str, AgentSpec]) -> None:

@@ -26,7 +26,7 @@ from dragoman.hub.gate.admission import Admission, Grant
 from dragoman.hub.gate.rates import Buckets
 from dragoman.journal import StreamInfo
 from dragoman.sdk.interpreting.speaking import speaking
-from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.contract import Transport, TransportLimits
 from dragoman.transport.http_asgi import respond
 from dragoman.transport.http_connection import Bounds
 from dragoman.transport.messages import MessageTransport
@@ -50,7 +50,7 @@ class HubApp:
         page: App | None = None,
         observed: App | None = None,
         observed_paths: frozenset[str] = frozenset(),
-        limits: Limits = NETWORK,
+        limits: TransportLimits = NETWORK,
         bounds: Bounds | None = None,
         connections: int = 256,
         connect_rate: Buckets | None = None,

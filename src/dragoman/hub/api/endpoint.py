@@ -19,7 +19,7 @@ from dragoman.hub.api.cors import allowances, is_preflight, sharing
 from dragoman.hub.api.listener import NETWORK
 from dragoman.hub.api.server import admit
 from dragoman.hub.gate.admission import Admission, AdmissionRefusal, Grant
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.greeting import Greeting
 from dragoman.transport.http_server import Bounds, HttpConnections, respond
 from dragoman.transport.messages import MessageTransport
@@ -70,7 +70,7 @@ class AcpEndpoint:
         accept: Accept,
         *,
         path: str = "/acp",
-        limits: Limits = NETWORK,
+        limits: TransportLimits = NETWORK,
         bounds: Bounds | None = None,
         on_refused: Callable[[int], None] | None = None,
         once: bool = True,

@@ -13,7 +13,7 @@ from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.hub.api.history_api import HistoryApi
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.gate.table import check_history
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.passing import PassingTransport
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -26,7 +26,7 @@ AT_ONCE = 8
 class HistoryDoor(PassingTransport):
     """A transport that keeps questions of one kind to itself. `owner` ends what is being answered."""
 
-    def __init__(self, inner: Transport, history: HistoryApi, owner: Owner, *, grant: Grant) -> None:
+    def __init__(self, inner: Transport, history: HistoryApi, owner: TaskOwner, *, grant: Grant) -> None:
         super().__init__(inner)
         self._history = history
         self._grant = grant

@@ -25,7 +25,7 @@ from dragoman.errors import LocalMistake
 from dragoman.hub.api.server import AnnouncedRequests, HubServer
 from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.log_rate import LogRate
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 
 private_uvicorn: ModuleType | None
 _missing = ""
@@ -36,7 +36,7 @@ except ImportError as _error:  # another version of uvicorn, or no httptools
 
 log = logging.getLogger(__name__)
 
-NETWORK = Limits(frame=16 * 1024 * 1024)
+NETWORK = TransportLimits(frame=16 * 1024 * 1024)
 """What comes over a network may be smaller than what comes from a program that we have started ourselves."""
 
 
@@ -121,7 +121,7 @@ async def open_listener(
     bound: socket.socket,
     *,
     tls: Tls | None = None,
-    limits: Limits = NETWORK,
+    limits: TransportLimits = NETWORK,
     keepalive: Keepalive | None = None,
     connections: ConnectionLimits | None = None,
     http2: bool = False,

@@ -28,7 +28,7 @@ from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
 from dragoman.runtime.budget import HeldBytes
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -114,7 +114,7 @@ class HubClient:
         self.unanswered = hub.bounds.client()
         """Bytes of its requests that have no answer; prompts are counted for their session."""
         self._is_given_up = False
-        self._owner = Owner("hub client")
+        self._owner = TaskOwner("hub client")
 
     def start(self) -> None:
         self.transport.start(self)

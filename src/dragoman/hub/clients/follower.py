@@ -26,7 +26,7 @@ from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import PromptAnswer
 from dragoman.journal import Stored
 from dragoman.journal.entry_runs import first_of, last_of
-from dragoman.runtime.signal import Signal
+from dragoman.runtime.locks import LazyEvent
 from dragoman.wire import Request, decode, notification
 from dragoman.wire.envelope import Id
 
@@ -63,7 +63,7 @@ class ClientFollower:
         self.is_ended = False
         """Whether the session is closed, so that nothing more is told in its place."""
         self._old_answers: dict[str, PromptAnswer] = {}  # by key, those that the session had to look up
-        self._come = Signal()
+        self._come = LazyEvent()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None

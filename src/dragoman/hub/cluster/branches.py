@@ -19,7 +19,7 @@ from dragoman.hub.cluster.link_messages import ClientOpening, Rerouted, Word
 from dragoman.hub.cluster.links import Links, NodeLink
 from dragoman.hub.engine.ports import Position, read_cursor
 from dragoman.hub.gate.admission import Grant
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.passing import PassingTransport
 from dragoman.wire.envelope import Id
@@ -35,7 +35,7 @@ class BranchSink(Protocol):
     """Takes what branches bring (`client_router.ClientRouter`)."""
 
     transport: Transport
-    owner: Owner
+    owner: TaskOwner
 
     def on_block(
         self, branch: Branch, block: bytes, session: str = "", position: Position | None = None

@@ -26,7 +26,7 @@ from dragoman.hub.engine.bounds import MIB, size_of_request
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
 from dragoman.hub.session.frames import encoded, object_of, ours_in, session_of, value_of
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
     Failure,
@@ -83,7 +83,7 @@ class ClientRouter:
 
     def __init__(self, cluster: RouterCluster, transport: Transport, grant: Grant, *, agent: str) -> None:
         self.transport = transport
-        self.owner = Owner("cluster client")
+        self.owner = TaskOwner("cluster client")
         self.watching = False
         self.cluster = cluster
         self._grant = grant

@@ -24,8 +24,8 @@ from dragoman.hub.cluster.placement import can_have, heir, place
 from dragoman.hub.cluster.remote_client import take_guest
 from dragoman.hub.engine.lifecycle import hand_over, lose
 from dragoman.hub.engine.ownership import SessionLease
-from dragoman.runtime.owner import Owner
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.runtime.owner import TaskOwner
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.wire.codes import NOT_FOUND
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ class Cluster:
         *,
         lease: float = LEASE_SECONDS,
         needs: Mapping[str, Sequence[str]] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: TransportLimits = DEFAULT_LIMITS,
     ) -> None:
         """`needs` are labels that a node must have for an agent; `limits` are those of guests."""
         self.name = node.name
         self.hub: ClientHub
-        self.owner: Owner
+        self.owner: TaskOwner
         self.routers: set[ClientRouter] = set()
         self.members = Members(
             register,
@@ -86,7 +86,7 @@ class Cluster:
     async def join(self, hub: ClientHub) -> None:
         """Become a node. What agents of a life before us still do is ended, if we are another one now."""
         self.hub = hub
-        self.owner = Owner("cluster")
+        self.owner = TaskOwner("cluster")
         hub.pool.lease = self.lasting
         hub.pool.origin = _origin(self.name)
         hub.route = self.accept

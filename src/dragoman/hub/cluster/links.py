@@ -15,7 +15,7 @@ from typing import Protocol
 from dragoman.hub.cluster import link_messages as words
 from dragoman.hub.cluster.link_messages import Word
 from dragoman.journal.shared_state import Bus, Subscription
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
@@ -73,12 +73,12 @@ class Links:
         self._opened = opened
         self._links: dict[str, NodeLink] = {}
         self._numbers = itertools.count(1)
-        self._owner: Owner | None = None
+        self._owner: TaskOwner | None = None
         self._listening: Subscription | None = None
 
     async def start(self) -> None:
         self._listening = await self._bus.listen(f"n.{self.node}", self._hear)
-        self._owner = Owner("cluster switch")
+        self._owner = TaskOwner("cluster switch")
         self._owner.start(self._beat())
 
     def greet(self, node: str) -> None:

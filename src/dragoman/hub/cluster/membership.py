@@ -22,7 +22,7 @@ from dragoman.errors import JournalError, KeyTaken, LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.agents.host.lease import now
 from dragoman.journal.shared_state import Register, RegisterValue, Subscription
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Members:
         self._revision = 0
         self._last = 0.0  # just before the last renewal that was granted
         self._contact = 0.0  # since when renewals are granted without a pause
-        self._owner: Owner | None = None
+        self._owner: TaskOwner | None = None
         self._watch: Subscription | None = None
         self._hurry = asyncio.Event()
         self._regained = asyncio.Event()
@@ -137,7 +137,7 @@ class Members:
         """Take the lease; True if a life of this node before us held it until now."""
         self._watch = await self._register.watch(PREFIX, self._changed)
         inherits = await self._take_in_time()
-        self._owner = Owner("cluster membership")
+        self._owner = TaskOwner("cluster membership")
         self._owner.start(self._renew())
         self._owner.start(self._look())
         return inherits

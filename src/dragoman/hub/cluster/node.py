@@ -19,7 +19,7 @@ from dragoman.hub.cluster.membership import Node, new_life
 from dragoman.hub.settings import HubSettings, offered_agents
 from dragoman.journal import Journal, open_journal
 from dragoman.journal.nats.options import is_nats_address, read_address
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 
 
 class NodeContext(Struct):
@@ -51,7 +51,7 @@ def shown_place(settings: HubSettings) -> str:
 
 @asynccontextmanager
 async def place_of(
-    settings: HubSettings, folder: Path, url: str, limits: Limits
+    settings: HubSettings, folder: Path, url: str, limits: TransportLimits
 ) -> AsyncIterator[NodeContext]:
     """Opens what the settings name. `folder` is this hub's own, `url` where clients come to."""
     address = settings.journal_place
@@ -72,7 +72,7 @@ async def place_of(
 
 @asynccontextmanager
 async def _shared(
-    settings: HubSettings, folder: Path, url: str, limits: Limits
+    settings: HubSettings, folder: Path, url: str, limits: TransportLimits
 ) -> AsyncIterator[NodeContext]:
     if settings.encryption.key:
         raise LocalMistake(

@@ -18,7 +18,7 @@ from dragoman.errors import Elsewhere, JournalError, KeyTaken
 from dragoman.hub.cluster.membership import Members
 from dragoman.hub.engine.ownership import SessionLease
 from dragoman.journal.shared_state import Register, RegisterValue, Subscription
-from dragoman.runtime.turnstile import Turnstile
+from dragoman.runtime.locks import KeyedLock
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Owners:
         self._known: dict[str, _Known] = {}  # by key
         self._mine: dict[str, SessionLease] = {}
         self._dropped: set[str] = set()
-        self._locks: dict[str, Turnstile] = {}
+        self._locks: dict[str, KeyedLock] = {}
         self._watch: Subscription | None = None
 
     async def start(self) -> None:
@@ -164,10 +164,10 @@ class Owners:
 
     # Inside.
 
-    def _lock(self, session: str) -> Turnstile:
+    def _lock(self, session: str) -> KeyedLock:
         if len(self._locks) > 1000:
             self._locks = {name: lock for name, lock in self._locks.items() if lock.in_use}
-        return self._locks.setdefault(session, Turnstile())
+        return self._locks.setdefault(session, KeyedLock())
 
     def _note(self, key: str, value: bytes, revision: int) -> None:
         self._changed(key, RegisterValue(value, revision))

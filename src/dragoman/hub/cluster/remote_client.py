@@ -17,7 +17,7 @@ from dragoman.hub.cluster.link_messages import ClientOpening, Rerouted, Word
 from dragoman.hub.cluster.links import NodeLink
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.gate.admission import Grant
-from dragoman.transport.contract import Limits, Sink
+from dragoman.transport.contract import Sink, TransportLimits
 from dragoman.wire.envelope import Id
 
 REPLACED = "another connection of the same client has come"
@@ -26,7 +26,7 @@ REPLACED = "another connection of the same client has come"
 class GuestTransport:
     """The link as a transport, and the one who hears where its client stands."""
 
-    def __init__(self, link: NodeLink, limits: Limits) -> None:
+    def __init__(self, link: NodeLink, limits: TransportLimits) -> None:
         self.limits = limits
         self._link = link
         self._sink: Sink | None = None
@@ -122,7 +122,7 @@ class GuestTransport:
             self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(told))
 
 
-def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: Limits) -> GuestTransport | None:
+def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: TransportLimits) -> GuestTransport | None:
     """Seat the client that a link was opened for."""
     try:
         opening = msgspec.json.decode(word.payload, type=ClientOpening)

@@ -14,7 +14,7 @@ from dragoman.hub.cluster.pending_requests import FROM_A_PLACE, PendingRequest
 from dragoman.hub.cluster.router_calls import RouterCalls
 from dragoman.hub.engine.ports import Position
 from dragoman.hub.session.frames import encoded
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import notification
 from dragoman.wire.envelope import Id
 
@@ -46,7 +46,7 @@ class RoutedSession(Struct):
 class MovingClient(Protocol):
     """The client whose sessions move (`client_router.ClientRouter`)."""
 
-    owner: Owner
+    owner: TaskOwner
     closed: bool
     pending: dict[Id, PendingRequest]
     questions: dict[int, str]

@@ -19,8 +19,8 @@ from dragoman.hub.session.machine import Verdict
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import REDACTED, PromptAnswer, SessionState
 from dragoman.journal import Journal
-from dragoman.runtime.owner import Owner
-from dragoman.runtime.signal import Signal
+from dragoman.runtime.locks import LazyEvent
+from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import ErrorObject, error_object
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
 
@@ -65,12 +65,12 @@ class PromptSession(Protocol):
 class KeyLookups:
     """Those of one session."""
 
-    def __init__(self, session: PromptSession, journal: Journal, owner: Owner) -> None:
+    def __init__(self, session: PromptSession, journal: Journal, owner: TaskOwner) -> None:
         self._session = session
         self._journal = journal
         self._owner = owner
         self._prompts: dict[str, IncomingPrompt] = {}  # by key, in the order of their coming
-        self._settled = Signal(is_set=True)
+        self._settled = LazyEvent(is_set=True)
 
     def __len__(self) -> int:
         return len(self._prompts)

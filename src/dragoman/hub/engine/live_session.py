@@ -31,8 +31,7 @@ from dragoman.hub.session.frames import encoded, merged, no_result, object_of, v
 from dragoman.hub.session.machine import StepResult, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import OWN_ID, OpenRequest, PromptAnswer, SessionState, tool_call_updates
 from dragoman.journal.entry_runs import FrameRun, RunPage
-from dragoman.runtime.signal import Signal
-from dragoman.runtime.turnstile import Turnstile
+from dragoman.runtime.locks import KeyedLock, LazyEvent
 from dragoman.wire import ErrorObject, Failure, Response, error_object, request
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
@@ -80,10 +79,10 @@ class LiveSession:
         """Whether the agent was never told what the session is about: it needs a reminder."""
         self.setup: dict[str, Any] = {}
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
-        self.binding = Turnstile()
+        self.binding = KeyedLock()
         self.used = asyncio.get_running_loop().time()
         """When a client or a turn of it was there last."""
-        self.gone = Signal()
+        self.gone = LazyEvent()
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub.journal, hub.owner, state.id)
         self.lookups = KeyLookups(self, hub.journal, hub.owner)

@@ -19,7 +19,7 @@ from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
 from dragoman.journal.redaction import is_redacted
-from dragoman.runtime.signal import Signal
+from dragoman.runtime.locks import LazyEvent
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class EntryLog:
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
         self._closed = False
-        self._emptied = Signal(is_set=True)
+        self._emptied = LazyEvent(is_set=True)
 
     def add(self, entries: Sequence[NewEntry]) -> None:
         """Store these together, behind what was added before."""

@@ -19,7 +19,7 @@ from dragoman.errors import JournalError
 from dragoman.hub.engine.ports import AgentPort, Session
 from dragoman.hub.session.state import SessionState
 from dragoman.journal import Journal
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ REDACTED_ANSWER = (
 class PendingEntries:
     """Of one session: drops originals in the background, those that gather meanwhile together."""
 
-    def __init__(self, journal: Journal, owner: Owner, stream: str) -> None:
+    def __init__(self, journal: Journal, owner: TaskOwner, stream: str) -> None:
         self._journal = journal
         self._owner = owner
         self._stream = stream

@@ -23,7 +23,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.state import OpenRequest, PromptAnswer, SessionState
 from dragoman.journal import Journal, Stored
 from dragoman.runtime.budget import ByteBudget
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.wire import ErrorObject
 from dragoman.wire.envelope import Id
 
@@ -244,7 +244,7 @@ class HubPort(Protocol[Session]):
     bounds: HubBounds
     options: HubOptions
     ownership: Ownership
-    owner: Owner
+    owner: TaskOwner
     draining: bool
     trace: Trace | None
     sessions: dict[str, Session]

@@ -24,7 +24,7 @@ from msgspec import Raw, Struct
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.session.frames import object_of, value_of
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.store import remove_abandoned
 
@@ -183,11 +183,11 @@ class TurnChanges:
         self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
         self._pauses: dict[str, _Pause] = {}
         self._looks: Counter[str] = Counter()  # by folder, those that somebody waits for
-        self._owner: Owner | None = None
+        self._owner: TaskOwner | None = None
 
     async def open(self) -> None:
         """Remove what a hub that was killed has left."""
-        self._owner = Owner("turn changes")
+        self._owner = TaskOwner("turn changes")
         if self._enabled:
             await asyncio.to_thread(remove_abandoned)
 

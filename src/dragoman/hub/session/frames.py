@@ -17,7 +17,7 @@ from dragoman.wire import Notification, decode, response
 from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
 from dragoman.wire.encode import one_line
 from dragoman.wire.envelope import Id
-from dragoman.wire.notifications import PlainNotification
+from dragoman.wire.plain import PlainNotification
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 

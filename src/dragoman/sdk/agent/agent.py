@@ -15,9 +15,9 @@ from dragoman.sdk.writing import as_list, check_one_of, check_text
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.turn import Outcome, Turn
-    from dragoman.sdk.threads.turn import Turn as BlockingTurn
+    from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 _HOOKS = {
     "initialize": "initialize",
@@ -46,7 +46,18 @@ _HOOKS = {
 
 
 class Agent:
-    """What `serve` serves."""
+    """What `serve` serves.
+
+        agent = Agent("echo", version="1.0.0")
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            await turn.say(f"You said: {turn.text}")
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/overview#agent
+    """
 
     initialize: Hook[v1.InitializeRequest, v1.InitializeResponse | None]
     """Return the whole answer, or None for the one made from what is declared."""

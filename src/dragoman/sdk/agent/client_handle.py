@@ -14,8 +14,7 @@ from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
-from dragoman.sdk.capabilities import NOTHING, advertised
-from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.capabilities import CLIENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import check_text, write_out, write_plain
 
@@ -29,7 +28,16 @@ DEFAULT: Any = object()
 
 
 class ClientHandle:
-    """The other end of an agent's connection."""
+    """The other end of an agent's connection.
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            if "fs.readTextFile" in turn.client.capabilities:
+                await turn.say(await turn.read_text_file("/project/README.md"))
+            await turn.client.notify("_example.com/progress", {"done": 3})
+
+    Specification: https://agentclientprotocol.com/protocol/v1/extensibility
+    """
 
     __slots__ = ("_allowed", "_behind", "capabilities", "info", "link", "protocol_version", "sessions")
 
@@ -66,11 +74,12 @@ class ClientHandle:
 
     @property
     def limits(self) -> Limits:
+        """The bounds of this connection."""
         return self.link.limits
 
     def ask(
-        self, method: str, message: Any, result: type[T], *, deadline: float | None = DEFAULT
-    ) -> Coroutine[Any, Any, T]:
+        self, method: str, message: object, result: type[T], *, deadline: float | None = DEFAULT
+    ) -> Coroutine[object, None, T]:
         """A request of the protocol, typed both ways, refused here if the client did not say that it can do
         it.
         """
@@ -79,7 +88,7 @@ class ClientHandle:
     async def ask_for(
         self,
         method: str,
-        message: Any,
+        message: object,
         result: type[T],
         part: Callable[[T], R],
         *,
@@ -116,7 +125,7 @@ class ClientHandle:
             raise NotAdvertised(capability, method)
         self._allowed.add(method)
 
-    async def call(self, method: str, params: Any = None, *, deadline: float | None = DEFAULT) -> Any:
+    async def call(self, method: str, params: object = None, *, deadline: float | None = DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
         await self.ready()
@@ -125,7 +134,7 @@ class ClientHandle:
             await self.link.call(method, write_plain(params, method), deadline=seconds)
         )
 
-    async def notify(self, method: str, params: Any = None) -> None:
+    async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         check_text(method, "method")
         await self.ready()
@@ -137,6 +146,6 @@ def _whole(answer: T) -> T:
     return answer
 
 
-def write_request(method: str, message: Any) -> bytes:
+def write_request(method: str, message: object) -> bytes:
     """The params of a request to the client."""
     return write_out(message, CLIENT_REQUESTS[method].params, method)

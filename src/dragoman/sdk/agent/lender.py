@@ -31,7 +31,16 @@ def allow_or_reject() -> tuple[v1.PermissionOption, ...]:
 
 
 class Permission(Struct, frozen=True):
-    """How the user decided. It is true only when something was allowed."""
+    """How the user decided. It is true only when something was allowed.
+
+        permission = await turn.ask(call)
+        if permission:
+            await turn.say("Thank you.")
+        elif permission.option is None:
+            await turn.say("Nobody decided.")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/tool-calls#requesting-permission
+    """
 
     option: v1.PermissionOption | None
     """The option that was chosen; None when nothing was (cancelled, refused, or an answer that makes no
@@ -54,7 +63,10 @@ class Lender(Speaker):
 
     def read_text_file(
         self, path: str, *, line: int | None = None, limit: int | None = None
-    ) -> Coroutine[Any, Any, str]:
+    ) -> Coroutine[object, None, str]:
+        """Read a file as the client sees it, unsaved changes included (`fs/read_text_file`). `line` counts
+        from 1; `limit` is a number of lines.
+        """
         if self._over or line is not None or limit is not None:
             return self._read_lines(path, line, limit)
         # Most ask for all of it, and many ask often: no coroutine waits for another.
@@ -67,6 +79,7 @@ class Lender(Speaker):
         return (await self.client.ask("fs/read_text_file", request, v1.ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:
+        """Write a file at the client, which makes it if there is none (`fs/write_text_file`)."""
         self._check_open()
         request = v1.WriteTextFileRequest(session_id=self.session_id, path=path, content=content)
         await self.client.ask("fs/write_text_file", request, v1.WriteTextFileResponse)

@@ -11,7 +11,7 @@ from dragoman.schema.base import Unknown
 from dragoman.wire.codes import invalid_params
 
 if TYPE_CHECKING:
-    from dragoman.core import Debt
+    from dragoman.core import IncomingRequest
     from dragoman.runtime import Answer
     from dragoman.sdk.agent.agent import Agent
     from dragoman.sdk.agent.session import AgentSession
@@ -22,12 +22,14 @@ CANCELLED = b'{"stopReason":"cancelled"}'
 class PromptRunner(Protocol):
     """Runs the prompt handler of one connection."""
 
-    def prompt(self, debt: Debt, session: AgentSession, request: v1.PromptRequest) -> Answer: ...
+    def prompt(
+        self, incoming: IncomingRequest, session: AgentSession, request: v1.PromptRequest
+    ) -> Answer: ...
 
     def cancel(self, session_id: str) -> object:
         """`session/cancel`: every turn asked for so far in this session."""
 
-    def cancel_debt(self, debt: Debt) -> bool:
+    def cancel_request(self, incoming: IncomingRequest) -> bool:
         """`$/cancel_request` for a prompt means the same, for this prompt alone. False: it is none."""
         ...
 

@@ -16,6 +16,13 @@ class AgentSession(Lender):
     """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection.
 
     It can speak outside turns too: commands, modes, titles, usage.
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            count = turn.session.data["count"] = turn.session.data.get("count", 0) + 1
+            await turn.session.title(f"{count} prompts in {turn.session.cwd}")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
     """
 
     __slots__ = ("additional_directories", "closing", "cwd", "data", "id", "mcp_servers")
@@ -43,4 +50,5 @@ class AgentSession(Lender):
 
     @property
     def roots(self) -> list[str]:
+        """All folders that the session works in; `cwd` is the first."""
         return [self.cwd, *self.additional_directories]

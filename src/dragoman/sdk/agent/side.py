@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from msgspec import Raw
 
-from dragoman.core import Debt, negotiate
+from dragoman.core import IncomingRequest, negotiate
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
-from dragoman.runtime.lanes import EACH
+from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.agent.agent import Agent
@@ -25,8 +25,8 @@ from dragoman.sdk.agent.offer import offer
 from dragoman.sdk.agent.prompt_rules import PromptRunner
 from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.turns import AgentTurns
+from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.handlers import Handler
-from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.reading import read_params, read_plain
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
@@ -58,24 +58,24 @@ class AgentSide:
 
     # The router's face.
 
-    def asked(self, debt: Debt) -> Answer:
-        method = debt.method
+    def on_request(self, incoming: IncomingRequest) -> Answer:
+        method = incoming.method
         if method == "session/prompt":
-            return self._prompt(debt)
+            return self._prompt(incoming)
         if method == "initialize":
-            return self._initialize(debt.params)
+            return self._initialize(incoming.params)
         if method == "session/new":
-            return self._new_session(debt.params)
+            return self._new_session(incoming.params)
         if method == "session/close":
-            return self._close_session(debt.params)
+            return self._close_session(incoming.params)
         handler = self.agent.handlers.get(method)
         if handler is not None and method.startswith("_"):
-            return self._extension(handler, debt.params)
+            return self._extension(handler, incoming.params)
         if handler is None or method not in AGENT_REQUESTS:  # a notification with an id is no request
             raise method_not_found(method)
-        return self._typed(method, handler, debt.params)
+        return self._typed(method, handler, incoming.params)
 
-    def told(self, method: str, params: Raw | None) -> None:
+    def on_notification(self, method: str, params: Raw | None) -> None:
         if method == "session/cancel":
             self._cancel(params)
         handler = self.agent.handlers.get(method)
@@ -95,18 +95,18 @@ class AgentSide:
         else:
             handler.now(message, self.client)
 
-    def told_block(self, block: bytes) -> int:
+    def on_block(self, block: bytes) -> int:
         return 0  # a client says little that is not a request
 
-    def fed(self, size: int) -> None:
+    def on_block_end(self, size: int) -> None:
         link = self.client.link
         if link.lanes or link.on_hold:
             calling = bool(link.connection.calls)  # an answer may be what its handlers wait for
             allowed = link.limits.backlog_hard_bytes if calling else link.limits.backlog_bytes
             (link.hold if link.lanes.size > allowed else link.listen)(BACKLOG)
 
-    def cancelled(self, debt: Debt) -> bool:
-        return self._turns.cancel_debt(debt)
+    def on_cancel_request(self, incoming: IncomingRequest) -> bool:
+        return self._turns.cancel_request(incoming)
 
     # What the SDK answers itself.
 
@@ -152,10 +152,10 @@ class AgentSide:
                 del self.sessions[session.id]
         return b"{}"
 
-    def _prompt(self, debt: Debt) -> Answer:
-        request = read_params(debt.params, v1.PromptRequest)
+    def _prompt(self, incoming: IncomingRequest) -> Answer:
+        request = read_params(incoming.params, v1.PromptRequest)
         session = self.session(request.session_id)
-        return self._turns.prompt(debt, session, request)
+        return self._turns.prompt(incoming, session, request)
 
     def _cancel(self, params: Raw | None) -> None:
         try:
@@ -197,7 +197,7 @@ class AgentSide:
         return _written(method, answer)
 
     @staticmethod
-    async def _extension_answer(work: Coroutine[Any, Any, Any]) -> bytes:
+    async def _extension_answer(work: Coroutine[object, None, Any]) -> bytes:
         return write(await work)
 
     def _extension(self, handler: Handler, params: Raw | None) -> Answer:

@@ -17,13 +17,20 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
-    from dragoman.core import Call
-    from dragoman.runtime.waiting import Waiting
+    from dragoman.core import OutgoingCall
+    from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.agent.client_handle import ClientHandle
 
 
 class Terminal:
-    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command."""
+    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command.
+
+        async with await turn.create_terminal("make", "test") as terminal:
+            ended = await terminal.wait()
+            printed = await terminal.output()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/terminals
+    """
 
     __slots__ = ("_client", "_released", "_session_id", "id")
 
@@ -56,7 +63,7 @@ class Terminal:
 
     @staticmethod
     def _unwanted(
-        client: ClientHandle, request: v1.CreateTerminalRequest, call: Call[Waiting], _: object
+        client: ClientHandle, request: v1.CreateTerminalRequest, call: OutgoingCall[PendingCall], _: object
     ) -> None:
         with suppress(DragomanError):  # nothing was started, or nobody is there any more
             raw = client.link.result(call)

@@ -41,7 +41,7 @@ class ToolCallReport:
         *,
         kind: v1.ToolKind,
         name: str | None,
-        raw_input: Any,
+        raw_input: object,
         locations: Sequence[v1.ToolCallLocation],
         tool_call_id: str | None,
         status: v1.ToolCallStatus = "in_progress",
@@ -89,7 +89,7 @@ class ToolCallReport:
         title: str | None = None,
         content: Sequence[v1.ToolCallContent | str] | None = None,
         locations: Sequence[v1.ToolCallLocation] | None = None,
-        raw_output: Any = None,
+        raw_output: object = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""
         await self._speaker.update(
@@ -120,10 +120,12 @@ class ToolCallReport:
             await self.progress(status="in_progress")
         return permission
 
-    async def complete(self, *content: v1.ToolCallContent | str, raw_output: Any = None) -> None:
+    async def complete(self, *content: v1.ToolCallContent | str, raw_output: object = None) -> None:
+        """End the call well; content replaces what was shown of it."""
         await self.progress(status="completed", content=content or None, raw_output=raw_output)
 
-    async def fail(self, *content: v1.ToolCallContent | str, raw_output: Any = None) -> None:
+    async def fail(self, *content: v1.ToolCallContent | str, raw_output: object = None) -> None:
+        """End the call as failed; content replaces what was shown of it."""
         await self.progress(status="failed", content=content or None, raw_output=raw_output)
 
     async def __aenter__(self) -> ToolCallReport:

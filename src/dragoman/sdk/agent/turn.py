@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.schema import v1
 from dragoman.sdk.agent.lender import Lender
@@ -23,6 +23,15 @@ class Turn(Lender):
 
     The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
     `PromptResponse`.
+
+        @agent.prompt
+        async def reply(turn: Turn) -> StopReason | None:
+            async with turn.tool("Read the configuration", kind="read") as call:
+                text = await turn.read_text_file("/project/config.toml")
+                await call.complete(text)
+            return "refusal" if "secret" in text else None
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
     """
 
     __slots__ = ("_running", "_tools", "request", "session")
@@ -72,7 +81,7 @@ class Turn(Lender):
         *,
         kind: v1.ToolKind = "other",
         name: str | None = None,
-        raw_input: Any = None,
+        raw_input: object = None,
         locations: Sequence[v1.ToolCallLocation] = (),
         tool_call_id: str | None = None,
         status: v1.ToolCallStatus = "in_progress",

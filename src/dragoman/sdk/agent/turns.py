@@ -8,9 +8,8 @@ is answered without it and it can no longer speak.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
-from dragoman.core import Debt, RunningTurn, Turns
+from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.runtime import Answer
 from dragoman.schema import v1
 from dragoman.sdk.agent.agent import Agent
@@ -22,17 +21,17 @@ from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 
-class _Running:
+class _TaskRunningTurn:
     """What belongs to a turn while it lasts."""
 
-    __slots__ = ("debt", "machine", "over", "patience", "started", "task", "turn")
+    __slots__ = ("machine", "over", "patience", "request", "started", "task", "turn")
 
-    def __init__(self, debt: Debt, machine: RunningTurn, turn: Turn) -> None:
+    def __init__(self, incoming: IncomingRequest, machine: RunningTurn, turn: Turn) -> None:
         loop = asyncio.get_running_loop()
-        self.debt = debt
+        self.request = incoming
         self.machine = machine
         self.turn = turn
-        self.task: asyncio.Task[Any] | None = None
+        self.task: asyncio.Task[object] | None = None
         self.patience: asyncio.TimerHandle | None = None
         self.started: asyncio.Future[None] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()
@@ -46,33 +45,35 @@ class AgentTurns:
     def __init__(self, agent: Agent, client: ClientHandle) -> None:
         self._agent = agent
         self._client = client
-        self._turns = Turns()
-        self._running: dict[RunningTurn, _Running] = {}
+        self._turns = TurnQueue()
+        self._running: dict[RunningTurn, _TaskRunningTurn] = {}
 
-    def prompt(self, debt: Debt, session: AgentSession, request: v1.PromptRequest) -> Answer:
+    def prompt(self, incoming: IncomingRequest, session: AgentSession, request: v1.PromptRequest) -> Answer:
         if "session/prompt" not in self._agent.handlers:
             raise method_not_found("session/prompt")
         check_blocks(self._agent, request)
         machine = self._turns.ask(session.id, may_wait=self._agent.busy == "queue")
         if machine is None:
             raise invalid_request("a turn is running in this session")
-        running = _Running(debt, machine, session.turn_type(self._client, session, request, machine))
+        running = _TaskRunningTurn(
+            incoming, machine, session.turn_type(self._client, session, request, machine)
+        )
         self._running[machine] = running
         if self._turns.running(session.id) is machine:
             running.started.set_result(None)
         return self._run(running)
 
-    def cancel(self, session_id: str) -> list[_Running]:
+    def cancel(self, session_id: str) -> list[_TaskRunningTurn]:
         """`session/cancel`: every turn asked for so far in this session."""
         hit = [self._running[machine] for machine in self._turns.cancel(session_id)]
         for running in hit:
             self._stop(running)
         return hit
 
-    def cancel_debt(self, debt: Debt) -> bool:
+    def cancel_request(self, incoming: IncomingRequest) -> bool:
         """`$/cancel_request` for a prompt means the same, for this prompt alone."""
         for running in self._running.values():
-            if running.debt is debt:
+            if running.request is incoming:
                 running.machine.cancelled = True
                 self._stop(running)
                 return True
@@ -86,7 +87,7 @@ class AgentTurns:
         if waiting:
             await asyncio.wait(waiting)
 
-    async def _run(self, running: _Running) -> bytes:
+    async def _run(self, running: _TaskRunningTurn) -> bytes:
         running.task = asyncio.current_task()
         stop_reason = "cancelled"
         try:
@@ -108,13 +109,13 @@ class AgentTurns:
         finally:
             self._finish(running, stop_reason)
 
-    async def _handle(self, running: _Running) -> v1.PromptResponse:
+    async def _handle(self, running: _TaskRunningTurn) -> v1.PromptResponse:
         handler = self._agent.handlers.get("session/prompt")
         assert handler is not None
         outcome = await handler.work(running.turn, self._client)
         return response_to(outcome, cancelled=running.machine.cancelled)
 
-    def _finish(self, running: _Running, stop_reason: str) -> None:
+    def _finish(self, running: _TaskRunningTurn, stop_reason: str) -> None:
         running.turn.close()
         if running.patience is not None:
             running.patience.cancel()
@@ -125,15 +126,15 @@ class AgentTurns:
         if following is not None and not (started := self._running[following].started).done():
             started.set_result(None)  # otherwise it was cancelled while it waited, and is about to hear of it
 
-    def _stop(self, running: _Running) -> None:
+    def _stop(self, running: _TaskRunningTurn) -> None:
         if running.task is None:
             return  # not started: it sees the mark when it does
         running.task.cancel()
         loop = asyncio.get_running_loop()
         running.patience = loop.call_later(self._client.limits.cancel_seconds, self._leave_behind, running)
 
-    def _leave_behind(self, running: _Running) -> None:
+    def _leave_behind(self, running: _TaskRunningTurn) -> None:
         if running.over.done() or self._client.link.gone is not None:
             return
         self._finish(running, "cancelled")
-        running.turn.when_sent(lambda: self._client.link.settle(running.debt, CANCELLED))
+        running.turn.when_sent(lambda: self._client.link.settle(running.request, CANCELLED))

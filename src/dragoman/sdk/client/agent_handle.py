@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -10,11 +10,11 @@ from msgspec import UNSET, Raw
 
 from dragoman.runtime import Link
 from dragoman.schema import v1
-from dragoman.sdk.capabilities import NOTHING, advertised
+from dragoman.sdk.capabilities import AGENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.client.session import Session
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.methods import AGENT_REQUESTS
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.writing import as_list, check_text, write_out, write_plain
 
 if TYPE_CHECKING:
@@ -25,8 +25,16 @@ T = TypeVar("T")
 _DEFAULT: Any = object()
 
 
-class AgentHandle:
-    """The other end of a client's connection."""
+class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
+    """The other end of a client's connection.
+
+        async with connect("some-agent --acp") as agent:
+            session = await agent.new_session(cwd="/project")
+            async for stored in agent.list_sessions(cwd="/project"):
+                print(stored.session_id, stored.title)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     __slots__ = ("auth_methods", "capabilities", "env_methods", "info", "link", "protocol_version", "side")
 
@@ -48,55 +56,23 @@ class AgentHandle:
 
     # Sessions.
 
-    async def new_session(
-        self,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> Session:
-        request = v1.NewSessionRequest(
-            cwd=cwd,
-            mcp_servers=self._servers(mcp_servers, "session/new"),
-            additional_directories=self._roots(additional_directories, "session/new"),
+    async def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> Session:
+        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        method = f"session/{how}"
+        servers = self._servers(place.mcp_servers, method)
+        roots = self._roots(place.additional_directories, method)
+        if how == "new":
+            new = v1.NewSessionRequest(cwd=place.cwd, mcp_servers=servers, additional_directories=roots)
+            return await self._opened(method, new, v1.NewSessionResponse, place.cwd)
+        request, result = (
+            (v1.LoadSessionRequest, v1.LoadSessionResponse)
+            if how == "load"
+            else (v1.ResumeSessionRequest, v1.ResumeSessionResponse)
         )
-        return await self._opened("session/new", request, v1.NewSessionResponse, cwd)
-
-    async def load_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> Session:
-        """Bring back a stored session. What the agent replays is in its `late` updates, and goes to
-        `Client.update`.
-        """
-        request = v1.LoadSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            mcp_servers=self._servers(mcp_servers, "session/load"),
-            additional_directories=self._roots(additional_directories, "session/load"),
+        again = request(
+            session_id=session_id, cwd=place.cwd, mcp_servers=servers, additional_directories=roots
         )
-        return await self._reopened("session/load", request, v1.LoadSessionResponse, session_id, cwd)
-
-    async def resume_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> Session:
-        """Go on with a stored session without having it replayed."""
-        request = v1.ResumeSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            mcp_servers=self._servers(mcp_servers, "session/resume"),
-            additional_directories=self._roots(additional_directories, "session/resume"),
-        )
-        return await self._reopened("session/resume", request, v1.ResumeSessionResponse, session_id, cwd)
+        return await self._reopened(method, again, result, session_id, place.cwd)
 
     async def fork_session(self, session_id: str, *, cwd: str) -> Session:
         """A new session that starts where the other one stands."""
@@ -118,6 +94,7 @@ class AgentHandle:
             cursor = page.next_cursor
 
     async def delete_session(self, session_id: str) -> None:
+        """Remove a stored session from the agent (`session/delete`)."""
         await self.ask(
             "session/delete", v1.DeleteSessionRequest(session_id=session_id), v1.DeleteSessionResponse
         )
@@ -125,6 +102,7 @@ class AgentHandle:
     # Login.
 
     async def authenticate(self, method_id: str) -> None:
+        """Log in by one of `auth_methods` (`authenticate`). It has no deadline: a person may be asked."""
         await self.ask(
             "authenticate",
             v1.AuthenticateRequest(method_id=method_id),
@@ -133,6 +111,7 @@ class AgentHandle:
         )
 
     async def logout(self) -> None:
+        """End the login at the agent (`logout`)."""
         await self.ask("logout", v1.LogoutRequest(), v1.LogoutResponse)
 
     # Anything.
@@ -140,7 +119,7 @@ class AgentHandle:
     async def ask(
         self,
         method: str,
-        message: Any,
+        message: object,
         result: type[T],
         *,
         deadline: float | None = _DEFAULT,
@@ -155,12 +134,12 @@ class AgentHandle:
         params = write_out(message, AGENT_REQUESTS[method].params, method)
         return read_result(await self._call(method, params, deadline, lane), result, method)
 
-    async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+    async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
         return msgspec.json.decode(await self._call(method, write_plain(params, method), deadline, None))
 
-    async def notify(self, method: str, params: Any = None) -> None:
+    async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         check_text(method, "method")
         self.link.notify(method, write_plain(params, method))

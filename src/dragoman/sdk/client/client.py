@@ -16,7 +16,7 @@ from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
 from dragoman.sdk.writing import as_list, check_one_of, check_text
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 _HOOKS = {
     "request_permission": "session/request_permission",
@@ -44,7 +44,19 @@ _TERMINAL = (
 
 
 class Client:
-    """What `connect` connects."""
+    """What `connect` connects.
+
+        client = Client("my-editor", version="1.0.0")
+
+        @client.read_text_file
+        async def read(request: ReadTextFileRequest) -> ReadTextFileResponse:
+            return ReadTextFileResponse(content=Path(request.path).read_text())
+
+        async with connect("some-agent --acp", client=client) as agent:
+            ...
+
+    Specification: https://agentclientprotocol.com/protocol/v1/overview#client
+    """
 
     request_permission: Hook[v1.RequestPermissionRequest, v1.RequestPermissionResponse]
     read_text_file: Hook[v1.ReadTextFileRequest, v1.ReadTextFileResponse]

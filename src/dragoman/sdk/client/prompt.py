@@ -20,8 +20,8 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
-    from dragoman.core import Call
-    from dragoman.runtime.waiting import Waiting
+    from dragoman.core import OutgoingCall
+    from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.client.session import Session
 
 
@@ -35,7 +35,13 @@ _NEEDED = {
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
-    """How a turn ended."""
+    """How a turn ended.
+
+        result = await session.prompt("Explain this project")
+        print(result.stop_reason, result.text, len(result.tool_calls))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn#stop-reasons
+    """
 
     stop_reason: v1.StopReason
     text: str
@@ -47,7 +53,15 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
 
 class PromptTurn:
-    """Made by `Session.prompt`. Iterate once, or await."""
+    """Made by `Session.prompt`. Iterate once, or await.
+
+        turn = session.prompt("Explain this project")
+        async for text in turn.texts():
+            print(text, end="")
+        print(turn.result.stop_reason)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
 
     def __init__(
         self,
@@ -66,7 +80,7 @@ class PromptTurn:
         self._request = write_out(params, v1.PromptRequest, "session/prompt")
         self._silence = silence
         self._keep_text = keep_text
-        self._call: Call[Waiting] | None = None
+        self._call: OutgoingCall[PendingCall] | None = None
         self._left = False
         self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
         self._backlog = 0
@@ -77,6 +91,7 @@ class PromptTurn:
 
     @property
     def result(self) -> TurnResult:
+        """How the turn ended; there is one once the last update was handled."""
         if self._result is None:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result

@@ -13,7 +13,7 @@ import msgspec
 
 from dragoman.schema import v1
 from dragoman.schema.choice import decode_choice
-from dragoman.wire.notifications import PlainNotification
+from dragoman.wire.plain import PlainNotification
 
 
 class PlainParams(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc=False):

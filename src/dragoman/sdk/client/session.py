@@ -9,14 +9,43 @@ from typing import TYPE_CHECKING, Any
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.client.prompt import PromptTurn
-from dragoman.sdk.client.sizes import Sizes
-from dragoman.sdk.growing import supersedes
+from dragoman.sdk.growing_output import supersedes
+from dragoman.sdk.listening import listen
 from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     import asyncio
 
     from dragoman.sdk.client.agent_handle import AgentHandle
+
+
+class Sizes:
+    """Follows a queue that others take from; it is told how long the queue is."""
+
+    __slots__ = ("_count", "_runs", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._count = 0
+        self._runs: deque[list[int]] = deque()  # how many, and how large each; the oldest first
+
+    def add(self, count: int, each: int) -> None:
+        if count:
+            self._runs.append([count, each])
+            self._count += count
+            self.total += count * each
+
+    def forget_all_but(self, length: int, *, newest: bool = False) -> None:
+        """The queue is this long now: the oldest have left it, or the newest."""
+        while self._count > length:
+            run = self._runs[-1 if newest else 0]
+            gone = min(run[0], self._count - length)
+            run[0] -= gone
+            self._count -= gone
+            self.total -= gone * run[1]
+            if not run[0]:
+                self._runs.pop() if newest else self._runs.popleft()
+
 
 LATE_UPDATES = 10_000
 """Updates outside any turn that are kept for whoever looks at `late`; the oldest go first."""
@@ -26,7 +55,14 @@ LATE_BYTES = 8 * 1024 * 1024
 
 
 class Session:
-    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
+    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+
+        session = await agent.new_session(cwd="/project")
+        result = await session.prompt("Fix the failing test")
+        await session.close()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     __slots__ = (
         "_late",
@@ -74,8 +110,6 @@ class Session:
         """Each update outside any turn, those in `late` first, until the agent is gone or this session is
         closed. Whoever listens takes them.
         """
-        from dragoman.sdk.listening import listen
-
         return listen(self)
 
     def prompt(
@@ -96,6 +130,7 @@ class Session:
         self.agent.link.outbox.flush()
 
     async def set_mode(self, mode_id: str) -> None:
+        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
         request = v1.SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
         await self.agent.ask("session/set_mode", request, v1.SetSessionModeResponse, lane=self.id)
 
@@ -161,6 +196,7 @@ class Session:
         self.wake_listener()
 
     def wake_listener(self) -> None:
+        """Whoever listens looks again: there is an update, or the end."""
         if self.listener is not None:
             self.listener.set()
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from dragoman.core import Debt
+from dragoman.core import IncomingRequest
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
-from dragoman.runtime.lanes import EACH
+from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
+from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
 from dragoman.sdk.handlers import Handler
-from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.reading import params_reader, read_params, read_plain
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
@@ -101,7 +101,7 @@ class ClientSide:
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
         self._orphans: dict[str, list[tuple[v1.SessionNotification, int]]] = {}
         self._orphan_bytes = 0
-        self._permissions: dict[Debt, str] = {}
+        self._permissions: dict[IncomingRequest, str] = {}
         self._on_update = client.handlers.get("session/update")
         self._call_on_update = _plain_call(self._on_update)
         self._read_run = run_reader(UpdateFrame if self._on_update is None else NoteFrame)
@@ -113,7 +113,7 @@ class ClientSide:
 
     # The router's face.
 
-    def told(self, method: str, params: Raw | None) -> None:
+    def on_notification(self, method: str, params: Raw | None) -> None:
         if method == "session/update":
             try:
                 notification = read(params or b"{}", v1.SessionNotification)
@@ -126,7 +126,7 @@ class ClientSide:
         if handler is not None and (method.startswith("_") or method in CLIENT_NOTIFICATIONS):
             self._notified(method, handler, params)
 
-    def told_block(self, block: bytes) -> int:
+    def on_block(self, block: bytes) -> int:
         """Updates come in long runs; a run is read by one call into C, envelopes and all."""
         # Frames that do not keep to their lines would be refused one by one. Here it is enough that there are
         # as many: nothing is run for an update, and looking closer would cost a tenth of all the reading.
@@ -212,7 +212,7 @@ class ClientSide:
             self._touched.append(session)
         return session.inlet()
 
-    def fed(self, size: int) -> None:
+    def on_block_end(self, size: int) -> None:
         self.received += size
         if self._touched:
             each = size / self._count
@@ -224,48 +224,50 @@ class ClientSide:
             self._count = 0
         self.weigh_backlog()
 
-    def asked(self, debt: Debt) -> Answer:
-        method = debt.method
+    def on_request(self, incoming: IncomingRequest) -> Answer:
+        method = incoming.method
         if method == "session/request_permission":
-            return self._permission(debt)
+            return self._permission(incoming)
         route = self._routes.get(method)
         if route is None:
             handler = self.client.handlers.get(method)
             if handler is not None and method.startswith("_"):
-                return self._extension(handler, read_plain(debt.params))
+                return self._extension(handler, read_plain(incoming.params))
             if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
                 raise method_not_found(method)
             route = self._routes[method] = _Route.of(method, handler)
-        request = route.read(debt.params)
+        request = route.read(incoming.params)
         if getattr(request, "session_id", None) not in self.sessions:
             self._check_known(request)
         if method == "elicitation/create":
             self._check_mode(request)
         return self._answered(route, request)
 
-    def cancelled(self, debt: Debt) -> bool:
-        if debt in self._permissions:
-            self._not_chosen(debt)
+    def on_cancel_request(self, incoming: IncomingRequest) -> bool:
+        if incoming in self._permissions:
+            self._not_chosen(incoming)
             return True
         return False
 
     # Requests.
 
-    def _permission(self, debt: Debt) -> Answer:
-        request = read_params(debt.params, v1.RequestPermissionRequest)
+    def _permission(self, incoming: IncomingRequest) -> Answer:
+        request = read_params(incoming.params, v1.RequestPermissionRequest)
         self._check_known(request)
         handler = self.client.handlers.get("session/request_permission")
         session = self.sessions.get(request.session_id)
         if handler is None or not request.options or (session is not None and session.cancelling):
             return _NOT_CHOSEN
-        self._permissions[debt] = request.session_id
-        return self._decide(debt, handler, request)
+        self._permissions[incoming] = request.session_id
+        return self._decide(incoming, handler, request)
 
-    async def _decide(self, debt: Debt, handler: Handler, request: v1.RequestPermissionRequest) -> bytes:
+    async def _decide(
+        self, incoming: IncomingRequest, handler: Handler, request: v1.RequestPermissionRequest
+    ) -> bytes:
         try:
             response = await handler.work(request, self.agent)
         finally:
-            self._permissions.pop(debt, None)
+            self._permissions.pop(incoming, None)
         outcome = response.outcome
         offered = {option.option_id for option in request.options}
         if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in offered:
@@ -284,18 +286,20 @@ class ClientSide:
             )
         return write_out(answer, route.result, route.method)
 
-    async def _extension(self, handler: Handler, params: Any) -> bytes:
+    async def _extension(self, handler: Handler, params: object) -> bytes:
         return write(await handler.work(params, self.agent))
 
     def cancel_permissions(self, session_id: str) -> None:
         """The turn is being cancelled: every open question of this session is answered so, now."""
-        for debt in [debt for debt, session in self._permissions.items() if session == session_id]:
-            self._not_chosen(debt)
+        for incoming in [
+            incoming for incoming, session in self._permissions.items() if session == session_id
+        ]:
+            self._not_chosen(incoming)
 
-    def _not_chosen(self, debt: Debt) -> None:
-        self._permissions.pop(debt, None)
-        self._link.settle(debt, _NOT_CHOSEN)
-        self._link.stop(debt)
+    def _not_chosen(self, incoming: IncomingRequest) -> None:
+        self._permissions.pop(incoming, None)
+        self._link.settle(incoming, _NOT_CHOSEN)
+        self._link.stop(incoming)
 
     def _check_known(self, request: Any) -> None:
         session_id = getattr(request, "session_id", None)
@@ -325,7 +329,7 @@ class ClientSide:
             return
         self._hand_to(handler, message, getattr(message, "session_id", None), EACH + _size(params))
 
-    def _hand_to(self, handler: Handler, message: Any, lane: str | None, size: int) -> None:
+    def _hand_to(self, handler: Handler, message: object, lane: str | None, size: int) -> None:
         if handler.is_async:
             self._link.lanes.submit(lane, partial(handler.now, message, self.agent), size)
         else:

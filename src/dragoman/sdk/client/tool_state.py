@@ -8,19 +8,24 @@ linear.
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from dragoman.schema import v1
-from dragoman.sdk.growing import text_of
+from dragoman.sdk.growing_output import text_of
 
 _FIELDS = ("title", "kind", "status", "name", "content", "locations", "raw_input", "raw_output")
 
 
 class ToolState(Struct, frozen=True, kw_only=True):
-    """One tool call."""
+    """One tool call.
+
+        result = await session.prompt("Run the tests")
+        for call in result.tool_calls.values():
+            print(call.title, call.status)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/tool-calls
+    """
 
     id: str
     title: str = ""
@@ -29,16 +34,18 @@ class ToolState(Struct, frozen=True, kw_only=True):
     name: str | None = None
     content: list[v1.ToolCallContent] = []
     locations: list[v1.ToolCallLocation] = []
-    raw_input: Any = None
-    raw_output: Any = None
+    raw_input: object = None
+    raw_output: object = None
     fresh: str = ""
     """What the last mention added to the words in `content`: agents resend growing output whole."""
 
     @classmethod
     def of(cls, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
+        """The state after the first mention of a tool call."""
         return cls(id=update.tool_call_id).after(update)
 
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
+        """The state after one more mention; what the update leaves out stays."""
         said = {name: getattr(update, name) for name in _FIELDS}
         # In version 1 null means the same as absent.
         given = {name: value for name, value in said.items() if value is not UNSET and value is not None}

@@ -3,7 +3,7 @@
 """
 
 from dragoman.dialect.ledger import Ledger
-from dragoman.sdk.interpreting.joined import Joined
+from dragoman.sdk.interpreting.conversation import InterpretedConversation
 from dragoman.sdk.interpreting.speaking import speaking
 
-__all__ = ["Joined", "Ledger", "speaking"]
+__all__ = ["InterpretedConversation", "Ledger", "speaking"]

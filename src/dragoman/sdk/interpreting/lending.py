@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text, refusal
 from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
-from dragoman.transport.translated import Interpreter, TranslatedTransport
+from dragoman.transport.translated import TranslatedTransport, TransportInterpreter
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 
 if TYPE_CHECKING:  # most conversations never ask for a file
@@ -42,14 +42,14 @@ Answer = Callable[[int, Message], None]
 Handler = Callable[[Any, object], Awaitable[Object]]
 
 
-class Lending:
+class RequestLending:
     """Answers the questions of edges, each in a task of its own."""
 
     def __init__(self, tell: Answer, *, policy: str = "") -> None:
         """`policy` is the file of rules that come first."""
         self._tell = tell
         self._policy_file = policy or None
-        self._owner: Owner | None = None
+        self._owner: TaskOwner | None = None
         self._workspace: Workspace | None = None
         self._handlers: dict[str, Handler] = {}
         self._folders: dict[str, tuple[str, ...]] = {}  # of the sessions that are open
@@ -61,7 +61,7 @@ class Lending:
         if self._closed:
             return
         if self._owner is None:
-            self._owner = Owner("lending")
+            self._owner = TaskOwner("lending")
             self._open()
         if len(self._owner) >= MOST_WAITING:
             self._say(position, refusal(message.id, INTERNAL_ERROR, "too much is waiting already"))
@@ -163,7 +163,7 @@ class EdgeHost:
 
     def __init__(self, tell: Answer, *, policy: str = "") -> None:
         self._tell = tell
-        self._lending = Lending(tell, policy=policy)
+        self._lending = RequestLending(tell, policy=policy)
         self._tools: ClientTools | None = None
 
     def ask(self, position: int, message: Message) -> None:
@@ -185,7 +185,7 @@ class EdgeHost:
 class LendingTransport(TranslatedTransport):
     """A translated transport with a host of its own, which ends with it."""
 
-    def __init__(self, inner: Transport, interpreter: Interpreter, *, policy: str = "") -> None:
+    def __init__(self, inner: Transport, interpreter: TransportInterpreter, *, policy: str = "") -> None:
         self._edge_host = EdgeHost(self.answer, policy=policy)
         super().__init__(inner, interpreter, host=self._edge_host.ask)
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
-from dragoman.sdk.interpreting.joined import Joined
-from dragoman.sdk.leaving import Leaving, first_of
+from dragoman.sdk.interpreting.conversation import InterpretedConversation
 from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.shutdown import ShutdownSignals, first_of
 
 EOF_GRACE = 2.0
 
@@ -48,11 +48,11 @@ def stand_between(
 
     stdio = claim_stdio()
 
-    async def interpret(leaving: Leaving) -> InterpreterResult:
+    async def interpret(leaving: ShutdownSignals) -> InterpreterResult:
         leaving.listen()
         ours = stdio.open()
         child = spawn(command, cwd=cwd, on_stderr=shown())
-        joined = Joined(
+        joined = InterpretedConversation(
             ours,
             child,
             client_dialect=client,
@@ -71,6 +71,6 @@ def stand_between(
         died, status = joined.agent_died, child.tree.returncode or 0
         return InterpreterResult(joined.ledger, joined.stopped_by, status if died else max(0, status))
 
-    with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
+    with ShutdownSignals() as leaving, contextlib.suppress(KeyboardInterrupt):
         return asyncio.run(interpret(leaving))
     return InterpreterResult(Ledger(), None, 0)

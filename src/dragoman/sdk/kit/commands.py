@@ -19,7 +19,7 @@ from dragoman.sdk.handlers import Handler
 NAME = re.compile(r"[^\s/][^\s]*")
 
 
-class Command(NamedTuple):
+class SlashCommand(NamedTuple):
     """A declared command. Its handler gets the turn and the argument."""
 
     name: str
@@ -49,12 +49,12 @@ class Commands:
     """All commands of an agent, in the order of their declaration."""
 
     def __init__(self) -> None:
-        self._commands: dict[str, Command] = {}
+        self._commands: dict[str, SlashCommand] = {}
 
     def __bool__(self) -> bool:
         return bool(self._commands)
 
-    def add(self, command: Command) -> None:
+    def add(self, command: SlashCommand) -> None:
         if not NAME.fullmatch(command.name):
             raise ValueError(
                 f"{command.name!r} cannot be the name of a command: one word, no slash before it"
@@ -66,7 +66,7 @@ class Commands:
     def shown(self) -> list[v1.AvailableCommand]:
         return [command.shown() for command in self._commands.values()]
 
-    def find(self, text: str) -> tuple[Command, str] | None:
+    def find(self, text: str) -> tuple[SlashCommand, str] | None:
         """The command that a prompt's text is, and its argument."""
         if not text.startswith("/"):
             return None

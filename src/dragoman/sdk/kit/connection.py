@@ -11,19 +11,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import ErrorAnswer
-from dragoman.sdk.kit.finishing import to_the_end
+from dragoman.runtime.owner import run_to_end
 
 if TYPE_CHECKING:
     from dragoman.journal import Journal
     from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.kit.journal_lender import JournalLender
     from dragoman.sdk.kit.session import KitSession
-    from dragoman.sdk.kit.shelf import Shelf
 
 
-class Connection:
+class KitConnection:
     """Made with the first session that a client asks for."""
 
-    def __init__(self, client: ClientHandle, shelf: Shelf) -> None:
+    def __init__(self, client: ClientHandle, shelf: JournalLender) -> None:
         self._client = client
         self._shelf = shelf
         self._journal: asyncio.Future[Journal] = asyncio.get_running_loop().create_future()
@@ -54,7 +54,7 @@ class Connection:
         finally:
             ended()
             # A link that hangs up and closes at once cancels us in the middle of this.
-            await to_the_end(self._end())
+            await run_to_end(self._end())
 
     async def _idle(self) -> None:
         running = [turn.over for session in self.sessions for turn in session.running]

@@ -28,21 +28,21 @@ UNREPLAYED = ("config_option_update", "available_commands_update", "notice", "co
 _encode = msgspec.json.Encoder().encode
 
 
-class Note(Struct, frozen=True):
+class StoredNote(Struct, frozen=True):
     """Something that the kit remembers."""
 
     kit: str
     value: Raw = Raw(b"null")
 
 
-class Prompt(Struct, frozen=True):
+class StoredPrompt(Struct, frozen=True):
     """The params of a stored prompt; its blocks stay as they are."""
 
     prompt: list[Raw]
 
 
-_notes = msgspec.json.Decoder(Note)
-_prompts = msgspec.json.Decoder(Prompt)
+_notes = msgspec.json.Decoder(StoredNote)
+_prompts = msgspec.json.Decoder(StoredPrompt)
 
 
 def update_head(session_id: str) -> bytes:
@@ -61,10 +61,10 @@ def beginnings(session_id: str, tags: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def note(kind: str, value: Any = None) -> bytes:
-    return _encode(Note(kind, Raw(_encode(value))))
+    return _encode(StoredNote(kind, Raw(_encode(value))))
 
 
-def read_note(frame: bytes) -> Note | None:
+def read_note(frame: bytes) -> StoredNote | None:
     """A note of the kit; None if somebody else has written it."""
     try:
         return _notes.decode(frame)
@@ -76,7 +76,7 @@ def prompt_frame(turn: int, request: v1.PromptRequest) -> bytes:
     return b'{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":%b}' % (turn, write(request))
 
 
-def read_prompt(frame: bytes) -> tuple[int, Prompt] | None:
+def read_prompt(frame: bytes) -> tuple[int, StoredPrompt] | None:
     """The number of the turn and its prompt; None for any other frame."""
     request = decode(frame)
     if not isinstance(request, Request) or not isinstance(request.id, int) or request.params is None:
@@ -87,7 +87,7 @@ def read_prompt(frame: bytes) -> tuple[int, Prompt] | None:
         return None
 
 
-def echoed(head: bytes, turn: int, prompt: Prompt) -> list[bytes]:
+def echoed(head: bytes, turn: int, prompt: StoredPrompt) -> list[bytes]:
     """A stored prompt as the updates that tell it."""
     begin = head + b'{"sessionUpdate":"user_message_chunk","content":'
     end = b',"messageId":"prompt-%d"}}}' % turn

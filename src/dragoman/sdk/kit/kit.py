@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 from dragoman.journal import Durability
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handler
-from dragoman.sdk.kit.commands import Command, Commands
+from dragoman.sdk.kit.commands import Commands, SlashCommand
+from dragoman.sdk.kit.journal_lender import JournalLender, Kept
 from dragoman.sdk.kit.running import run_turn
-from dragoman.sdk.kit.sessions import Sessions
+from dragoman.sdk.kit.sessions import KitSessions
 from dragoman.sdk.kit.settings import MODE, Declared, Modes, Value, declared
-from dragoman.sdk.kit.shelf import Kept, Shelf
 from dragoman.sdk.kit.turn import KitTurn
 from dragoman.wire.codes import invalid_request
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.kit.session import KitSession
 
 C = TypeVar("C")
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 TITLE = 80
 """Characters of a title that is taken from a prompt."""
@@ -43,7 +43,19 @@ def _nothing(session: KitSession[Any]) -> None:
 
 
 class Kit(Generic[C]):
-    """Durable sessions for an agent. `conversation` makes what each session talks with, when it is opened."""
+    """Durable sessions for an agent. `conversation` makes what each session talks with, when it is opened.
+
+        agent = Agent("notes")
+        kit = Kit(agent, modes=Modes("ask", "edit"))
+
+        @kit.prompt
+        async def reply(turn: KitTurn[None]) -> None:
+            await turn.say(f"Turn {turn.number} of this session")
+
+        serve(agent)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup#loading-sessions
+    """
 
     @overload
     def __init__(
@@ -104,7 +116,7 @@ class Kit(Generic[C]):
         client's MCP servers are left to the agent.
         """
         self.agent = agent
-        self.shelf = Shelf(journal, agent=agent.name, durability=durability)
+        self.shelf = JournalLender(journal, agent=agent.name, durability=durability)
         self.conversation = conversation
         self.options = declared(modes, options)
         self.commands = Commands()
@@ -114,9 +126,9 @@ class Kit(Generic[C]):
         self._changed: Callable[[KitSession[C], str, Value], Any] | None = None
         if mcp and importlib.util.find_spec("mcp") is not None:
             agent.mcp_http = agent.mcp_sse = True
-        self._take_over(Sessions(self))
+        self._take_over(KitSessions(self))
 
-    def _take_over(self, sessions: Sessions) -> None:
+    def _take_over(self, sessions: KitSessions) -> None:
         agent = self.agent
         agent.new_session(sessions.new)
         agent.load_session(sessions.load)
@@ -158,7 +170,7 @@ class Kit(Generic[C]):
         """The function that answers `/name …`; it gets the turn and the argument. `hint` is for people."""
 
         def register(function: F) -> F:
-            self.commands.add(Command(name, description, hint, function))
+            self.commands.add(SlashCommand(name, description, hint, function))
             return function
 
         return register

@@ -26,7 +26,7 @@ GRACE = 0.5
 _writing = threading.Lock()  # sessions may share folders
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended, and the end of what it said."""
 
     output: str
@@ -35,7 +35,7 @@ class Ran(NamedTuple):
     truncated: bool
 
 
-class Local:
+class LocalTools:
     """Opened when it is first used; belongs to one session."""
 
     def __init__(self, session: KitSession[Any]) -> None:
@@ -57,7 +57,7 @@ class Local:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         output_bytes: int | None = None,
-    ) -> Ran:
+    ) -> CommandResult:
         """Run a command to its end; cancelled, end its whole tree first."""
         terminal_id = await self.terminals.create(
             TerminalRequest(
@@ -74,7 +74,7 @@ class Local:
         finally:
             await self.terminals.release(terminal_id)
         tail = terminal.tail
-        return Ran(tail.text, ended.code, ended.signal, tail.truncated)
+        return CommandResult(tail.text, ended.code, ended.signal, tail.truncated)
 
     async def aclose(self) -> None:
         try:

@@ -28,7 +28,7 @@ WAITING_BYTES = 8 * 1024 * 1024
 """What may wait for the disk. A model does not write that much while a commit lasts; a stuck disk does."""
 
 
-class SessionLog:
+class KitJournal:
     """One open session's end of its stream."""
 
     def __init__(

@@ -57,7 +57,7 @@ async def _program(server: v1.McpServerStdio, cwd: str) -> AsyncIterator[tuple[A
     told, outward = anyio.create_memory_object_stream[SessionMessage](0)
     writing: asyncio.Task[None] | None = None
     try:
-        transport.start(_Inlet(inward))
+        transport.start(_McpSink(inward))
         writing = asyncio.get_running_loop().create_task(_write(outward, transport))
         yield heard, told
     finally:
@@ -68,7 +68,7 @@ async def _program(server: v1.McpServerStdio, cwd: str) -> AsyncIterator[tuple[A
         await transport.aclose()
 
 
-class _Inlet:
+class _McpSink:
     """Takes the frames of a program."""
 
     def __init__(self, inward: Any) -> None:
@@ -81,7 +81,7 @@ class _Inlet:
 
     def _give(self, line: bytes) -> None:
         try:
-            message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            message: object = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             message = error
         try:

@@ -31,7 +31,13 @@ END_SECONDS = 0.9
 
 
 class MountedTool(Struct, frozen=True, kw_only=True):
-    """A tool of a server, as the server describes it."""
+    """A tool of a server, as the server describes it.
+
+        for tool in await turn.session.mcp.tools():
+            print(tool.full_name, tool.description)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup#mcp-servers
+    """
 
     server: str
     name: str

@@ -16,13 +16,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
+from dragoman.runtime.owner import run_to_end
 from dragoman.schema import v1
 from dragoman.sdk.agent.prompt_rules import response_to
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit import frames
-from dragoman.sdk.kit.finishing import to_the_end
-from dragoman.sdk.kit.stop import StopTurn
-from dragoman.sdk.kit.usage import Spent
+from dragoman.sdk.kit.turn import StopTurn
+from dragoman.sdk.kit.usage import TokenUsage
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ async def run_turn(
         response = await _handled(turn, handler, client)
     except BaseException as error:
         await turn.abort()
-        await to_the_end(_store_end(turn, _told(turn, error)))
+        await run_to_end(_store_end(turn, _told(turn, error)))
         raise
-    if turn.spent != Spent() and response.usage is UNSET:
+    if turn.spent != TokenUsage() and response.usage is UNSET:
         response = replace(response, usage=turn.spent.shown())
     answer = frames.answer_frame(turn.number, response)
-    await to_the_end(_store_end(turn, answer, must=response.stop_reason != "cancelled"))
+    await run_to_end(_store_end(turn, answer, must=response.stop_reason != "cancelled"))
     return response
 
 

@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from msgspec import UNSET
 
 from dragoman.errors import ErrorAnswer
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.turn import Turn
 from dragoman.sdk.kit import frames
-from dragoman.sdk.kit.recorded import Recorded
-from dragoman.sdk.kit.settings import MODE, Declared, Settings, Value
+from dragoman.sdk.kit.recording_speaker import RecordingSpeaker
+from dragoman.sdk.kit.settings import MODE, Declared, SessionSettings, Value
 from dragoman.sdk.kit.turn import KitTurn
-from dragoman.sdk.kit.usage import Spent
+from dragoman.sdk.kit.usage import TokenUsage
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.kit.lease import Lease
-    from dragoman.sdk.kit.local import Local
-    from dragoman.sdk.kit.log import SessionLog
+    from dragoman.sdk.kit.local import LocalTools
+    from dragoman.sdk.kit.log import KitJournal
     from dragoman.sdk.kit.mounts import Mounts
-    from dragoman.sdk.kit.recall import Recalled
+    from dragoman.sdk.kit.restore import RestoredSession
+    from dragoman.sdk.kit.session_lock import SessionFileLock
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +45,15 @@ longer.
 """
 
 
-class KitSession(Recorded, AgentSession, Generic[C]):
-    """Made by the kit. `conversation` is what the agent's factory made for it."""
+class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
+    """Made by the kit. `conversation` is what the agent's factory made for it.
+
+        @kit.prompt
+        async def reply(turn: KitTurn[Chat]) -> None:
+            await turn.say(turn.session.conversation.answer(turn.text))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
 
     turn_type: ClassVar[type[Turn]] = KitTurn
 
@@ -60,10 +67,10 @@ class KitSession(Recorded, AgentSession, Generic[C]):
         cwd: str,
         additional_directories: list[str],
         mcp_servers: list[v1.McpServer],
-        log: SessionLog,
-        lease: Lease,
-        settings: Settings,
-        recalled: Recalled,
+        log: KitJournal,
+        lease: SessionFileLock,
+        settings: SessionSettings,
+        recalled: RestoredSession,
         title: str = "",
     ) -> None:
         super().__init__(
@@ -89,8 +96,8 @@ class KitSession(Recorded, AgentSession, Generic[C]):
         self.running: set[KitTurn[C]] = set()
         self.untold: list[str] = []
         """What the user should know and could not be told yet."""
-        self._owner = Owner(f"session {session_id}")
-        self._local: Local | None = None
+        self._owner = TaskOwner(f"session {session_id}")
+        self._local: LocalTools | None = None
 
     # What is set.
 
@@ -115,6 +122,7 @@ class KitSession(Recorded, AgentSession, Generic[C]):
         await self.announce_settings(mode=option.id == MODE)
 
     def store_settings(self) -> None:
+        """Write the values of modes and options to the journal."""
         self.log.add("note", frames.note("settings", self.settings.values))
 
     async def announce_settings(self, *, mode: bool) -> None:
@@ -124,6 +132,7 @@ class KitSession(Recorded, AgentSession, Generic[C]):
         await self.update(v1.ConfigOptionUpdate(config_options=self.config_options()))
 
     def config_options(self) -> list[v1.SessionConfigOption]:
+        """The options of the session as its client sees them now."""
         return self.settings.config_options(
             switches="session.configOptions.boolean" in self.client.capabilities
         )
@@ -146,19 +155,20 @@ class KitSession(Recorded, AgentSession, Generic[C]):
 
     async def history(self) -> AsyncIterator[v1.SessionUpdate]:
         """The conversation so far, typed, the user's words included, as a load would replay it."""
-        from dragoman.sdk.kit.recall import Recalled
+        from dragoman.sdk.kit.restore import RestoredSession
 
         await self.log.flush()
-        found = Recalled(self.id)
+        found = RestoredSession(self.id)
         async for page in self.log.journal.replay(self.log.stream):
             for frame in found.take(page).splitlines():
                 yield read(frame[frame.index(b'"params":') + 9 : -1], v1.SessionNotification).update
 
-    def spend(self, spent: Spent) -> None:
+    def spend(self, spent: TokenUsage) -> None:
         """Add to what the session has used."""
         self.used.spent.add(spent)
 
     def store_usage(self) -> None:
+        """Write what the session has used so far to the journal."""
         self.log.add("note", frames.note("usage", self.used))
 
     async def rename(self, title: str | None) -> None:
@@ -174,27 +184,27 @@ class KitSession(Recorded, AgentSession, Generic[C]):
 
     # What runs.
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run something in this session, besides its turns; it is cancelled when the session ends."""
         task = self._owner.start(self._guarded(work))
         task.add_done_callback(lambda _: work.close())  # one that was cancelled before its first step
         return task
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Coroutine[object, None, None]) -> None:
         try:
             await work
         except Exception:  # what fails in one session is that session's own affair
             log.exception("a task of session %s failed", self.id)
 
     @property
-    def local(self) -> Local:
+    def local(self) -> LocalTools:
         """This machine's files and commands, confined to the session's folders, for when a client lends
         none.
         """
         if self._local is None:
-            from dragoman.sdk.kit.local import Local
+            from dragoman.sdk.kit.local import LocalTools
 
-            self._local = Local(self)
+            self._local = LocalTools(self)
         return self._local
 
     async def aclose(self) -> None:
@@ -227,7 +237,7 @@ class KitSession(Recorded, AgentSession, Generic[C]):
             outbox.schedule()
 
     @property
-    def _log(self) -> SessionLog:
+    def _log(self) -> KitJournal:
         return self.log
 
     def _said(self, update: v1.SessionUpdate) -> None:

@@ -21,17 +21,16 @@ from msgspec import UNSET
 
 from dragoman.errors import ErrorAnswer, JournalDamaged, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal import Entry, Journal, StreamInfo
+from dragoman.runtime.owner import run_to_end
 from dragoman.schema import v1
 from dragoman.sdk.kit import frames
-from dragoman.sdk.kit.connection import Connection
-from dragoman.sdk.kit.finishing import to_the_end
-from dragoman.sdk.kit.forking import copy
-from dragoman.sdk.kit.lease import Lease
-from dragoman.sdk.kit.log import SessionLog
-from dragoman.sdk.kit.recall import Recalled, Send, ending, recall
+from dragoman.sdk.kit.connection import KitConnection
+from dragoman.sdk.kit.log import KitJournal
+from dragoman.sdk.kit.restore import RestoredSession, Send, copy, ending, recall
 from dragoman.sdk.kit.running import RUNNING
 from dragoman.sdk.kit.session import KitSession
-from dragoman.sdk.kit.settings import Settings
+from dragoman.sdk.kit.session_lock import SessionFileLock
+from dragoman.sdk.kit.settings import SessionSettings
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, session_not_found
 
 if TYPE_CHECKING:
@@ -46,12 +45,12 @@ PAGE = 50
 """Sessions in one page of a listing."""
 
 
-class Sessions:
+class KitSessions:
     """The durable sessions of one kit, in all its connections."""
 
     def __init__(self, kit: Kit[Any]) -> None:
         self._kit = kit
-        self._connections: dict[ClientHandle, Connection] = {}
+        self._connections: dict[ClientHandle, KitConnection] = {}
 
     # What opens one.
 
@@ -61,7 +60,7 @@ class Sessions:
         stream = self._kit.shelf.stream(session_id)
         last = await journal.append(stream, [_note("session")])
         await journal.describe(stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id)
-        found = Recalled(session_id)
+        found = RestoredSession(session_id)
         found.last = last
         async with _undone(journal, stream):
             session = await self._open(connection, client, request, found, journal)
@@ -97,7 +96,7 @@ class Sessions:
         session_id = str(uuid4())
         stream = self._kit.shelf.stream(session_id)
         async with _undone(journal, stream):
-            found = await copy(journal, info.stream, stream, Recalled(session_id), request.session_id)
+            found = await copy(journal, info.stream, stream, RestoredSession(session_id), request.session_id)
             await journal.describe(
                 stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id, title=info.title
             )
@@ -120,7 +119,7 @@ class Sessions:
         if self._lease(info.stream).is_held_elsewhere():
             raise invalid_request(RUNNING)
         withheld = () if "session.compaction" in client.capabilities else ("compaction_update",)
-        found = Recalled(session_id, withheld=withheld)
+        found = RestoredSession(session_id, withheld=withheld)
         try:
             await self._take(journal, info.stream, found, send)
         except NoSuchStream:
@@ -131,7 +130,7 @@ class Sessions:
             await journal.describe(info.stream, cwd=request.cwd)
         return await self._open(connection, client, request, found, journal, title=info.title)
 
-    async def _take(self, journal: Journal, stream: str, found: Recalled, send: Send | None) -> None:
+    async def _take(self, journal: Journal, stream: str, found: RestoredSession, send: Send | None) -> None:
         """Read a stream to its end and make it ours, whoever may write to it meanwhile."""
         while True:
             await recall(journal, stream, found, send)
@@ -150,10 +149,10 @@ class Sessions:
 
     async def _open(
         self,
-        connection: Connection,
+        connection: KitConnection,
         client: ClientHandle,
         request: Any,
-        found: Recalled,
+        found: RestoredSession,
         journal: Journal,
         *,
         title: str = "",
@@ -165,9 +164,9 @@ class Sessions:
             cwd=request.cwd,
             additional_directories=list(request.additional_directories or ()),
             mcp_servers=list(request.mcp_servers or ()),
-            log=SessionLog(journal, stream, last=found.last),
+            log=KitJournal(journal, stream, last=found.last),
             lease=self._lease(stream),
-            settings=Settings(self._kit.options, found.settings),
+            settings=SessionSettings(self._kit.options, found.settings),
             recalled=found,
             title=title,
         )
@@ -231,10 +230,10 @@ class Sessions:
 
     # Inside.
 
-    async def _connected(self, client: ClientHandle) -> tuple[Connection, Journal]:
+    async def _connected(self, client: ClientHandle) -> tuple[KitConnection, Journal]:
         connection = self._connections.get(client)
         if connection is None:
-            connection = self._connections[client] = Connection(client, self._kit.shelf)
+            connection = self._connections[client] = KitConnection(client, self._kit.shelf)
             connection.begin(lambda: self._connections.pop(client, None))
         try:
             return connection, await connection.journal()
@@ -248,13 +247,13 @@ class Sessions:
             raise session_not_found(session_id)
         return info
 
-    def _lease(self, stream: str) -> Lease:
-        return Lease(self._kit.shelf.leases, stream)
+    def _lease(self, stream: str) -> SessionFileLock:
+        return SessionFileLock(self._kit.shelf.leases, stream)
 
     @staticmethod
-    async def _close(connection: Connection, session: KitSession[Any]) -> None:
+    async def _close(connection: KitConnection, session: KitSession[Any]) -> None:
         connection.sessions.discard(session)
-        await to_the_end(session.aclose())
+        await run_to_end(session.aclose())
 
 
 @asynccontextmanager

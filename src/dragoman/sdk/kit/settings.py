@@ -1,8 +1,9 @@
 """What can be set in a session: declared once, shown in both shapes of the protocol.
 
 An `Option` is a choice among values, a `Switch` is on or off, `Modes` are the ways in which an agent works.
-All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A `Settings`
-holds the values of one session and refuses what was not offered. It sends and stores nothing.
+All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A
+`SessionSettings` holds the values of one session and refuses what was not offered. It sends and stores
+nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ MODE = "mode"
 
 
 class Choice(Struct, frozen=True):
-    """One value of an option, and what a person reads."""
+    """One value of an option, and what a person reads.
+
+        quick = Choice("quick", "Quick look", description="Reads only what changed")
+        depth = Option("depth", [quick, Choice("deep", "Whole project")])
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-config-options
+    """
 
     value: str
     name: str
@@ -30,7 +37,12 @@ class Choice(Struct, frozen=True):
 
 
 class Option:
-    """A choice among values. Without a default it is the first one."""
+    """A choice among values. Without a default it is the first one.
+
+        kit = Kit(agent, options=[Option("model", [("small", "Small"), ("large", "Large")], default="large")])
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-config-options
+    """
 
     def __init__(
         self,
@@ -54,9 +66,11 @@ class Option:
             raise ValueError(f"option {option_id!r} does not offer its own default {default!r}")
 
     def allows(self, value: object) -> bool:
+        """Whether this is one of its values."""
         return any(value == choice.value for choice in self.choices)
 
     def shown(self, value: Value) -> v1.SessionConfigOption:
+        """The option as the client sees it, at this value."""
         return v1.SessionConfigSelect(
             id=self.id,
             name=self.name,
@@ -73,7 +87,12 @@ class Option:
 
 
 class Switch:
-    """Something that is on or off. Clients that did not say that they know switches are not shown it."""
+    """Something that is on or off. Clients that did not say that they know switches are not shown it.
+
+        kit = Kit(agent, options=[Switch("thinking", default=True, name="Think first")])
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-config-options
+    """
 
     def __init__(
         self,
@@ -91,9 +110,11 @@ class Switch:
         self.default: Value = default
 
     def allows(self, value: object) -> bool:
+        """Whether this is on or off."""
         return isinstance(value, bool)
 
     def shown(self, value: Value) -> v1.SessionConfigOption:
+        """The switch as the client sees it, at this value."""
         return v1.SessionConfigBoolean(
             id=self.id,
             name=self.name,
@@ -104,7 +125,12 @@ class Switch:
 
 
 class Modes(Option):
-    """The ways in which an agent works; exactly one holds at any time."""
+    """The ways in which an agent works; exactly one holds at any time.
+
+        kit = Kit(agent, modes=Modes(("ask", "Ask first"), ("edit", "Edit files"), default="ask"))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-modes
+    """
 
     def __init__(
         self,
@@ -139,7 +165,7 @@ def declared(modes: Modes | None, options: Sequence[Declared]) -> dict[str, Decl
     return found
 
 
-class Settings:
+class SessionSettings:
     """The values of one session. A stored value that is no longer offered gives way to the default."""
 
     def __init__(self, options: Mapping[str, Declared], stored: Mapping[str, Value] | None = None) -> None:

@@ -9,23 +9,40 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from dragoman.core import STOP_REASONS
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.sdk.agent.turn import Turn
 from dragoman.sdk.kit import frames
-from dragoman.sdk.kit.recorded import Recorded
-from dragoman.sdk.kit.stop import StopTurn
-from dragoman.sdk.kit.usage import Spent
+from dragoman.sdk.kit.recording_speaker import RecordingSpeaker
+from dragoman.sdk.kit.usage import TokenUsage
 
 if TYPE_CHECKING:
     from dragoman.core import RunningTurn
     from dragoman.sdk.agent.client_handle import ClientHandle
     from dragoman.sdk.agent.session import AgentSession
-    from dragoman.sdk.kit.local import Ran
-    from dragoman.sdk.kit.log import SessionLog
+    from dragoman.sdk.kit.local import CommandResult
+    from dragoman.sdk.kit.log import KitJournal
     from dragoman.sdk.kit.session import KitSession
+
+
+class StopTurn(Exception):
+    """The turn is over, for this reason.
+
+        if tokens > limit:
+            raise StopTurn("max_tokens")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn#stop-reasons
+    """
+
+    def __init__(self, reason: v1.StopReason) -> None:
+        if reason not in STOP_REASONS:
+            raise ValueError(f"{reason!r} is no stop reason")
+        super().__init__(reason)
+        self.reason: v1.StopReason = reason
+
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +50,16 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 
-class KitTurn(Recorded, Turn, Generic[C]):
-    """What a prompt handler of a kit gets."""
+class KitTurn(RecordingSpeaker, Turn, Generic[C]):
+    """What a prompt handler of a kit gets.
+
+        @kit.prompt
+        async def reply(turn: KitTurn[None]) -> None:
+            tests = await turn.run("make", "test")
+            await turn.say("green" if tests.exit_code == 0 else "red")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
 
     session: KitSession[C]
 
@@ -46,15 +71,15 @@ class KitTurn(Recorded, Turn, Generic[C]):
         """Its number in the session, from 1; set when it begins."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the turn is stored and nothing of it runs any more."""
-        self.spent = Spent()
+        self.spent = TokenUsage()
         self.requests = 0
         self.most_requests: int | None = None
-        self._tasks: list[asyncio.Task[Any]] = []
+        self._tasks: list[asyncio.Task[object]] = []
         self._answered = False
 
     # Its own tasks and commands.
 
-    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def start(self, work: Coroutine[object, None, T]) -> asyncio.Task[T]:
         """Run something beside the handler, within the turn. Its failure, if nobody awaits it, is the
         turn's.
         """
@@ -69,7 +94,7 @@ class KitTurn(Recorded, Turn, Generic[C]):
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         output_bytes: int | None = None,
-    ) -> Ran:
+    ) -> CommandResult:
         """Run a command on this machine to its end, in the session's folders. Cancelled, its whole tree
         dies.
         """
@@ -117,7 +142,7 @@ class KitTurn(Recorded, Turn, Generic[C]):
         context_size: int | None = None,
     ) -> None:
         """Add to what this turn and its session have used; the client is told where the context is known."""
-        spent = Spent(
+        spent = TokenUsage(
             input_tokens=input_tokens,
             output_tokens=output_tokens,
             thought_tokens=thought_tokens,
@@ -150,7 +175,7 @@ class KitTurn(Recorded, Turn, Generic[C]):
         super().close()
         if self.number and not self._answered:
             self._answered = True
-            if self.spent != Spent():
+            if self.spent != TokenUsage():
                 self.session.store_usage()
             self._log.add("to_client", answer)
 
@@ -188,7 +213,7 @@ class KitTurn(Recorded, Turn, Generic[C]):
             self.leave()
 
     @property
-    def _log(self) -> SessionLog:
+    def _log(self) -> KitJournal:
         return self.session.log
 
     def _said(self, update: v1.SessionUpdate) -> None:

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct
 from dragoman.schema import v1
 
 
-class Spent(Struct, kw_only=True):
+class TokenUsage(Struct, kw_only=True):
     """Tokens and money. The protocol's total is the sum of what went in and out."""
 
     input_tokens: int = 0
@@ -23,7 +23,7 @@ class Spent(Struct, kw_only=True):
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
-    def add(self, other: Spent) -> None:
+    def add(self, other: TokenUsage) -> None:
         """Prices in another currency replace what was summed: amounts of two kinds are no sum."""
         for name in ("input", "output", "thought", "cached_read", "cached_write"):
             field = f"{name}_tokens"
@@ -47,7 +47,7 @@ class Spent(Struct, kw_only=True):
 class SessionUsage(Struct, kw_only=True):
     """All that a session has used, and how full its context is."""
 
-    spent: Spent
+    spent: TokenUsage
     context_used: int | None = None
     context_size: int | None = None
 

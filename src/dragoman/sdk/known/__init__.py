@@ -9,16 +9,16 @@
 `LocalMistake` whose text tells what to do.
 """
 
-from dragoman.sdk.known.agent import KnownAgent, Source
-from dragoman.sdk.known.config import Config, read_config
+from dragoman.sdk.known.agent import AgentSource, KnownAgent
+from dragoman.sdk.known.config import AgentConfig, read_config
 from dragoman.sdk.known.finding import find_agent, known_agents
-from dragoman.sdk.known.reaching import Reached, reach_agent
+from dragoman.sdk.known.reaching import AgentAccess, reach_agent
 
 __all__ = [
-    "Config",
+    "AgentAccess",
+    "AgentConfig",
+    "AgentSource",
     "KnownAgent",
-    "Reached",
-    "Source",
     "find_agent",
     "known_agents",
     "reach_agent",

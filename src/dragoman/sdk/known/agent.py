@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Source(StrEnum):
+class AgentSource(StrEnum):
     """Where the knowledge of an agent comes from."""
 
     CONFIG = "config"
@@ -45,7 +45,7 @@ class KnownAgent:
     allow: tuple[str, ...] = ()
     """Names of our own variables that it may see beside the harmless ones."""
 
-    source: Source
+    source: AgentSource
     address: str | None = None
     title: str = ""
     """How its maker calls it."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known.agent import KnownAgent, Source
+from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.places import Machine, our_config
 from dragoman.sdk.known.toml_text import line_of
 
@@ -47,7 +47,7 @@ class ConfigMistake(LocalMistake):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class AgentConfig:
     """What the file says of agents."""
 
     path: str
@@ -60,7 +60,7 @@ def config_path() -> Path:
     return Path(our_config(Machine()))
 
 
-def read_config(path: Path | None = None) -> Config:
+def read_config(path: Path | None = None) -> AgentConfig:
     """Read our file, or the one that is named. Raises `LocalMistake`."""
     place = path or config_path()
     return parse_config(read_text(place), path=str(place))
@@ -79,7 +79,7 @@ def read_text(path: Path) -> str:
         raise LocalMistake(f"cannot read {path}: it is not UTF-8 text") from error
 
 
-def parse_config(text: str, *, path: str) -> Config:
+def parse_config(text: str, *, path: str) -> AgentConfig:
     """Read the text of the file. Raises `ConfigMistake`."""
     try:
         parsed = tomllib.loads(text)
@@ -87,17 +87,17 @@ def parse_config(text: str, *, path: str) -> Config:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else max(1, text.count("\n") + 1)
         raise ConfigMistake(path, line, f"no valid TOML: {_without_place(str(error))}") from None
-    return _Reader(text, path).config(parsed)
+    return _ConfigReader(text, path).config(parsed)
 
 
-class _Reader:
+class _ConfigReader:
     """Checks one parsed file; knows its text for the sake of the line numbers."""
 
     def __init__(self, text: str, path: str) -> None:
         self._text = text
         self._path = path
 
-    def config(self, parsed: Mapping[str, Any]) -> Config:
+    def config(self, parsed: Mapping[str, Any]) -> AgentConfig:
         self._only(parsed, TOP, ())
         tables = parsed.get("agents", {})
         if not isinstance(tables, Mapping):
@@ -106,7 +106,7 @@ class _Reader:
         default = parsed.get("default_agent")
         if default is not None and not isinstance(default, str):
             self._refuse(("default_agent",), "default_agent must be the name of an agent, in quotes")
-        return Config(path=self._path, agents=agents, default_agent=default)
+        return AgentConfig(path=self._path, agents=agents, default_agent=default)
 
     def _agent(self, name: str, table: Any) -> KnownAgent:
         where = ("agents", name)
@@ -125,7 +125,7 @@ class _Reader:
             command=self._command(table["command"], (*where, "command")),
             env=self._env(table.get("env", {}), (*where, "env")),
             allow=self._allow(table.get("allow", ()), (*where, "allow")),
-            source=Source.CONFIG,
+            source=AgentSource.CONFIG,
             title=title,
             dialect=self._dialect(table.get("dialect", "auto"), (*where, "dialect")),
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent
-from dragoman.sdk.known.config import NAME, Config, ConfigMistake, parse_config, read_text
+from dragoman.sdk.known.config import NAME, AgentConfig, ConfigMistake, parse_config, read_text
 from dragoman.sdk.known.toml_text import statements, written, written_key
 
 PRIVATE = 0o600
@@ -85,7 +85,7 @@ def _without(text: str, name: str) -> str:
 def _write(path: Path, text: str, *, wanted: dict[str, KnownAgent]) -> None:
     by_hand = f"{path}: agents stand there in a form that cannot be edited safely; please edit it by hand"
     try:
-        result: Config = parse_config(text, path=str(path))
+        result: AgentConfig = parse_config(text, path=str(path))
     except ConfigMistake:
         raise LocalMistake(by_hand) from None
     if {name: _meaning(agent) for name, agent in result.agents.items()} != {

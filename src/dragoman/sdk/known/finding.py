@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known.agent import KnownAgent, Source
-from dragoman.sdk.known.config import Config, read_config
+from dragoman.sdk.known.agent import AgentSource, KnownAgent
+from dragoman.sdk.known.config import AgentConfig, read_config
 from dragoman.sdk.known.wellknown import WELL_KNOWN, WellKnown
 from dragoman.transport.address import CommandAddress, StdioAddress, parse_address
 
@@ -39,7 +39,7 @@ MODEL_VARIABLES = (
 
 
 def _built_in(name: str, title: str, *, allow: tuple[str, ...] = ()) -> KnownAgent:
-    return KnownAgent(name=name, command=(*OURS, name), source=Source.BUILT_IN, title=title, allow=allow)
+    return KnownAgent(name=name, command=(*OURS, name), source=AgentSource.BUILT_IN, title=title, allow=allow)
 
 
 BUILT_IN: tuple[KnownAgent, ...] = (
@@ -50,7 +50,7 @@ BUILT_IN: tuple[KnownAgent, ...] = (
 
 
 def find_agent(
-    text: str, *, config: Config | None = None, path: str | None = None, or_missing: bool = False
+    text: str, *, config: AgentConfig | None = None, path: str | None = None, or_missing: bool = False
 ) -> KnownAgent:
     """The agent that is meant. Raises `LocalMistake` with what is known, or what is wrong with the file.
 
@@ -66,7 +66,7 @@ def find_agent(
     if isinstance(address, StdioAddress):
         raise LocalMistake("stdio: is our own input and output, where no agent can be; give its command")
     if not isinstance(address, CommandAddress):
-        return KnownAgent(name=wanted, command=(), source=Source.ADDRESS, address=str(address))
+        return KnownAgent(name=wanted, command=(), source=AgentSource.ADDRESS, address=str(address))
     words = address.command
     # `claude` may well be a program on PATH, but not one that speaks the protocol: its adapter does.
     entry = _well_known(words[0].casefold()) if len(words) == 1 else None
@@ -74,10 +74,10 @@ def find_agent(
         return _offered(entry, entry.commands[0])
     if entry is not None or (len(words) == 1 and not _is_program(words[0], path)):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
-    return at_home(KnownAgent(name=os.path.basename(words[0]), command=words, source=Source.COMMAND))
+    return at_home(KnownAgent(name=os.path.basename(words[0]), command=words, source=AgentSource.COMMAND))
 
 
-def known_agents(*, config: Config | None = None, path: str | None = None) -> list[KnownAgent]:
+def known_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[KnownAgent]:
     """Everything that has a name and can be started here, each name once, sorted."""
     found = {agent.name: agent for agent in _on_path(path)}
     found.update((agent.name, agent) for agent in BUILT_IN)
@@ -85,7 +85,7 @@ def known_agents(*, config: Config | None = None, path: str | None = None) -> li
     return [at_home(found[name]) for name in sorted(found, key=str.casefold)]
 
 
-def missing_agents(*, config: Config | None = None, path: str | None = None) -> list[WellKnown]:
+def missing_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[WellKnown]:
     """Well-known agents that are not installed here, and that nothing of ours goes by the name of."""
     known = {agent.name for agent in known_agents(config=config, path=path)}
     return [entry for entry in WELL_KNOWN if entry.name not in known]
@@ -103,7 +103,7 @@ def install_hint(entry: WellKnown) -> str:
     return f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
 
 
-def _named(wanted: str, config: Config, path: str | None) -> KnownAgent | None:
+def _named(wanted: str, config: AgentConfig, path: str | None) -> KnownAgent | None:
     name = wanted.casefold()
     for agent in (*config.agents.values(), *BUILT_IN):
         if agent.name.casefold() == name:
@@ -135,7 +135,7 @@ def _installed(entry: WellKnown, path: str | None) -> KnownAgent | None:
 
 def _offered(entry: WellKnown, command: tuple[str, ...]) -> KnownAgent:
     return KnownAgent(
-        name=entry.name, command=command, allow=entry.allow, source=Source.PATH, title=entry.title
+        name=entry.name, command=command, allow=entry.allow, source=AgentSource.PATH, title=entry.title
     )
 
 
@@ -144,7 +144,7 @@ def _is_program(word: str, path: str | None) -> bool:
     return bool(os.path.dirname(word)) or shutil.which(word, path=path) is not None
 
 
-def _nothing_called(word: str, config: Config, path: str | None) -> str:
+def _nothing_called(word: str, config: AgentConfig, path: str | None) -> str:
     entry = _well_known(word.casefold())
     if entry is not None:
         looked = " and ".join(command[0] for command in entry.commands)

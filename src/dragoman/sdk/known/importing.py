@@ -14,14 +14,14 @@ from pathlib import PurePath
 from typing import Any
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.known.agent import KnownAgent, Source
+from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.config import NAME, VARIABLE
 from dragoman.sdk.known.jsonc import parse_jsonc
 from dragoman.sdk.known.places import Machine, acpx_config, jetbrains_acp, zed_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedAgents:
     """What one file had to offer."""
 
     agents: tuple[KnownAgent, ...] = ()
@@ -37,10 +37,10 @@ class Product:
 
     title: str
     places: Callable[[Machine], list[PurePath]]
-    parse: Callable[[bytes, str], Imported] = field(repr=False)
+    parse: Callable[[bytes, str], ImportedAgents] = field(repr=False)
 
 
-def parse_zed(data: bytes, path: str) -> Imported:
+def parse_zed(data: bytes, path: str) -> ImportedAgents:
     """`agent_servers` of Zed's settings. Agents that Zed installs by itself have no command there."""
 
     def read(name: str, entry: Mapping[str, Any]) -> KnownAgent:
@@ -57,14 +57,14 @@ def parse_zed(data: bytes, path: str) -> Imported:
     return _collect(_table(data, path, "agent_servers"), read)
 
 
-def parse_jetbrains(data: bytes, path: str) -> Imported:
+def parse_jetbrains(data: bytes, path: str) -> ImportedAgents:
     """`agent_servers` of acp.json. `use_idea_mcp` and the like are for the IDE; here they mean nothing."""
     return _collect(
         _table(data, path, "agent_servers"), lambda name, entry: _agent(name, _program(entry), entry)
     )
 
 
-def parse_acpx(data: bytes, path: str) -> Imported:
+def parse_acpx(data: bytes, path: str) -> ImportedAgents:
     """`agents` of acpx: `argv`, or `command` with `args`, or `command` as a line for a shell."""
 
     def read(name: str, entry: Mapping[str, Any]) -> KnownAgent:
@@ -77,7 +77,7 @@ def parse_acpx(data: bytes, path: str) -> Imported:
     document = parse_jsonc(data, path=path)
     imported = _collect(_inside(document, path, "agents"), read)
     if isinstance(document, Mapping) and document.get("auth"):
-        return Imported(
+        return ImportedAgents(
             agents=imported.agents,
             skipped=imported.skipped,
             notes=("its credentials (auth) stay where they are; `allow` or `env` hands a key to an agent",),
@@ -101,7 +101,9 @@ class _Skip(Exception):
     """This entry cannot be taken, because."""
 
 
-def _collect(table: Mapping[str, Any], read: Callable[[str, Mapping[str, Any]], KnownAgent]) -> Imported:
+def _collect(
+    table: Mapping[str, Any], read: Callable[[str, Mapping[str, Any]], KnownAgent]
+) -> ImportedAgents:
     agents: dict[str, KnownAgent] = {}
     skipped: list[tuple[str, str]] = []
     for title, entry in table.items():
@@ -112,7 +114,7 @@ def _collect(table: Mapping[str, Any], read: Callable[[str, Mapping[str, Any]], 
             agents[agent.name] = agent
         except _Skip as why:
             skipped.append((title, str(why)))
-    return Imported(agents=tuple(agents.values()), skipped=tuple(skipped))
+    return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skipped))
 
 
 def _read_one(title: str, entry: Any, read: Callable[[str, Mapping[str, Any]], KnownAgent]) -> KnownAgent:
@@ -129,7 +131,7 @@ def _agent(title: str, command: tuple[str, ...], entry: Mapping[str, Any]) -> Kn
         name=name,
         command=command,
         env=_env(entry.get("env")),
-        source=Source.CONFIG,
+        source=AgentSource.CONFIG,
         title="" if title == name else title,
     )
 

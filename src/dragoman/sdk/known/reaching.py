@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent
-from dragoman.sdk.known.config import Config, read_config
+from dragoman.sdk.known.config import AgentConfig, read_config
 from dragoman.sdk.known.finding import find_agent
 from dragoman.sdk.login_path import login_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class AgentAccess:
     """For `agent_environment(allow=agent.allow, explicit=agent.env, path=path)`."""
 
     agent: KnownAgent
@@ -27,7 +27,7 @@ class Reached:
     """The PATH to start it with; None when ours will do."""
 
 
-async def reach_agent(text: str, *, config: Config | None = None) -> Reached:
+async def reach_agent(text: str, *, config: AgentConfig | None = None) -> AgentAccess:
     """Find an agent on our PATH, else on the login shell's. Raises `LocalMistake` as `find_agent` does."""
     config = config or read_config()
     try:
@@ -36,10 +36,10 @@ async def reach_agent(text: str, *, config: Config | None = None) -> Reached:
         login = await login_path()
         if login.path == os.environ.get("PATH"):
             raise
-        return Reached(agent=find_agent(text, config=config, path=login.path), path=login.path)
+        return AgentAccess(agent=find_agent(text, config=config, path=login.path), path=login.path)
     if _is_reached(agent):
-        return Reached(agent=agent)
-    return Reached(agent=agent, path=(await login_path()).path)
+        return AgentAccess(agent=agent)
+    return AgentAccess(agent=agent, path=(await login_path()).path)
 
 
 def _is_reached(agent: KnownAgent) -> bool:

@@ -22,7 +22,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class TomlStatement:
     """A header, an assignment, or what is neither: a comment or a blank line."""
 
     first: int
@@ -39,9 +39,9 @@ class Statement:
         return self.first + self.text.count("\n") - (1 if self.text.endswith("\n") else 0)
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str) -> list[TomlStatement]:
     """Cut a valid TOML text; the texts of the statements make up the whole again."""
-    found: list[Statement] = []
+    found: list[TomlStatement] = []
     table: tuple[str, ...] = ()
     gathered, first = "", 1
     for number, line in enumerate(LINE.findall(text), 1):
@@ -55,7 +55,7 @@ def statements(text: str) -> list[Statement]:
             table = name
         elif name:
             name = table + name
-        found.append(Statement(first, gathered, name, is_header))
+        found.append(TomlStatement(first, gathered, name, is_header))
         gathered, first = "", number + 1
     return found
 

@@ -35,7 +35,7 @@ from dragoman.schema.v1 import CancelNotification, InitializeRequest, Initialize
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.client_handle import ClientHandle
 from dragoman.sdk.agent.turn import Turn
-from dragoman.sdk.methods import AGENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_REQUESTS
 from dragoman.sdk.official.extensions import WithExtensions
 from dragoman.sdk.official.wire import OfficialWire, asking
 from dragoman.wire.codes import invalid_params, method_not_found
@@ -164,7 +164,7 @@ class _Adapted:
             await _ended(asyncio.gather(work, told, return_exceptions=True))
 
     async def _handle(
-        self, function: Callable[..., Awaitable[Any]], method: str, message: Any, client: ClientHandle
+        self, function: Callable[..., Awaitable[Any]], method: str, message: object, client: ClientHandle
     ) -> Any:
         name = type(message).__name__
         model = getattr(self._acp.schema, _MODEL_NAMES.get(name, name), None)

@@ -14,7 +14,7 @@ from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.wire.codes import method_not_found
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
-Called: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[Any, Any, Any]]
+Called: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, None, Any]]
 
 
 class WithExtensions(Handlers):
@@ -48,18 +48,18 @@ class _Extension(Handler):
         self._note = note
         self._called = called
 
-    def work(self, message: Any, peer: Any) -> Coroutine[Any, Any, Any]:
+    def work(self, message: object, peer: Any) -> Coroutine[object, None, Any]:
         if self._request is None:
             raise method_not_found(self._method)
         return self._called(self._request(self._method[1:], _object(message)), peer)
 
-    def now(self, message: Any, peer: Any) -> Any:
+    def now(self, message: object, peer: Any) -> Any:
         if self._note is None:
             return _nothing()
         return self._called(self._note(self._method[1:], _object(message)), peer)
 
 
-def _object(params: Any) -> dict[str, Any]:
+def _object(params: object) -> dict[str, Any]:
     return params if isinstance(params, dict) else {}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.errors import CallFailed, DeadlineExceeded, LinkClosed
 from dragoman.sdk.agent.client_handle import ClientHandle
-from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.wire.codes import METHOD_NOT_FOUND, NAMES
 
 # Who answers these, a person or a program, may take any time.
@@ -37,7 +37,7 @@ class OfficialWire:
             raise ConnectionError("no client has connected yet")
         return client
 
-    async def send_request(self, method: str, params: Any = None) -> Any:
+    async def send_request(self, method: str, params: object = None) -> Any:
         client = self.client
         entry = CLIENT_REQUESTS.get(method)
         if entry is not None and entry.capability is not None and entry.capability not in client.capabilities:
@@ -52,7 +52,7 @@ class OfficialWire:
         except LinkClosed as gone:
             raise ConnectionError(str(gone)) from None
 
-    async def send_notification(self, method: str, params: Any = None) -> None:
+    async def send_notification(self, method: str, params: object = None) -> None:
         try:
             await self.client.notify(method, params)
         except LinkClosed as gone:

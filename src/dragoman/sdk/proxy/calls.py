@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from dragoman.core import Call
+from dragoman.core import OutgoingCall
 from dragoman.errors import CallFailed, CallTimeout, LinkClosed
 from dragoman.schema.codec import write
-from dragoman.sdk.methods import AGENT_REQUESTS, CLIENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
 from dragoman.wire import ErrorObject, notification
 
 if TYPE_CHECKING:
-    from dragoman.sdk.proxy.flow import Flow
+    from dragoman.sdk.proxy.flow import ProxyFlow
 
 Waiting: TypeAlias = "asyncio.Future[Raw | ErrorObject | LinkClosed]"
 
@@ -32,11 +32,11 @@ class ProxyPeer:
 
     __slots__ = ("_flow", "_seconds")
 
-    def __init__(self, flow: Flow, *, seconds: float | None) -> None:
+    def __init__(self, flow: ProxyFlow, *, seconds: float | None) -> None:
         self._flow = flow
         self._seconds = seconds
 
-    async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+    async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
         seconds = self._seconds if deadline is _DEFAULT else deadline
         if self._flow.gone is not None:
@@ -56,13 +56,13 @@ class ProxyPeer:
             raise
         return self._result(method, answer)
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: object = None) -> None:
         """Tell this side."""
         if self._flow.gone is not None:
             raise self._flow.gone.with_traceback(None)
         self._flow.send(notification(method, _encoded(params)))
 
-    def _give_up(self, call: Call[Waiting]) -> None:
+    def _give_up(self, call: OutgoingCall[Waiting]) -> None:
         frame = self._flow.calls.forget(call)
         if frame is not None:
             self._flow.send(frame)
@@ -77,7 +77,7 @@ class ProxyPeer:
         return msgspec.json.decode(answer) if entry is None else read_result(answer, entry.result, method)
 
 
-def _encoded(params: Any) -> bytes | None:
+def _encoded(params: object) -> bytes | None:
     if params is None:
         return None
     return bytes(params) if isinstance(params, Raw) else write(params)

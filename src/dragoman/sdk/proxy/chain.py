@@ -19,21 +19,21 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.core import (
-    Answered,
-    Asked,
-    Call,
-    CancelAsked,
-    Complaint,
+    CancellationReceived,
     Connection,
-    Debt,
+    ErrorReply,
     Event,
     Ignored,
+    IncomingRequest,
     Lifecycle,
-    Told,
+    NotificationReceived,
+    OutgoingCall,
+    RequestReceived,
+    ResponseReceived,
 )
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.runtime.faults import to_error
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.proxy.wrapping import INITIALIZE, INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
 from dragoman.transport.contract import Transport
 from dragoman.transport.waiting import Waiters
@@ -52,7 +52,7 @@ _members = msgspec.json.Decoder(dict[str, Raw])
 class Hop:
     """The client (0), a component or the agent: one transport, and the books of what is open on it."""
 
-    def __init__(self, chain: Chain, transport: Transport, *, index: int) -> None:
+    def __init__(self, chain: ProxyChain, transport: Transport, *, index: int) -> None:
         self.index = index
         self.transport = transport
         self.over = False
@@ -100,19 +100,19 @@ class Hop:
         self._chain.lost(self, reason)
 
 
-Route: TypeAlias = tuple[Hop, Debt]
+Route: TypeAlias = tuple[Hop, IncomingRequest]
 """Who gets the answer."""
 
 
-class Chain:
+class ProxyChain:
     """All hops: the client first, the agent last."""
 
-    def __init__(self, transports: list[Transport], *, owner: Owner) -> None:
+    def __init__(self, transports: list[Transport], *, owner: TaskOwner) -> None:
         self.owner = owner
         self.ended = asyncio.Event()  # one hop has
         self.hops = [Hop(self, transport, index=index) for index, transport in enumerate(transports)]
         self._changed = Waiters()  # a request was answered, or a hop has ended
-        self._carried: dict[Debt, tuple[Hop, Call[Route]]] = {}
+        self._carried: dict[IncomingRequest, tuple[Hop, OutgoingCall[Route]]] = {}
 
     def start(self) -> None:
         for hop in reversed(self.hops):
@@ -120,15 +120,15 @@ class Chain:
 
     def happened(self, hop: Hop, event: Event[Route], frame: bytes) -> None:
         match event:
-            case Asked(debt):
+            case RequestReceived(debt):
                 self._ask(hop, debt)
-            case Told(method, params):
+            case NotificationReceived(method, params):
                 self._tell(hop, method, params)
-            case Answered(call, answer):
+            case ResponseReceived(call, answer):
                 self._answer(hop, call, answer, frame)
-            case CancelAsked(debt):
+            case CancellationReceived(debt):
                 self._cancel(hop, debt)
-            case Complaint(complaint, why):
+            case ErrorReply(complaint, why):
                 log.info("component %d: refused a message: %s", hop.index, why)
                 hop.send(complaint, source=hop)
             case Ignored(why):
@@ -148,18 +148,18 @@ class Chain:
         """The client has said all that it will: `chain < requests > answers` still wants the answers."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self.hops[0].books.debts and not any(hop.over for hop in self.hops[1:]):
+                while self.hops[0].books.incoming_requests and not any(hop.over for hop in self.hops[1:]):
                     await self._changed.wait()
 
     def refuse_the_rest(self) -> None:
         """The chain ends: the client gets an answer to everything that it asked."""
         client = self.hops[0]
-        for debt in list(client.books.debts.values()):
+        for debt in list(client.books.incoming_requests.values()):
             self._refuse(client, debt, UNHEARD)
 
     # Carrying.
 
-    def _ask(self, hop: Hop, debt: Debt) -> None:
+    def _ask(self, hop: Hop, debt: IncomingRequest) -> None:
         try:
             target, method, params = self._route(hop, debt.method, debt.params)
         except ErrorAnswer as error:
@@ -177,7 +177,7 @@ class Chain:
             return
         target.send(notification(method, inner), source=hop)
 
-    def _answer(self, hop: Hop, call: Call[Route], answer: Raw | ErrorObject, frame: bytes) -> None:
+    def _answer(self, hop: Hop, call: OutgoingCall[Route], answer: Raw | ErrorObject, frame: bytes) -> None:
         origin, debt = call.context
         self._carried.pop(debt, None)
         if isinstance(answer, Raw):
@@ -190,13 +190,13 @@ class Chain:
                 answered = _failure(debt, error)
         self._give(origin, answered, source=hop)
 
-    def _cancel(self, hop: Hop, debt: Debt) -> None:
+    def _cancel(self, hop: Hop, debt: IncomingRequest) -> None:
         carried = self._carried.get(debt)
         if carried is not None:
             target, call = carried
             target.send(target.books.cancel(call), source=hop)
 
-    def _refuse(self, hop: Hop, debt: Debt, error: ErrorObject) -> None:
+    def _refuse(self, hop: Hop, debt: IncomingRequest, error: ErrorObject) -> None:
         self._carried.pop(debt, None)
         self._give(hop, hop.books.refuse(debt, error), source=hop)
 
@@ -232,5 +232,5 @@ def _bytes(params: Raw | None) -> bytes | None:
     return None if params is None else one_line(bytes(params))
 
 
-def _failure(debt: Debt, error: Raw) -> bytes:
+def _failure(debt: IncomingRequest, error: Raw) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (msgspec.json.encode(debt.id), one_line(bytes(error)))

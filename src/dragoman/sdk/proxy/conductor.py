@@ -20,10 +20,10 @@ from contextlib import AsyncExitStack
 
 from dragoman.errors import DragomanError
 from dragoman.runtime import Limits
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.relay import LAST_WORDS
-from dragoman.sdk.proxy.chain import Chain
-from dragoman.sdk.proxy.front import Overheard
+from dragoman.sdk.proxy.chain import ProxyChain
+from dragoman.sdk.proxy.front import FirstBlockTransport
 from dragoman.sdk.proxy.proxy import Target
 from dragoman.sdk.proxy.run import until
 from dragoman.sdk.proxy.target import open_target
@@ -37,7 +37,12 @@ NOT_STARTED = error_object(INTERNAL_ERROR, "Internal error: a component of the c
 
 
 class Conductor:
-    """Components in order, from the client to the agent: commands, proxies, and last an agent."""
+    """Components in order, from the client to the agent: commands, proxies, and last an agent.
+
+        serve(Conductor([Proxy(), "some-proxy --acp", "some-agent --acp"]))
+
+    Specification: https://agentclientprotocol.com/rfds/proxy-chains
+    """
 
     def __init__(self, components: Sequence[Target], *, name: str = "conductor") -> None:
         if not components or isinstance(components, str):
@@ -78,7 +83,7 @@ class ConductorRun:
         await self.wait_ended()
 
     async def _conduct(self) -> None:
-        front = Overheard(self._transport)
+        front = FirstBlockTransport(self._transport)
         try:
             if await until(self._stop, front.first()) is not None:
                 async with AsyncExitStack() as stack:
@@ -88,7 +93,7 @@ class ConductorRun:
         finally:
             await front.aclose()
 
-    async def _open(self, front: Overheard, stack: AsyncExitStack) -> list[Transport]:
+    async def _open(self, front: FirstBlockTransport, stack: AsyncExitStack) -> list[Transport]:
         components = self._conductor.components
         try:
             opened = [await open_target(component, stack, limits=self._limits) for component in components]
@@ -98,8 +103,8 @@ class ConductorRun:
         return [front, *opened]
 
     async def _carry(self, transports: list[Transport]) -> None:
-        owner = Owner(f"conductor {self._conductor.name}")
-        chain = Chain(transports, owner=owner)
+        owner = TaskOwner(f"conductor {self._conductor.name}")
+        chain = ProxyChain(transports, owner=owner)
         try:
             chain.start()
             await until(self._stop, chain.ended.wait())

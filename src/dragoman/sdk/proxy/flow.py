@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from dragoman.core import Answered, Connection
+from dragoman.core import Connection, ResponseReceived
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Limits
-from dragoman.runtime.relay import Way
+from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import PromptResponse
 from dragoman.sdk.proxy.calls import Waiting
-from dragoman.sdk.proxy.hooks import Fate, Hook, Judged
-from dragoman.sdk.proxy.lanes import Item, Lanes, Passing
+from dragoman.sdk.proxy.hook_queues import ForwardedRequest, HookQueues, QueuedFrame
+from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
 from dragoman.sdk.proxy.proxy import current
 from dragoman.sdk.proxy.scope import cancelled_request, session_of
 from dragoman.transport.waiting import Waiters
@@ -58,25 +58,25 @@ UNHEARD = error_object(INTERNAL_ERROR, "Internal error: the other side has ended
 _CANCELLED_TURN = write(PromptResponse(stop_reason="cancelled"))
 
 
-class Flow:
+class ProxyFlow:
     """What goes one way; `back` is the flow of the other way."""
 
-    back: Flow
+    back: ProxyFlow
 
     def __init__(
         self,
         side: ProxySide,
-        way: Way,
+        way: RelayDirection,
         *,
-        hooks: dict[str, Hook],
-        results: dict[str, Hook],
+        hooks: dict[str, ProxyHook],
+        results: dict[str, ProxyHook],
         prefix: str,
         limits: Limits,
     ) -> None:
         self.way = way
-        self.open: dict[Id, Passing] = {}  # requests that went this way
+        self.open: dict[Id, ForwardedRequest] = {}  # requests that went this way
         self.calls: Connection[Waiting] = Connection(prefix=prefix)
-        self.lanes = Lanes(side.owner, side, self._settle_held)
+        self.lanes = HookQueues(side.owner, side, self._settle_held)
         self.gone: LinkClosed | None = None  # why nobody answers any more what goes this way
         self.settled = Waiters()  # woken when nothing that went this way is open any more
         self._side = side
@@ -152,7 +152,7 @@ class Flow:
         elif seen.id is UNSET:
             self._take_notification(frame, seen.method)
         else:
-            self._take_request(frame, Passing(seen.id, seen.method, session_of(frame)))
+            self._take_request(frame, ForwardedRequest(seen.id, seen.method, session_of(frame)))
 
     def _take_unreadable(self, frame: bytes) -> None:
         envelope = decode(frame)
@@ -161,7 +161,7 @@ class Flow:
         else:
             self._pass(frame)
 
-    def _take_request(self, frame: bytes, passing: Passing) -> None:
+    def _take_request(self, frame: bytes, passing: ForwardedRequest) -> None:
         envelope = decode(frame) if self._is_guarded or self._results else None
         if isinstance(envelope, Malformed):
             self._complain(envelope)
@@ -223,7 +223,7 @@ class Flow:
 
     def _take_own(self, frame: bytes) -> None:
         event = self.back.calls.receive(decode(frame))
-        if isinstance(event, Answered) and not event.call.context.done():
+        if isinstance(event, ResponseReceived) and not event.call.context.done():
             # A copy: what is kept of a block would keep all of it.
             answer = event.answer.copy() if isinstance(event.answer, Raw) else event.answer
             event.call.context.set_result(answer)
@@ -251,14 +251,14 @@ class Flow:
         self,
         lane: Hashable,
         frame: bytes,
-        hook: Hook | None,
+        hook: ProxyHook | None,
         envelope: Judged | None,
-        passing: Passing | None = None,
+        passing: ForwardedRequest | None = None,
     ) -> None:
         """Let it pass, judge it, or hold it back. Without an envelope there is nothing to judge."""
         judged = hook if envelope is not None else None
         if lane in self.lanes or (judged is not None and judged.is_async):
-            item = Item(frame, hook=judged, envelope=envelope, passing=passing)
+            item = QueuedFrame(frame, hook=judged, envelope=envelope, passing=passing)
             if passing is not None:
                 passing.held = item
             self.lanes.add(lane, item)
@@ -267,10 +267,10 @@ class Flow:
             self._pass(frame)
         else:
             fate = judged.judge(frame, envelope, self._side)
-            assert isinstance(fate, Fate)
+            assert isinstance(fate, FrameFate)
             self._settle(fate, passing)
 
-    def _settle(self, fate: Fate, passing: Passing | None) -> None:
+    def _settle(self, fate: FrameFate, passing: ForwardedRequest | None) -> None:
         if passing is not None:
             passing.held = None
             if fate.onward is None:
@@ -280,7 +280,7 @@ class Flow:
         if fate.back:
             self.back.send(fate.back)
 
-    def _settle_held(self, item: Item, fate: Fate) -> None:
+    def _settle_held(self, item: QueuedFrame, fate: FrameFate) -> None:
         self._settle(fate, item.passing)
         self._flush()
         self.weigh()

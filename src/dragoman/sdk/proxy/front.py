@@ -12,12 +12,12 @@ import contextlib
 from msgspec import UNSET
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport, TransportLimits
 from dragoman.wire import ErrorObject, failure
 from dragoman.wire.glance import glance_block
 
 
-class Overheard:
+class FirstBlockTransport:
     """`first` reads the first block; `start` then gives it to the sink that it is for."""
 
     def __init__(self, transport: Transport) -> None:
@@ -64,7 +64,7 @@ class Overheard:
         return self._transport.pending
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TransportLimits:
         return self._transport.limits
 
     async def drain(self) -> None:

@@ -1,7 +1,8 @@
 """What a hook of a proxy does to one frame: read it, ask the hook, and say what becomes of it.
 
-The answer is a `Fate`: what goes on to the other side, and what goes back to the sender. A hook that fails
-lets nothing through: whoever put it there to keep something out must not find that an exception let it in.
+The answer is a `FrameFate`: what goes on to the other side, and what goes back to the sender. A hook that
+fails lets nothing through: whoever put it there to keep something out must not find that an exception let it
+in.
 
 Nothing here sends; frames come in and fates come out.
 """
@@ -32,14 +33,14 @@ REFUSED = error_object(INVALID_REQUEST, "Refused by a proxy")
 _members = msgspec.json.Decoder(dict[str, Raw])
 
 
-class Fate(NamedTuple):
+class FrameFate(NamedTuple):
     """What becomes of a frame."""
 
     onward: bytes | None = None
     back: bytes | None = None
 
 
-class Reply:
+class HookReply:
     """What a hook on an extension request returns to answer it; plain data alone could also be its params."""
 
     __slots__ = ("result",)
@@ -55,7 +56,7 @@ def with_member(frame: bytes, name: str, value: bytes) -> bytes:
     return msgspec.json.encode(fields) + b"\n"
 
 
-class Hook:
+class ProxyHook:
     """A function of the proxy's author, for one method in one direction, or for its results.
 
     `entry` is None for an extension, whose messages are plain data.
@@ -74,7 +75,9 @@ class Hook:
         self._handler = Handler(function)
         self.is_async = self._handler.is_async
 
-    def judge(self, frame: bytes, envelope: Judged, peers: Any) -> Fate | Coroutine[Any, Any, Fate]:
+    def judge(
+        self, frame: bytes, envelope: Judged, peers: Any
+    ) -> FrameFate | Coroutine[object, None, FrameFate]:
         """The fate of the frame, or for an async hook the work that ends with it."""
         try:
             message = self._read(envelope)
@@ -89,18 +92,18 @@ class Hook:
 
     async def _judge_later(
         self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, work: Any
-    ) -> Fate:
+    ) -> FrameFate:
         try:
             return self._fate(frame, envelope, message, before, await work)
         except Exception as error:  # noqa: BLE001  # as above
             return self.failed(envelope, to_error(error, self.method))
 
     @staticmethod
-    def failed(envelope: Judged, error: ErrorObject) -> Fate:
+    def failed(envelope: Judged, error: ErrorObject) -> FrameFate:
         """Nothing goes on; whoever waits for an answer gets the error."""
         if isinstance(envelope, Response):
-            return Fate(onward=failure(envelope.id, error))
-        return Fate(back=failure(envelope.id, error)) if isinstance(envelope, Request) else Fate()
+            return FrameFate(onward=failure(envelope.id, error))
+        return FrameFate(back=failure(envelope.id, error)) if isinstance(envelope, Request) else FrameFate()
 
     def _read(self, envelope: Judged) -> Any:
         if self._entry is None:
@@ -109,26 +112,28 @@ class Hook:
             return read_result(envelope.result, self._kind, self.method)
         return read_params(envelope.params, self._kind)
 
-    def _fate(self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, outcome: Any) -> Fate:
+    def _fate(
+        self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, outcome: Any
+    ) -> FrameFate:
         if outcome is None and not isinstance(envelope, Response):
             return self.failed(envelope, REFUSED)
         if before is None and outcome is message:
-            return Fate(onward=frame)
+            return FrameFate(onward=frame)
         if isinstance(envelope, Request) and self._answers(outcome):
-            result = outcome.result if isinstance(outcome, Reply) else outcome
-            return Fate(back=response(envelope.id, write(result)))
+            result = outcome.result if isinstance(outcome, HookReply) else outcome
+            return FrameFate(back=response(envelope.id, write(result)))
         self._check(message, outcome)
         written = write(outcome)
-        return Fate(onward=frame if written == before else with_member(frame, self._member, written))
+        return FrameFate(onward=frame if written == before else with_member(frame, self._member, written))
 
     def _answers(self, outcome: Any) -> bool:
         """Whether a hook on a request returned its result."""
         if self._entry is None:
-            return isinstance(outcome, Reply)
+            return isinstance(outcome, HookReply)
         return isinstance(outcome, _classes(self._answer)) and not isinstance(outcome, _classes(self._kind))
 
     def _check(self, message: Any, outcome: Any) -> None:
-        if isinstance(outcome, Reply) or not isinstance(outcome, _classes(self._kind)):
+        if isinstance(outcome, HookReply) or not isinstance(outcome, _classes(self._kind)):
             raise TypeError(f"the hook on {self.method} returned {type(outcome).__name__}")
         # https://agentclientprotocol.com/rfds/proxy-chains: the version is between the client and the agent.
         if isinstance(outcome, InitializeResponse) and outcome.protocol_version != message.protocol_version:

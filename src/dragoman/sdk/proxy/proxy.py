@@ -24,7 +24,7 @@ from dragoman.runtime.relay import Direction
 from dragoman.schema.method import Method
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.proxy.hooks import Hook, Reply
+from dragoman.sdk.proxy.hooks import HookReply, ProxyHook
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.proxy.run import ProxyRun
     from dragoman.sdk.proxy.side import ProxySide
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 Target: TypeAlias = "str | Sequence[str] | Agent | Proxy | Conductor | Transport"
 """Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
@@ -49,7 +49,18 @@ current: ContextVar[ProxySide] = ContextVar("dragoman_proxy")
 
 
 class Proxy:
-    """What stands between. One proxy may serve any number of conversations at once."""
+    """What stands between. One proxy may serve any number of conversations at once.
+
+        proxy = Proxy("some-agent --acp")
+
+        @proxy.on("session/update")
+        def hide_thoughts(note: SessionNotification) -> SessionNotification | None:
+            return None if isinstance(note.update, AgentThoughtChunk) else note
+
+        serve(proxy)
+
+    Specification: https://agentclientprotocol.com/rfds/proxy-chains
+    """
 
     def __init__(
         self,
@@ -64,8 +75,8 @@ class Proxy:
         self.name = name
         self.cwd = cwd
         self.env = env
-        self.hooks: dict[Direction, dict[str, Hook]] = {direction: {} for direction in DIRECTIONS}
-        self.results: dict[Direction, dict[str, Hook]] = {direction: {} for direction in DIRECTIONS}
+        self.hooks: dict[Direction, dict[str, ProxyHook]] = {direction: {} for direction in DIRECTIONS}
+        self.results: dict[Direction, dict[str, ProxyHook]] = {direction: {} for direction in DIRECTIONS}
         """The hooks on results, by the direction of their request."""
         self.running: list[ProxySide] = []
 
@@ -84,7 +95,7 @@ class Proxy:
         entry = _entry(method, where)
 
         def register(function: F) -> F:
-            _add(self.hooks[where], Hook(method, function, entry=entry))
+            _add(self.hooks[where], ProxyHook(method, function, entry=entry))
             return function
 
         return register
@@ -100,17 +111,17 @@ class Proxy:
             raise ValueError(f"{method} is a notification: it has no result")
 
         def register(function: F) -> F:
-            _add(self.results[where], Hook(method, function, entry=entry, of_result=True))
+            _add(self.results[where], ProxyHook(method, function, entry=entry, of_result=True))
             return function
 
         return register
 
     @staticmethod
-    def reply(result: Any) -> Reply:
+    def reply(result: Any) -> HookReply:
         """What a hook on an extension request returns to answer it itself: params and result of extensions
         are plain data, which could not be told apart.
         """
-        return Reply(result)
+        return HookReply(result)
 
     def run(self, transport: Transport, *, limits: Limits | None = None) -> ProxyRun:
         """A conversation with a client over this transport, as an `async with`."""
@@ -140,7 +151,7 @@ class Proxy:
         return self.running[0]
 
 
-def _add(hooks: dict[str, Hook], hook: Hook) -> None:
+def _add(hooks: dict[str, ProxyHook], hook: ProxyHook) -> None:
     if hook.method in hooks:
         raise ValueError(f"{hook.method} already has a hook")
     hooks[hook.method] = hook

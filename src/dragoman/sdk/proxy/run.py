@@ -11,12 +11,12 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dragoman.errors import DragomanError, LocalMistake
 from dragoman.runtime import Limits
 from dragoman.runtime.relay import LAST_WORDS
-from dragoman.sdk.proxy.front import Overheard
+from dragoman.sdk.proxy.front import FirstBlockTransport
 from dragoman.sdk.proxy.proxy import Proxy
 from dragoman.sdk.proxy.side import ProxySide
 from dragoman.sdk.proxy.successor import Successor
@@ -65,7 +65,7 @@ class ProxyRun:
         await self.wait_ended()
 
     async def _converse(self) -> None:
-        front = Overheard(self._transport)
+        front = FirstBlockTransport(self._transport)
         try:
             first = await until(self._stop, front.first())
             if first is not None:
@@ -76,7 +76,7 @@ class ProxyRun:
         finally:
             await front.aclose()
 
-    async def _pass(self, front: Overheard, first: bytes, stack: AsyncExitStack) -> None:
+    async def _pass(self, front: FirstBlockTransport, first: bytes, stack: AsyncExitStack) -> None:
         side = ProxySide(self._proxy, *await self._sides(front, first, stack), limits=self._limits)
         self._proxy.running.append(side)
         try:
@@ -87,7 +87,7 @@ class ProxyRun:
             self._proxy.running.remove(side)
 
     async def _sides(
-        self, front: Overheard, first: bytes, stack: AsyncExitStack
+        self, front: FirstBlockTransport, first: bytes, stack: AsyncExitStack
     ) -> tuple[Transport, Transport]:
         seen = glance_block(first)
         if seen and seen[0].method == INITIALIZE_PROXY:
@@ -105,7 +105,7 @@ class ProxyRun:
             raise
 
 
-async def until(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
+async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
     """The result of the work, or None if we are told to stop before."""
     loop = asyncio.get_running_loop()
     working, stopping = loop.create_task(work), loop.create_task(stop.wait())

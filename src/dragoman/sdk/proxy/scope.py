@@ -7,10 +7,10 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from dragoman.wire import Id
 from dragoman.wire.decode import UNREADABLE_TEXT
-from dragoman.wire.outline import Outline
+from dragoman.wire.glance import Outline
 
 
-class _Named(Struct, gc=False):
+class _ScopedParams(Struct, gc=False):
     session_id: str | UnsetType = field(default=UNSET, name="sessionId")
 
 
@@ -18,8 +18,8 @@ class _Cancelled(Struct, gc=False):
     request_id: Id = field(name="requestId")
 
 
-_scope = msgspec.json.Decoder(Outline[_Named])
-_named = msgspec.json.Decoder(_Named)
+_scope = msgspec.json.Decoder(Outline[_ScopedParams])
+_named = msgspec.json.Decoder(_ScopedParams)
 _cancel = msgspec.json.Decoder(Outline[_Cancelled])
 
 
@@ -30,7 +30,7 @@ def session_of(frame: bytes) -> str | None:
         named = scope.params or (None if isinstance(scope.result, UnsetType) else _named.decode(scope.result))
     except UNREADABLE_TEXT:
         return None
-    return named.session_id if isinstance(named, _Named) and named.session_id is not UNSET else None
+    return named.session_id if isinstance(named, _ScopedParams) and named.session_id is not UNSET else None
 
 
 def cancelled_request(frame: bytes) -> tuple[Id] | None:

@@ -9,9 +9,9 @@ from secrets import token_hex
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Limits
-from dragoman.runtime.relay import Relay, Way
+from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.sdk.proxy.calls import ProxyPeer
-from dragoman.sdk.proxy.flow import Flow
+from dragoman.sdk.proxy.flow import ProxyFlow
 from dragoman.sdk.proxy.proxy import Proxy
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import MemoryTransport
@@ -32,9 +32,9 @@ class ProxySide:
         self.to_agent = ProxyPeer(self._agent, seconds=limits.call_seconds)
         self.to_client = ProxyPeer(self._client, seconds=limits.call_seconds)
 
-    def _flow(self, way: Way, limits: Limits) -> Flow:
+    def _flow(self, way: RelayDirection, limits: Limits) -> ProxyFlow:
         proxy, direction = self.proxy, way.direction
-        return Flow(
+        return ProxyFlow(
             self,
             way,
             hooks=proxy.hooks[direction],
@@ -46,10 +46,10 @@ class ProxySide:
 
     # The interpreter's face.
 
-    def take(self, way: Way, block: bytes) -> None:
+    def take(self, way: RelayDirection, block: bytes) -> None:
         (self._agent if way.direction == "to_agent" else self._client).take(block)
 
-    async def finish(self, way: Way, seconds: float) -> None:
+    async def finish(self, way: RelayDirection, seconds: float) -> None:
         """One side has ended: what it said last still goes on, and nobody is left waiting for it."""
         heard, unheard = self._agent, self._client
         if way.direction == "to_client":
@@ -68,7 +68,7 @@ class ProxySide:
                     await self._agent.settled.wait()
 
 
-def _gone(who: str, way: Way) -> LinkClosed:
+def _gone(who: str, way: RelayDirection) -> LinkClosed:
     reason = way.reason
     if reason is not None:
         log.warning("the %s has ended: %s", who, reason)

@@ -21,7 +21,7 @@ from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.sdk.proxy.hooks import with_member
 from dragoman.sdk.proxy.scope import cancelled_request
 from dragoman.sdk.proxy.wrapping import INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport, TransportLimits
 from dragoman.wire import (
     Id,
     Malformed,
@@ -192,7 +192,7 @@ class _Port:
         return self._successor.transport.pending
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> TransportLimits:
         return self._successor.transport.limits
 
     async def drain(self) -> None:

@@ -3,9 +3,8 @@
 `Resumption` holds the rules and does no IO; `ResumingTransport` runs them over any transport.
 """
 
-from dragoman.sdk.resuming.backoff import Backoff
 from dragoman.sdk.resuming.opening import resuming
 from dragoman.sdk.resuming.resumption import Resumption
-from dragoman.sdk.resuming.transport import Notice, ResumingTransport
+from dragoman.sdk.resuming.transport import Backoff, ConnectionNotice, ResumingTransport
 
-__all__ = ["Backoff", "Notice", "ResumingTransport", "Resumption", "resuming"]
+__all__ = ["Backoff", "ConnectionNotice", "ResumingTransport", "Resumption", "resuming"]

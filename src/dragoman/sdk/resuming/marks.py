@@ -21,7 +21,7 @@ HIDDEN = ("cursor", "request")
 """What the hub adds for us, and the editor never asked for."""
 
 
-class Mark(Struct, gc=False):
+class MessageMark(Struct, gc=False):
     """Where a message stands in its session, what a request is called, by which key something is known."""
 
     cursor: str = ""
@@ -29,21 +29,21 @@ class Mark(Struct, gc=False):
     key: str = ""
 
 
-class _Meta(Struct, gc=False):
-    dragoman: Mark | None = None
+class _MarkMeta(Struct, gc=False):
+    dragoman: MessageMark | None = None
 
 
 class _Marked(Struct, gc=False):
     session: str = field(name="sessionId", default="")
-    meta: _Meta | None = field(name="_meta", default=None)
+    meta: _MarkMeta | None = field(name="_meta", default=None)
 
 
 _marked = msgspec.json.Decoder(_Marked)
 
-NO_MARK = Mark()
+NO_MARK = MessageMark()
 
 
-def look(params: bytes | Raw | None) -> tuple[str, Mark]:
+def look(params: bytes | Raw | None) -> tuple[str, MessageMark]:
     """The session that params speak of, and their mark. Members of the wrong type count as absent."""
     if params is None:
         return "", NO_MARK
@@ -55,10 +55,10 @@ def look(params: bytes | Raw | None) -> tuple[str, Mark]:
     return marked.session, NO_MARK if meta is None or meta.dragoman is None else meta.dragoman
 
 
-def _look_again(fields: Mapping[str, Raw]) -> tuple[str, Mark]:
+def _look_again(fields: Mapping[str, Raw]) -> tuple[str, MessageMark]:
     """One member of a wrong type shall not hide the others."""
     ours = fields_of(fields_of(fields.get("_meta")).get("dragoman"))
-    return text_of(fields.get("sessionId")), Mark(
+    return text_of(fields.get("sessionId")), MessageMark(
         **{name: text_of(ours.get(name)) for name in ("cursor", "request", "key")}
     )
 
@@ -89,7 +89,7 @@ def put(params: bytes | Raw | None, ours: Mapping[str, Any]) -> bytes:
     return _encode({**fields, "_meta": {**meta, "dragoman": mark}})
 
 
-def taken_out(params: bytes | Raw, mark: Mark) -> bytes:
+def taken_out(params: bytes | Raw, mark: MessageMark) -> bytes:
     """Params without the hub's marks, which `look` has found there."""
     raw = bytes(params)
     if not mark.cursor and not mark.request:

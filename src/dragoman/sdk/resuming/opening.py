@@ -8,9 +8,8 @@ import itertools
 import re
 from collections.abc import Awaitable, Callable, Mapping
 
-from dragoman.sdk.resuming.backoff import Backoff
-from dragoman.sdk.resuming.transport import Notice, ResumingTransport
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Transport
+from dragoman.sdk.resuming.transport import Backoff, ConnectionNotice, ResumingTransport
+from dragoman.transport.contract import DEFAULT_LIMITS, Transport, TransportLimits
 
 UNWELCOME = (401, 403)
 """A token that is refused once is refused again."""
@@ -30,8 +29,8 @@ def resuming(
     headers: Mapping[str, str] | None = None,
     agent: str | None = None,
     give_up: float | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    on_notice: Callable[[Notice], None] | None = None,
+    limits: TransportLimits = DEFAULT_LIMITS,
+    on_notice: Callable[[ConnectionNotice], None] | None = None,
     backoff: Callable[[int], float] | None = None,
 ) -> ResumingTransport:
     """A transport to the hub at this address; nothing is opened before it is started. Several addresses, with
@@ -49,7 +48,7 @@ def resuming(
 
 
 def _opener(
-    url: str, headers: Mapping[str, str] | None, limits: Limits
+    url: str, headers: Mapping[str, str] | None, limits: TransportLimits
 ) -> Callable[[], Awaitable[Transport]]:
     addresses = url.split(",")
     urls = itertools.cycle(addresses)

@@ -17,10 +17,17 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from dragoman.sdk.resuming.asked import Question
+from dragoman.sdk.resuming.agent_questions import PendingQuestion
+from dragoman.sdk.resuming.delivered_updates import (
+    WATCH,
+    WATCHING,
+    WITHDRAW,
+    DeliveredUpdates,
+    withdrawal,
+    withdrawn,
+)
 from dragoman.sdk.resuming.marks import fields_of, look, put
-from dragoman.sdk.resuming.said import KEYED, Open, Said
-from dragoman.sdk.resuming.told import WATCH, WATCHING, WITHDRAW, Told, withdrawal, withdrawn
+from dragoman.sdk.resuming.sent_messages import KEYED, Open, SentMessages
 from dragoman.wire import decode, error_object, failure, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, NOT_FOUND
 from dragoman.wire.envelope import Envelope, Failure, Id, Malformed, Notification, Request, Response
@@ -63,8 +70,8 @@ class Resumption:
         self._connection = 0
         self._keys = 0
         self._count = 0  # of requests of our own
-        self._said = Said()
-        self._told = Told()
+        self._said = SentMessages()
+        self._told = DeliveredUpdates()
         self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
         self._checks: dict[Id, str] = {}  # the same: once it is answered, all that is open was asked again
         self._tries: dict[str, int] = {}  # connections in a row on which the hub failed to resume a session
@@ -228,7 +235,7 @@ class Resumption:
         if question is not None and question.connection == self._connection and self.phase != "away":
             self._send_answer(question)
 
-    def _send_answer(self, question: Question) -> None:
+    def _send_answer(self, question: PendingQuestion) -> None:
         hub_id, answer = msgspec.json.encode(question.hub_id), question.answer or b""
         self.to_hub.append(b'{"jsonrpc":"2.0","id":%b,%b}\n' % (hub_id, answer.replace(b"\n", b" ")))
 

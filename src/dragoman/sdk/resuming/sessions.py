@@ -21,7 +21,7 @@ ATTACH = "_dragoman/hub/attach"
 _encode = msgspec.json.Encoder().encode
 
 
-class Sessions:
+class ResumedSessions:
     """By their ids."""
 
     def __init__(self) -> None:

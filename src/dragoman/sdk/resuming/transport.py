@@ -9,6 +9,7 @@ ends, when the hub refuses us, or when it was gone for longer than `give_up`.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 from typing import Literal
@@ -16,17 +17,37 @@ from typing import Literal
 from msgspec import Struct
 
 from dragoman.errors import DragomanError, LinkClosed, LocalMistake
-from dragoman.sdk.resuming.backoff import Backoff
 from dragoman.sdk.resuming.resumption import Resumption
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink, Transport
+from dragoman.transport.contract import DEFAULT_LIMITS, Sink, Transport, TransportLimits
 from dragoman.transport.waiting import Waiters
 from dragoman.wire.glance import lines_of
+
+FIRST = 0.1
+MOST = 15.0
+DOUBLINGS = 10
+"""By then `MOST` is reached; a power without a bound would be a number of any size some day."""
+
+
+class Backoff:
+    """Call it with the number of attempts that have failed, from 0."""
+
+    def __init__(
+        self, *, first: float = FIRST, most: float = MOST, chance: Callable[[], float] = random.random
+    ) -> None:
+        self._first = first
+        self._most = most
+        self._chance = chance
+
+    def __call__(self, failed: int) -> float:
+        whole = min(self._most, self._first * float(2 ** min(failed, DOUBLINGS)))
+        return whole * (0.5 + self._chance() / 2)
+
 
 COMING_BACK = 120.0
 """Seconds that a hub gets to know us again: it may have to start agents first."""
 
 
-class Notice(Struct, frozen=True, kw_only=True):
+class ConnectionNotice(Struct, frozen=True, kw_only=True):
     """How it stands with the connection. `seconds`: until the next attempt, or since there was none."""
 
     kind: Literal["unreached", "lost", "back"]
@@ -46,10 +67,10 @@ class ResumingTransport:
         agent: str | None = None,
         give_up: float | None = None,
         patience: float = COMING_BACK,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: TransportLimits = DEFAULT_LIMITS,
         backoff: Callable[[int], float] | None = None,
         is_final: Callable[[BaseException, bool], bool] = lambda reason, known: False,
-        on_notice: Callable[[Notice], None] | None = None,
+        on_notice: Callable[[ConnectionNotice], None] | None = None,
     ) -> None:
         self.limits = limits
         self.core = Resumption(client=token_hex(16), agent=agent)
@@ -183,7 +204,7 @@ class ResumingTransport:
                 if why := self._enough(reason, wait):
                     break
                 kind: Literal["unreached", "lost"] = "unreached" if self.unreached else "lost"
-                self._on_notice(Notice(kind=kind, seconds=wait, reason=_words(reason)))
+                self._on_notice(ConnectionNotice(kind=kind, seconds=wait, reason=_words(reason)))
                 await asyncio.sleep(wait)
         except LocalMistake as mistake:  # the address makes no sense, or a package is missing
             why = mistake
@@ -266,7 +287,7 @@ class ResumingTransport:
         assert self._lost_at is not None
         away = asyncio.get_running_loop().time() - self._lost_at
         self._lost_at = None
-        self._on_notice(Notice(kind="back", seconds=away))
+        self._on_notice(ConnectionNotice(kind="back", seconds=away))
 
     def _hung_up(self, inner: Transport, reason: BaseException | None) -> None:
         if inner is self._inner and not self._over.is_set():

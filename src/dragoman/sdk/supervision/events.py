@@ -22,7 +22,7 @@ EventKind: TypeAlias = Literal[
 ]
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class SupervisionEvent(Struct, frozen=True, kw_only=True):
     """One thing that happened."""
 
     kind: EventKind
@@ -58,38 +58,40 @@ class Event(Struct, frozen=True, kw_only=True):
     """`died`, `gave_up`: the end of what it complained about."""
 
 
-class Reporter:
+class EventReporter:
     """Says what happens to one agent. What the listener does with it cannot harm the agent."""
 
     __slots__ = ("_listener", "life")
 
-    def __init__(self, listener: Callable[[Event], None] | None) -> None:
+    def __init__(self, listener: Callable[[SupervisionEvent], None] | None) -> None:
         self._listener = listener
         self.life = 0
 
     def started(self, pid: int | None) -> None:
         text = "the agent was started" if pid is None else f"the agent was started as process {pid}"
-        self._tell(Event(kind="started", text=text, life=self.life, pid=pid))
+        self._tell(SupervisionEvent(kind="started", text=text, life=self.life, pid=pid))
 
     def initialized(self, info: Implementation | None, *, seconds: float, pid: int | None) -> None:
         name = f"{info.name} {info.version}" if info is not None else "an agent without a name"
         text = f"{name} answered after {seconds:.2f} s"
-        self._tell(Event(kind="initialized", text=text, life=self.life, pid=pid))
+        self._tell(SupervisionEvent(kind="initialized", text=text, life=self.life, pid=pid))
 
     def died(self, error: DragomanError, *, in_turn: bool) -> None:
         text = f"the agent died: {error}"
         self._tell(
-            Event(kind="died", text=text, life=self.life, error=error, in_turn=in_turn, stderr=words(error))
+            SupervisionEvent(
+                kind="died", text=text, life=self.life, error=error, in_turn=in_turn, stderr=words(error)
+            )
         )
 
     def restarting(self, delay: float, why: DragomanError | None) -> None:
         text = f"the agent is started again in {delay:.1f} s"
-        self._tell(Event(kind="restarting", text=text, life=self.life, delay=delay, error=why))
+        self._tell(SupervisionEvent(kind="restarting", text=text, life=self.life, delay=delay, error=why))
 
     def resumed(self, session_id: str, how: Literal["resume", "load"], *, replayed: int) -> None:
         text = f"the session goes on in a new process ({how})"
         self._tell(
-            Event(
+            SupervisionEvent(
                 kind="resumed", text=text, life=self.life, session_id=session_id, how=how, replayed=replayed
             )
         )
@@ -97,7 +99,7 @@ class Reporter:
     def lost_context(self, former_id: str, session_id: str, why: DragomanError) -> None:
         text = f"the agent knows nothing any more of what was said before in this session: {why}"
         self._tell(
-            Event(
+            SupervisionEvent(
                 kind="lost_context",
                 text=text,
                 life=self.life,
@@ -110,12 +112,14 @@ class Reporter:
 
     def gave_up(self, error: DragomanError) -> None:
         text = f"the agent is not started again: {error}"
-        self._tell(Event(kind="gave_up", text=text, life=self.life, error=error, stderr=words(error)))
+        self._tell(
+            SupervisionEvent(kind="gave_up", text=text, life=self.life, error=error, stderr=words(error))
+        )
 
     def noted(self, text: str) -> None:
-        self._tell(Event(kind="noted", text=text, life=self.life))
+        self._tell(SupervisionEvent(kind="noted", text=text, life=self.life))
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: SupervisionEvent) -> None:
         log.info("%s (life %d)", event.kind, event.life)
         if self._listener is None:
             return

@@ -11,14 +11,13 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any
 
 from dragoman.errors import DragomanError, SpawnTimeout
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.connect import Connecting
 
 
-class Life:
+class AgentLife:
     """An agent that was started, once."""
 
     __slots__ = ("_closing", "_connecting", "_over", "_watch", "handle", "is_mourned", "number", "verdict")
@@ -51,11 +50,11 @@ class Life:
         found = getattr(tree, "pid", None)
         return found if isinstance(found, int) else None
 
-    def watch(self, died: Callable[[Life, DragomanError], None]) -> None:
+    def watch(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
         """From now on `died` is called when it ends, unless it was told to."""
         self._watch = asyncio.create_task(self._watching(died), name=f"watch over life {self.number}")
 
-    async def _watching(self, died: Callable[[Life, DragomanError], None]) -> None:
+    async def _watching(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
         await self.handle.link.wait_ended()
         if not self._closing:
             died(self, self.why_gone())
@@ -80,7 +79,7 @@ class Life:
             await asyncio.wait(tasks)
 
 
-async def together(ends: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def together(ends: Iterable[Coroutine[object, None, None]]) -> None:
     """End several at once, each of which may take seconds; one that fails does not keep the others."""
     tasks = [asyncio.ensure_future(end) for end in ends]
     if tasks:

@@ -27,7 +27,7 @@ class Restarts(Struct, frozen=True, kw_only=True):
     longest_delay: float = 10.0
 
 
-class Deaths:
+class CrashHistory:
     """The deaths of one agent."""
 
     __slots__ = ("_restarts", "_times", "last")

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from dragoman.errors import (
     BadAnswer,
@@ -25,44 +24,26 @@ from dragoman.errors import (
     NotAdvertised,
 )
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.session import Session
-from dragoman.sdk.supervision.life import Life
+from dragoman.sdk.session_opener import OpenMethod, SessionPlace
+from dragoman.sdk.supervision.life import AgentLife
 from dragoman.sdk.supervision.turn import SupervisedTurn
 from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     from dragoman.sdk.supervision.supervisor import Supervised
 
-How: TypeAlias = Literal["new", "load", "resume"]
-
-NEEDED: dict[How, str] = {"resume": "sessionCapabilities.resume", "load": "loadSession"}
+NEEDED: dict[OpenMethod, str] = {"resume": "sessionCapabilities.resume", "load": "loadSession"}
 
 CANNOT = (CallFailed, CallTimeout, NotAdvertised, BadAnswer)
 """What means that this way to bring a session back is closed, and the next one may be tried."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a session works, and with what."""
-
-    cwd: str
-    mcp_servers: Sequence[v1.McpServer] = ()
-    additional_directories: Sequence[str] = ()
-
-    async def open(self, agent: AgentHandle, how: How, session_id: str = "") -> Session:
-        servers, roots = self.mcp_servers, self.additional_directories
-        if how == "new":
-            return await agent.new_session(cwd=self.cwd, mcp_servers=servers, additional_directories=roots)
-        again = agent.resume_session if how == "resume" else agent.load_session
-        return await again(session_id, cwd=self.cwd, mcp_servers=servers, additional_directories=roots)
-
-
 class SupervisedSession:
     """Made by `Supervised.new_session`, `load_session` or `resume_session`."""
 
-    def __init__(self, agent: Supervised, session: Session, life: Life, place: Place) -> None:
+    def __init__(self, agent: Supervised, session: Session, life: AgentLife, place: SessionPlace) -> None:
         self.agent = agent
         self.place = place
         self.life = life
@@ -176,14 +157,14 @@ class SupervisedSession:
                         raise
             raise LocalMistake("an agent that may not die even once cannot be restarted")
 
-    async def _bring_back(self, life: Life) -> None:
+    async def _bring_back(self, life: AgentLife) -> None:
         former, why = self._session, self.life.why_gone()
-        ways: tuple[How, ...] = ("resume", "load", "new")
+        ways: tuple[OpenMethod, ...] = ("resume", "load", "new")
         for how in ways:
             if how in NEEDED and NEEDED[how] not in life.handle.capabilities:
                 continue
             try:
-                again = partial(self.place.open, life.handle, how, former.id)
+                again = partial(life.handle.open_session, self.place, how, former.id)
                 session = await self.agent.with_login(life, again)
             except CANNOT as error:
                 if how == "new" or isinstance(error, LoginRequired):
@@ -195,7 +176,7 @@ class SupervisedSession:
             await self._set_again(session)
             return
 
-    def _tell(self, former: Session, session: Session, how: How, why: DragomanError) -> None:
+    def _tell(self, former: Session, session: Session, how: OpenMethod, why: DragomanError) -> None:
         """What the agent replayed was seen once already, unless somebody wants it again; what was late before
         is still there.
         """

@@ -1,7 +1,7 @@
 """How a supervised agent is started, again and again in the same way.
 
-`Source` is what there is to start and how; `started` makes one `Life` of it, within its deadlines. A command
-gets a closed environment (see `environment`) and the PATH of the login shell.
+`AgentTarget` is what there is to start and how; `started` makes one `AgentLife` of it, within its deadlines.
+A command gets a closed environment (see `environment`) and the PATH of the login shell.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from dragoman.runtime import Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.connect import connect
+from dragoman.sdk.connect import BoundedNotes, connect
 from dragoman.sdk.environment import Env, agent_environment, resolved
 from dragoman.sdk.login_path import login_path
-from dragoman.sdk.stray_notes import BoundedNotes
-from dragoman.sdk.supervision.events import Reporter
-from dragoman.sdk.supervision.life import Life, reachable
+from dragoman.sdk.supervision.events import EventReporter
+from dragoman.sdk.supervision.life import AgentLife, reachable
 from dragoman.transport.contract import Transport
 from dragoman.transport.owned import Grace
 from dragoman.transport.process import spawn, words_of
@@ -33,7 +32,7 @@ Startable: TypeAlias = str | Sequence[str] | Agent | Callable[[], Transport]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class AgentTarget:
     """An agent that can be started any number of times."""
 
     target: Startable
@@ -62,7 +61,7 @@ class Source:
         return made, shell.note if shell is not None else None
 
 
-async def started(source: Source, *, number: int, report: Reporter) -> Life:
+async def started(source: AgentTarget, *, number: int, report: EventReporter) -> AgentLife:
     """A living agent, initialized; or the error that says why not, with nothing left behind."""
     transport = await _opened(source, report)
     connecting = connect(
@@ -77,10 +76,10 @@ async def started(source: Source, *, number: int, report: Reporter) -> Life:
         ledger=source.ledger,
         policy=source.policy,
     )
-    return Life(number, connecting, await connecting.__aenter__())
+    return AgentLife(number, connecting, await connecting.__aenter__())
 
 
-async def _opened(source: Source, report: Reporter) -> Agent | Transport:
+async def _opened(source: AgentTarget, report: EventReporter) -> Agent | Transport:
     """What to connect to. Nothing is awaited after a program was started: whoever is cancelled then would
     leave it behind.
     """

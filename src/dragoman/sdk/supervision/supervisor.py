@@ -6,7 +6,7 @@
 
 A death is noticed at once, in a turn or between two. The agent is started again when it is next needed, later
 each time, and its session brought back (see `session`); one that dies too often in too short a time is given
-up, with the reason and its last words. Everything that happens is told as an `Event`.
+up, with the reason and its last words. Everything that happens is told as an `SupervisionEvent`.
 
 It promises that leaving the block leaves no process, task or descriptor, and that whatever is awaited here
 ends with a result or with an error of ours.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -28,12 +28,13 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.environment import Env, withheld
 from dragoman.sdk.login import Login, log_in, log_out, logged_in, still_refused
+from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.supervision.deadlines import Deadlines
-from dragoman.sdk.supervision.events import Event, Reporter
-from dragoman.sdk.supervision.life import Life, together
-from dragoman.sdk.supervision.restarts import Deaths, Restarts
-from dragoman.sdk.supervision.session import How, Place, SupervisedSession
-from dragoman.sdk.supervision.starting import Source, Startable, started
+from dragoman.sdk.supervision.events import EventReporter, SupervisionEvent
+from dragoman.sdk.supervision.life import AgentLife, together
+from dragoman.sdk.supervision.restarts import CrashHistory, Restarts
+from dragoman.sdk.supervision.session import SupervisedSession
+from dragoman.sdk.supervision.starting import AgentTarget, Startable, started
 
 if TYPE_CHECKING:
     from dragoman.dialect import Ledger
@@ -57,7 +58,7 @@ def supervised(
     env_set: Mapping[str, str] | None = None,
     shell_path: bool = True,
     replay: Replay = "swallow",
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Callable[[SupervisionEvent], None] | None = None,
     on_stderr: Callable[[bytes], None] | None = None,
     tap: Tap | None = None,
     dialect: str = "auto",
@@ -71,13 +72,17 @@ def supervised(
     PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
     happens to a history that an agent tells again after a restart: it is swallowed, or kept in `late`.
     `dialect`, `quirks`, `ledger` and `policy` are those of `connect`, for every life of the agent.
+
+        async with supervised("some-agent --acp", on_event=print) as agent:
+            session = await agent.new_session(cwd="/project")
+            result = await session.prompt("Hello")
     """
     deadlines = deadlines or Deadlines()
     allow = tuple(env_allow)
     login = login or Login(seconds=deadlines.login)
     if env is None and not login.withheld:
         login = replace(login, withheld=withheld(allow=allow))
-    source = Source(
+    source = AgentTarget(
         target=target,
         client=client,
         limits=deadlines.applied_to(limits or DEFAULT_LIMITS),
@@ -103,18 +108,18 @@ def supervised(
     )
 
 
-class Supervised:
+class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     """Made by `supervised`."""
 
     def __init__(
         self,
-        source: Source,
+        source: AgentTarget,
         *,
         deadlines: Deadlines,
         restarts: Restarts,
         login: Login,
         replay: Replay,
-        on_event: Callable[[Event], None] | None,
+        on_event: Callable[[SupervisionEvent], None] | None,
     ) -> None:
         self.deadlines = deadlines
         self.restarts = restarts
@@ -123,11 +128,11 @@ class Supervised:
         """Turns that are running now."""
         self._source = source
         self._login = login
-        self.report = Reporter(on_event)
-        self._deaths = Deaths(restarts)
+        self.report = EventReporter(on_event)
+        self._deaths = CrashHistory(restarts)
         self._count = 0
-        self._life: Life | None = None
-        self._ending: list[Life] = []
+        self._life: AgentLife | None = None
+        self._ending: list[AgentLife] = []
         """Lives of which something may still be left."""
         self._given_up: CrashLoop | None = None
         self._lock: asyncio.Lock | None = None
@@ -161,48 +166,17 @@ class Supervised:
 
     # Sessions.
 
-    async def new_session(
-        self,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
+    async def open_session(
+        self, place: SessionPlace, how: OpenMethod, session_id: str = ""
     ) -> SupervisedSession:
-        place = Place(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
-        return await self.open_session(place, "new")
-
-    async def load_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> SupervisedSession:
-        """Bring back a stored session; what the agent replays is in its `late` updates."""
-        place = Place(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
-        return await self.open_session(place, "load", session_id)
-
-    async def resume_session(
-        self,
-        session_id: str,
-        *,
-        cwd: str,
-        mcp_servers: Sequence[v1.McpServer] = (),
-        additional_directories: Sequence[str] = (),
-    ) -> SupervisedSession:
-        """Go on with a stored session without having it replayed."""
-        place = Place(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
-        return await self.open_session(place, "resume", session_id)
-
-    async def open_session(self, place: Place, how: How, session_id: str = "") -> SupervisedSession:
+        """Open a session in a living agent, after a login if the agent wants one."""
         life = await self.living()
-        session = await self.with_login(life, lambda: place.open(life.handle, how, session_id))
+        session = await self.with_login(life, lambda: life.handle.open_session(place, how, session_id))
         return SupervisedSession(self, session, life, place)
 
     # Login.
 
-    async def with_login(self, life: Life, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
         return await logged_in(life.handle, attempt, self._login)
 
     async def log_in(self, refused: CallFailed, *, tried: str | None) -> str:
@@ -217,7 +191,7 @@ class Supervised:
 
     # Life and death.
 
-    async def living(self) -> Life:
+    async def living(self) -> AgentLife:
         """A life that lasts, begun now if the last one has ended. Raises `CrashLoop` once it was given up."""
         if self._lock is None or self._closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
@@ -255,7 +229,7 @@ class Supervised:
         life.watch(self.died)
         self.report.initialized(life.handle.info, seconds=self._now() - began, pid=life.pid)
 
-    def died(self, life: Life, error: DragomanError) -> None:
+    def died(self, life: AgentLife, error: DragomanError) -> None:
         """A life has ended; told once for each."""
         if not (life.is_mourned or self._closed):
             life.is_mourned = True

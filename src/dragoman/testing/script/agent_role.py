@@ -18,10 +18,19 @@ from uuid import uuid4
 import msgspec
 from msgspec import Raw
 
-from dragoman.core import Asked, CancelAsked, Complaint, Connection, Debt, Event, Lifecycle, Told
+from dragoman.core import (
+    CancellationReceived,
+    Connection,
+    ErrorReply,
+    Event,
+    IncomingRequest,
+    Lifecycle,
+    NotificationReceived,
+    RequestReceived,
+)
 from dragoman.core.connection import CANCEL_REQUEST
 from dragoman.errors import ErrorAnswer
-from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.testing.script.body import Body
 from dragoman.testing.script.checking import OPENING, checked, needs_session
 from dragoman.testing.script.patterns import Names
@@ -70,7 +79,7 @@ class AgentRole:
         self._sessions: dict[str, str] = {}  # by id, where each works
         self._prompts = ScriptPrompts(self.peer, withdraw=self._withdraw)
         self._scenes: dict[
-            Any, tuple[Debt, ScriptScene]
+            Any, tuple[IncomingRequest, ScriptScene]
         ] = {}  # by the id of the request, until it is answered
         self._bytes = 0  # of their params
         self._notes = 0
@@ -101,17 +110,17 @@ class AgentRole:
 
     def _consider(self, event: Event[None]) -> None:
         match event:
-            case Asked(debt):
+            case RequestReceived(incoming):
                 try:
-                    self._asked(debt)
+                    self._asked(incoming)
                 except ErrorAnswer as error:
-                    self._refuse(debt, error_object(error.code, error.message, error.data))
-            case Told(method, params):
+                    self._refuse(incoming, error_object(error.code, error.message, error.data))
+            case NotificationReceived(method, params):
                 self._told(method, params)
-            case CancelAsked(debt):
-                if not self._prompts.cancel_one(debt) and debt.id in self._scenes:
-                    self._scenes[debt.id][1].cancel()
-            case Complaint(frame):
+            case CancellationReceived(incoming):
+                if not self._prompts.cancel_one(incoming) and incoming.id in self._scenes:
+                    self._scenes[incoming.id][1].cancel()
+            case ErrorReply(frame):
                 self.peer.tell(frame)
             case _:
                 pass  # an answer that nobody waits for, a notification before its time
@@ -146,34 +155,34 @@ class AgentRole:
 
     # What is asked.
 
-    def _asked(self, debt: Debt) -> None:
-        method = debt.method
+    def _asked(self, incoming: IncomingRequest) -> None:
+        method = incoming.method
         if method in AGENT_NOTIFICATIONS or not (self._rules.know(method) or self._does_by_itself(method)):
             raise method_not_found(method)
-        if len(self._scenes) >= SCENES or self._bytes + _size(debt) > SCENE_BYTES:
+        if len(self._scenes) >= SCENES or self._bytes + _size(incoming) > SCENE_BYTES:
             raise ErrorAnswer(INTERNAL_ERROR, f"{NAMES[INTERNAL_ERROR]}: too much is asked at once")
-        params = checked(method, debt.params, self._script.settings.capabilities)
+        params = checked(method, incoming.params, self._script.settings.capabilities)
         named = params.get("sessionId") if isinstance(params, dict) else None
         if needs_session(method) and named is not None and named not in self._sessions:
             raise session_not_found(named)
-        names: Names = {"id": debt.id, "text": prompt_text(params), "uuid": str(uuid4())}
+        names: Names = {"id": incoming.id, "text": prompt_text(params), "uuid": str(uuid4())}
         rule = self._rules.pick(method, params, names)
         if method == "session/prompt" and rule is None:
             raise invalid_params("the script has no rule for this prompt")
-        settled = functools.partial(self._settled, debt)
+        settled = functools.partial(self._settled, incoming)
         scene = ScriptScene(self.peer, method=method, answers=True, names=names, settled=settled)
         self._set(scene, params if isinstance(params, dict) else {})
-        self._scenes[debt.id] = debt, scene
-        self._bytes += _size(debt)
+        self._scenes[incoming.id] = incoming, scene
+        self._bytes += _size(incoming)
         if method == "session/prompt":
-            self._prompt(debt, scene, rule.actions if rule else ())
+            self._prompt(incoming, scene, rule.actions if rule else ())
         elif method == "session/close":
             del self._sessions[scene.session]
             self.peer.begin(self._close(scene, rule.actions if rule else ()))
         elif rule is not None:
             self.peer.begin(scene.play(rule.actions))
         else:
-            self._answer(debt, scene)
+            self._answer(incoming, scene)
 
     def _does_by_itself(self, method: str) -> bool:
         settings = self._script.settings
@@ -210,11 +219,11 @@ class AgentRole:
             "authMethods": list(settings.auth_methods),
         }
 
-    def _prompt(self, debt: Debt, scene: ScriptScene, actions: Actions) -> None:
+    def _prompt(self, incoming: IncomingRequest, scene: ScriptScene, actions: Actions) -> None:
         try:
-            self._prompts.ask(scene.session, ScriptPrompt(debt, scene, actions))
+            self._prompts.ask(scene.session, ScriptPrompt(incoming, scene, actions))
         except ErrorAnswer:
-            self._forget(debt)
+            self._forget(incoming)
             raise
 
     async def _close(self, scene: ScriptScene, actions: Actions) -> None:
@@ -224,53 +233,55 @@ class AgentRole:
 
     # What is answered.
 
-    def _answer(self, debt: Debt, scene: ScriptScene) -> None:
+    def _answer(self, incoming: IncomingRequest, scene: ScriptScene) -> None:
         """At once, because nothing is to be played before it."""
-        self.peer.tell(self._connection.answer(debt, msgspec.json.encode(scene.outcome)) or b"")
+        self.peer.tell(self._connection.answer(incoming, msgspec.json.encode(scene.outcome)) or b"")
         scene.answered = True
-        self._done(debt, scene, accepted=True, result=scene.outcome)
+        self._done(incoming, scene, accepted=True, result=scene.outcome)
 
-    def _refuse(self, debt: Debt, error: ErrorObject) -> None:
-        self.peer.tell(self._connection.refuse(debt, error) or b"")
-        self._reconsider(debt)
+    def _refuse(self, incoming: IncomingRequest, error: ErrorObject) -> None:
+        self.peer.tell(self._connection.refuse(incoming, error) or b"")
+        self._reconsider(incoming)
 
-    def _withdraw(self, debt: Debt) -> None:
+    def _withdraw(self, incoming: IncomingRequest) -> None:
         """A prompt that was cancelled while it waited."""
-        self.peer.tell(self._connection.answer(debt, b'{"stopReason":"cancelled"}') or b"")
-        self._forget(debt)
+        self.peer.tell(self._connection.answer(incoming, b'{"stopReason":"cancelled"}') or b"")
+        self._forget(incoming)
 
-    def _settled(self, debt: Debt, scene: ScriptScene, accepted: bool | None, result: Any) -> None:
+    def _settled(
+        self, incoming: IncomingRequest, scene: ScriptScene, accepted: bool | None, result: Any
+    ) -> None:
         """A scene has sent its first answer, or never will; then its id stays in use."""
         if accepted is None:
-            self._forget(debt)
+            self._forget(incoming)
             return
         if accepted:
-            self._connection.answer(debt, b"")
+            self._connection.answer(incoming, b"")
         else:
-            self._connection.refuse(debt, error_object(INTERNAL_ERROR))
-        self._done(debt, scene, accepted=accepted, result=result)
+            self._connection.refuse(incoming, error_object(INTERNAL_ERROR))
+        self._done(incoming, scene, accepted=accepted, result=result)
 
-    def _done(self, debt: Debt, scene: ScriptScene, *, accepted: bool, result: Any) -> None:
-        self._forget(debt)
-        if debt.method in OPENING and accepted:
+    def _done(self, incoming: IncomingRequest, scene: ScriptScene, *, accepted: bool, result: Any) -> None:
+        self._forget(incoming)
+        if incoming.method in OPENING and accepted:
             named = result.get("sessionId") if isinstance(result, dict) else None
             opened = named if isinstance(named, str) else scene.session
             scene.names["session"] = opened  # what is said behind the answer is said there
             self._sessions[opened] = str(scene.names.get("cwd", ""))
-        elif debt.method == "session/prompt":
-            self._prompts.answered(debt)
-        self._reconsider(debt)
+        elif incoming.method == "session/prompt":
+            self._prompts.answered(incoming)
+        self._reconsider(incoming)
 
-    def _forget(self, debt: Debt) -> None:
-        if self._scenes.pop(debt.id, None) is not None:
-            self._bytes -= _size(debt)
+    def _forget(self, incoming: IncomingRequest) -> None:
+        if self._scenes.pop(incoming.id, None) is not None:
+            self._bytes -= _size(incoming)
 
-    def _reconsider(self, debt: Debt) -> None:
+    def _reconsider(self, incoming: IncomingRequest) -> None:
         """What waited for `initialize` to be answered."""
-        if debt.method == "initialize":
+        if incoming.method == "initialize":
             for event in self._connection.take_held():
                 self._consider(event)
 
 
-def _size(debt: Debt) -> int:
-    return 0 if debt.params is None else memoryview(debt.params).nbytes
+def _size(incoming: IncomingRequest) -> int:
+    return 0 if incoming.params is None else memoryview(incoming.params).nbytes

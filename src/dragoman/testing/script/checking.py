@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.sdk.methods import AGENT_REQUESTS
+from dragoman.sdk.capabilities import AGENT_REQUESTS
 from dragoman.sdk.reading import read_params
 from dragoman.testing.script.peer import plain_data
 from dragoman.wire.codes import invalid_params

@@ -8,28 +8,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from dragoman.sdk.leaving import Leaving
+from dragoman.sdk.shutdown import ShutdownSignals
 from dragoman.testing.script.agent_role import AgentRole
 from dragoman.testing.script.body import ProcessBody
 from dragoman.testing.script.script import Script
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.stdio import Stdio, claim_stdio
 
 EOF_GRACE = 0.5
 """Seconds that scenes get after the end of the input, so that `< requests > answers` has its answers."""
 
-EVERYTHING = Limits(low=0)
+EVERYTHING = TransportLimits(low=0)
 """`drain` waits for the last byte, because the next line may say to die."""
 
 
 def serve_script(script: Script) -> None:
     """Play an agent's script to one client, until the client hangs up. Blocks."""
     stdio = claim_stdio()
-    with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
+    with ShutdownSignals() as leaving, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(script, stdio, leaving))
 
 
-async def _serve(script: Script, stdio: Stdio, leaving: Leaving) -> None:
+async def _serve(script: Script, stdio: Stdio, leaving: ShutdownSignals) -> None:
     leaving.listen()
     transport = stdio.open(limits=EVERYTHING)
     body = ProcessBody(transport)

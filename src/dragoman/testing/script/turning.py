@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dragoman.core import Debt
-from dragoman.core.turns import RunningTurn, State, Turns
+from dragoman.core import IncomingRequest
+from dragoman.core.turns import RunningTurn, TurnQueue, TurnState
 from dragoman.testing.script.peer import Peer
 from dragoman.testing.script.scene import Actions, ScriptScene
 from dragoman.wire import Id
@@ -21,7 +21,7 @@ from dragoman.wire.codes import invalid_request
 class ScriptPrompt(NamedTuple):
     """One prompt, with what the script says to it."""
 
-    debt: Debt
+    request: IncomingRequest
     scene: ScriptScene
     actions: Actions
 
@@ -29,10 +29,10 @@ class ScriptPrompt(NamedTuple):
 class ScriptPrompts:
     """All prompts of one connection. `withdraw` answers a prompt that was cancelled before it began."""
 
-    def __init__(self, peer: Peer, *, withdraw: Callable[[Debt], None]) -> None:
+    def __init__(self, peer: Peer, *, withdraw: Callable[[IncomingRequest], None]) -> None:
         self._peer = peer
         self._withdraw = withdraw
-        self._turns = Turns()
+        self._turns = TurnQueue()
         self._open: dict[RunningTurn, ScriptPrompt] = {}
         self._by_id: dict[Id, RunningTurn] = {}
         self._tasks: dict[RunningTurn, asyncio.Task[None]] = {}
@@ -42,13 +42,13 @@ class ScriptPrompts:
         turn = self._turns.ask(session_id)
         if turn is None:
             raise invalid_request("too many prompts wait in this session")
-        self._open[turn], self._by_id[prompted.debt.id] = prompted, turn
-        if turn.state is State.RUNNING:
+        self._open[turn], self._by_id[prompted.request.id] = prompted, turn
+        if turn.state is TurnState.RUNNING:
             self._begin(turn)
 
-    def answered(self, debt: Debt) -> None:
+    def answered(self, incoming: IncomingRequest) -> None:
         """The next one may begin."""
-        turn = self._by_id.get(debt.id)
+        turn = self._by_id.get(incoming.id)
         if turn is not None:
             self._over(turn)
 
@@ -57,9 +57,9 @@ class ScriptPrompts:
         for turn in self._turns.cancel(session_id):
             self._cancel(turn)
 
-    def cancel_one(self, debt: Debt) -> bool:
+    def cancel_one(self, incoming: IncomingRequest) -> bool:
         """`$/cancel_request`: this prompt alone. False when it is none."""
-        turn = self._by_id.get(debt.id)
+        turn = self._by_id.get(incoming.id)
         if turn is not None:
             turn.cancelled = True
             self._cancel(turn)
@@ -86,15 +86,15 @@ class ScriptPrompts:
     def _over(self, turn: RunningTurn) -> None:
         prompted = self._open.pop(turn, None)
         if prompted is not None:
-            self._by_id.pop(prompted.debt.id, None)
+            self._by_id.pop(prompted.request.id, None)
             following = self._turns.end(turn, "")
             if following is not None:
                 self._begin(following)
 
     def _cancel(self, turn: RunningTurn) -> None:
         prompted = self._open[turn]
-        if turn.state is State.WAITING:
+        if turn.state is TurnState.WAITING:
             self._over(turn)
-            self._withdraw(prompted.debt)
+            self._withdraw(prompted.request)
         else:
             prompted.scene.cancel()

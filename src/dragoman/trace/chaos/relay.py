@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from dragoman.runtime.relay import Relay, Way
+from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.trace.chaos.disturbing import Disturbed, disturb
 from dragoman.trace.chaos.faults import ChaosFault, Plan
 from dragoman.trace.frames import as_object, decoded
@@ -53,13 +53,13 @@ class Chaos:
 
     # The interpreter of the relay.
 
-    def take(self, way: Way, block: bytes) -> None:
+    def take(self, way: RelayDirection, block: bytes) -> None:
         lane = self._lanes[way.direction]
         for line in block.splitlines(keepends=True):
             if line.strip():
                 lane.put(line)
 
-    async def finish(self, way: Way, seconds: float) -> None:
+    async def finish(self, way: RelayDirection, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._lanes[way.direction].queue.join()
@@ -100,7 +100,7 @@ class Chaos:
 
 
 class _FrameQueue:
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: RelayDirection) -> None:
         self.way = way
         self.queue: asyncio.Queue[bytes] = asyncio.Queue()
         self.task: asyncio.Task[None] | None = None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Limits
+from dragoman.transport.contract import TransportLimits
 from dragoman.transport.reading import open_reader
 from dragoman.transport.writing import open_writer
 
@@ -33,13 +33,13 @@ class Pump:
         *,
         seen: Callable[[bytes], None],
         sieve: ByteFilter | None = None,
-        limits: Limits | None = None,
+        limits: TransportLimits | None = None,
     ) -> None:
         self.source_ended = asyncio.Event()
         """Nothing more comes."""
         self.target_gone = asyncio.Event()
         """Whoever read from us no longer does."""
-        self._limits = limits or Limits()
+        self._limits = limits or TransportLimits()
         self._seen = seen
         self._sieve = sieve
         self._draining: asyncio.Task[None] | None = None

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from dragoman.errors import ErrorAnswer
-from dragoman.runtime.owner import Owner
-from dragoman.sdk.interpreting.client_tools.server import AT_ONCE, Server
+from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.interpreting.client_tools.server import AT_ONCE, ClientToolServer
 
 WRITE = {"name": "write_text_file", "arguments": {"path": "/a", "content": "x"}}
 
@@ -17,11 +17,11 @@ class End:
     """The other end, and the client behind the server."""
 
     def __init__(self) -> None:
-        self.owner = Owner("test")
+        self.owner = TaskOwner("test")
         self.heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.asked: asyncio.Queue[asyncio.Future[Any]] = asyncio.Queue()
         tools = ("write_text_file", "no_such_tool")
-        self.server = Server(
+        self.server = ClientToolServer(
             tools, self._ask, lambda line: self.heard.put_nowait(json.loads(line)), self.owner
         )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.sdk.known import KnownAgent, Source, find_agent
-from dragoman.sdk.known.doctor import Diagnosis, Outcome, Step, Verdict, diagnose
+from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
+from dragoman.sdk.known.doctor import CheckResult, Diagnosis, DiagnosisOutcome, DiagnosisStep, diagnose
 from dragoman.testing import ScriptedAgent
 from dragoman.testing.pace import patience
 from dragoman.transport.owned import Grace, owned_trees
@@ -36,14 +36,16 @@ def nothing_is_left() -> Iterator[None]:
 def an_agent(
     command: list[str], *, env: dict[str, str] | None = None, allow: tuple[str, ...] = ()
 ) -> KnownAgent:
-    return KnownAgent(name="x", command=tuple(command), env=env or {}, allow=allow, source=Source.COMMAND)
+    return KnownAgent(
+        name="x", command=tuple(command), env=env or {}, allow=allow, source=AgentSource.COMMAND
+    )
 
 
 def scripted(tmp_path: Path, script: str) -> KnownAgent:
     return an_agent(list(ScriptedAgent(script).command(tmp_path)))
 
 
-def step(diagnosis: Diagnosis, name: str) -> Step:
+def step(diagnosis: Diagnosis, name: str) -> DiagnosisStep:
     return next(one for one in diagnosis.steps if one.name == name)
 
 
@@ -52,13 +54,13 @@ def verdicts(diagnosis: Diagnosis) -> dict[str, str]:
 
 
 async def test_a_healthy_agent_passes_every_step() -> None:
-    heard: list[Step] = []
+    heard: list[DiagnosisStep] = []
     diagnosis = await diagnose(find_agent("echo"), on_step=heard.append)
-    assert diagnosis.outcome is Outcome.OK
+    assert diagnosis.outcome is DiagnosisOutcome.OK
     assert list(verdicts(diagnosis)) == [
         *("command", "program", "start", "initialize", "auth", "session", "stdout", "end")
     ]
-    assert {one.verdict for one in diagnosis.steps} == {Verdict.OK}
+    assert {one.verdict for one in diagnosis.steps} == {CheckResult.OK}
     assert heard == list(diagnosis.steps)
     assert "Echo" in step(diagnosis, "initialize").summary
     assert [one.direction for one in diagnosis.frames[:2]] == ["to_agent", "to_client"]
@@ -68,7 +70,7 @@ async def test_an_agent_that_dies_at_once_leaves_its_last_words(tmp_path: Path) 
     diagnosis = await diagnose(
         scripted(tmp_path, "agent x\non initialize\n  complain \"Cannot find module 'y'\"\n  die 3\n")
     )
-    assert diagnosis.outcome is Outcome.AGENT_DIED
+    assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
     died = step(diagnosis, "start")
     assert "ended with exit status 3" in died.summary
     assert died.meaning == "a part of the program is missing"
@@ -78,7 +80,7 @@ async def test_an_agent_that_dies_at_once_leaves_its_last_words(tmp_path: Path) 
 
 async def test_an_agent_that_a_signal_ends_in_a_session_is_dead(tmp_path: Path) -> None:
     diagnosis = await diagnose(scripted(tmp_path, "agent x\non new\n  die SIGKILL\n"))
-    assert diagnosis.outcome is Outcome.AGENT_DIED
+    assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
     assert "signal SIGKILL" in step(diagnosis, "session").summary
     assert verdicts(diagnosis)["initialize"] == "ok"
     assert "end" not in verdicts(diagnosis)
@@ -90,23 +92,23 @@ async def test_an_agent_that_stalls_does_not_stall_us(tmp_path: Path, when: str,
     stalling = scripted(tmp_path, f"agent x\non {when}\n  stall\n")
     seconds = math.ceil(patience(1))  # the steps before must end within it
     diagnosis = await diagnose(stalling, seconds=seconds, grace=AT_ONCE)
-    assert diagnosis.outcome is Outcome.TIMEOUT
+    assert diagnosis.outcome is DiagnosisOutcome.TIMEOUT
     assert verdicts(diagnosis)[name] == "failed"
     assert f"within {seconds} s" in step(diagnosis, name).summary
 
 
 async def test_noise_on_standard_output_is_shown(tmp_path: Path) -> None:
     diagnosis = await diagnose(scripted(tmp_path, 'agent x\nstart\n  line "Loading…"\n  line "[1]"\n'))
-    assert diagnosis.outcome is Outcome.OK
-    assert step(diagnosis, "stdout").verdict is Verdict.WARNING
+    assert diagnosis.outcome is DiagnosisOutcome.OK
+    assert step(diagnosis, "stdout").verdict is CheckResult.WARNING
     assert step(diagnosis, "stdout").evidence == ("stdout: Loading…", "stdout: [1]")
 
 
 @pytest.mark.bound(15)
 async def test_an_agent_that_ignores_the_end_of_its_input_gets_a_warning(tmp_path: Path) -> None:
     diagnosis = await diagnose(scripted(tmp_path, "agent x\nstart\n  linger\n"), grace=AT_ONCE)
-    assert diagnosis.outcome is Outcome.OK
-    assert step(diagnosis, "end").verdict is Verdict.WARNING
+    assert diagnosis.outcome is DiagnosisOutcome.OK
+    assert step(diagnosis, "end").verdict is CheckResult.WARNING
     assert "killed" in step(diagnosis, "end").summary
 
 
@@ -123,7 +125,7 @@ async def test_an_agent_that_wants_a_login_says_what_is_missing(
 ) -> None:
     monkeypatch.delenv("DOCTOR_TEST_KEY", raising=False)
     diagnosis = await diagnose(scripted(tmp_path, AUTH))
-    assert diagnosis.outcome is Outcome.AUTH_NEEDED
+    assert diagnosis.outcome is DiagnosisOutcome.AUTH_NEEDED
     assert step(diagnosis, "auth").evidence == ("key (Key): DOCTOR_TEST_KEY is not set",)
     assert "set DOCTOR_TEST_KEY" in step(diagnosis, "session").advice
 
@@ -138,13 +140,17 @@ async def test_a_key_that_we_hold_back_is_named(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("script", "outcome", "told"),
     [
-        ('answer {"protocolVersion": 2}', Outcome.PROTOCOL_ERROR, "protocol version 2"),
-        ('answer {"protocolVersion": "1"}', Outcome.PROTOCOL_ERROR, "protocolVersion: expected integer"),
-        ('fail -32603 "flux"', Outcome.AGENT_ERROR, "-32603: flux"),
+        ('answer {"protocolVersion": 2}', DiagnosisOutcome.PROTOCOL_ERROR, "protocol version 2"),
+        (
+            'answer {"protocolVersion": "1"}',
+            DiagnosisOutcome.PROTOCOL_ERROR,
+            "protocolVersion: expected integer",
+        ),
+        ('fail -32603 "flux"', DiagnosisOutcome.AGENT_ERROR, "-32603: flux"),
     ],
 )
 async def test_a_wrong_answer_to_initialize_is_told(
-    tmp_path: Path, script: str, outcome: Outcome, told: str
+    tmp_path: Path, script: str, outcome: DiagnosisOutcome, told: str
 ) -> None:
     diagnosis = await diagnose(scripted(tmp_path, f"agent x\non initialize\n  {script}\n"))
     assert diagnosis.outcome is outcome
@@ -153,9 +159,14 @@ async def test_a_wrong_answer_to_initialize_is_told(
 
 @pytest.mark.parametrize(
     ("script", "outcome"),
-    [('fail -32603 "no room"', Outcome.AGENT_ERROR), ('answer {"x": 1}', Outcome.PROTOCOL_ERROR)],
+    [
+        ('fail -32603 "no room"', DiagnosisOutcome.AGENT_ERROR),
+        ('answer {"x": 1}', DiagnosisOutcome.PROTOCOL_ERROR),
+    ],
 )
-async def test_a_wrong_answer_to_a_session_is_told(tmp_path: Path, script: str, outcome: Outcome) -> None:
+async def test_a_wrong_answer_to_a_session_is_told(
+    tmp_path: Path, script: str, outcome: DiagnosisOutcome
+) -> None:
     diagnosis = await diagnose(scripted(tmp_path, f"agent x\non new\n  {script}\n"))
     assert diagnosis.outcome is outcome
     assert verdicts(diagnosis)["session"] == "failed"
@@ -163,13 +174,13 @@ async def test_a_wrong_answer_to_a_session_is_told(tmp_path: Path, script: str, 
 
 async def test_a_program_that_repeats_our_words_is_no_agent() -> None:
     diagnosis = await diagnose(an_agent(["cat"]))
-    assert diagnosis.outcome is Outcome.PROTOCOL_ERROR
+    assert diagnosis.outcome is DiagnosisOutcome.PROTOCOL_ERROR
     assert "our own words" in step(diagnosis, "initialize").summary
 
 
 async def test_a_program_that_does_its_job_and_ends_is_no_agent() -> None:
     diagnosis = await diagnose(an_agent(["true"]))
-    assert diagnosis.outcome is Outcome.AGENT_DIED
+    assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
     assert "without a word of the protocol" in step(diagnosis, "start").meaning
 
 
@@ -182,7 +193,7 @@ async def test_a_program_that_is_not_there_is_looked_for_where_installers_put_it
     hidden.write_text("#!/bin/sh\n")
     hidden.chmod(0o755)
     diagnosis = await diagnose(an_agent(["agent-17", "--acp"]))
-    assert diagnosis.outcome is Outcome.NOT_STARTED
+    assert diagnosis.outcome is DiagnosisOutcome.NOT_STARTED
     assert f"there is {hidden}" in step(diagnosis, "command").summary
     assert f"add {hidden.parent} to PATH" in step(diagnosis, "command").advice
 
@@ -201,16 +212,19 @@ async def test_a_file_that_cannot_be_started_is_tried_and_explained(
     (tmp_path / "agent").write_bytes(content)
     (tmp_path / "agent").chmod(mode)
     diagnosis = await diagnose(an_agent(["./agent"]), cwd=str(tmp_path))
-    assert diagnosis.outcome is Outcome.NOT_STARTED
+    assert diagnosis.outcome is DiagnosisOutcome.NOT_STARTED
     hint, failed = step(diagnosis, "program"), step(diagnosis, "start")
-    assert (hint.verdict, told in hint.summary, bool(hint.advice)) == (Verdict.WARNING, True, True)
-    assert (failed.verdict, failed.advice) == (Verdict.FAILED, hint.advice)
+    assert (hint.verdict, told in hint.summary, bool(hint.advice)) == (CheckResult.WARNING, True, True)
+    assert (failed.verdict, failed.advice) == (CheckResult.FAILED, hint.advice)
     assert diagnosis.frames == ()
 
 
 async def test_a_file_that_is_not_there_is_not_tried(tmp_path: Path) -> None:
     diagnosis = await diagnose(an_agent(["./agent"]), cwd=str(tmp_path))
-    assert (diagnosis.outcome, step(diagnosis, "command").verdict) == (Outcome.NOT_STARTED, Verdict.FAILED)
+    assert (diagnosis.outcome, step(diagnosis, "command").verdict) == (
+        DiagnosisOutcome.NOT_STARTED,
+        CheckResult.FAILED,
+    )
     assert "there is no file" in step(diagnosis, "command").summary
 
 
@@ -234,9 +248,9 @@ def package_for_a_newer_node(folder: Path, node: str) -> KnownAgent:
 async def test_an_agent_that_works_with_an_older_node_than_its_package_wants_works(tmp_path: Path) -> None:
     agent = package_for_a_newer_node(tmp_path, OLD_NODE.format(python=sys.executable))
     diagnosis = await diagnose(agent)
-    assert diagnosis.outcome is Outcome.OK
+    assert diagnosis.outcome is DiagnosisOutcome.OK
     hint = step(diagnosis, "program")
-    assert hint.verdict is Verdict.WARNING
+    assert hint.verdict is CheckResult.WARNING
     assert "version v16.1.0, and its package wants node >=20" in hint.summary
 
 
@@ -245,13 +259,13 @@ async def test_a_node_that_is_too_old_for_the_package_is_the_advice_when_the_age
 ) -> None:
     agent = package_for_a_newer_node(tmp_path, "#!/bin/sh\necho v16.1.0\nexit 1\n")
     diagnosis = await diagnose(agent)
-    assert diagnosis.outcome is Outcome.AGENT_DIED
+    assert diagnosis.outcome is DiagnosisOutcome.AGENT_DIED
     assert "update node" in step(diagnosis, "start").advice
 
 
 async def test_an_address_is_not_examined() -> None:
     diagnosis = await diagnose(find_agent("unix:/run/x.sock"))
-    assert (diagnosis.outcome, len(diagnosis.steps)) == (Outcome.NOT_STARTED, 1)
+    assert (diagnosis.outcome, len(diagnosis.steps)) == (DiagnosisOutcome.NOT_STARTED, 1)
 
 
 TELLS = """

@@ -1,11 +1,11 @@
 """What is kept of a conversation."""
 
-from dragoman.sdk.known.doctor.watching import FRAMES, NOISE, Watch
+from dragoman.sdk.known.doctor.watching import FRAMES, NOISE, FrameWatch
 
 
-def watch() -> Watch:
+def watch() -> FrameWatch:
     ticks = iter(range(10_000))
-    return Watch(lambda: float(next(ticks)))
+    return FrameWatch(lambda: float(next(ticks)))
 
 
 def test_frames_are_kept_with_their_time_and_direction() -> None:

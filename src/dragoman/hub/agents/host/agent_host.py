@@ -27,7 +27,7 @@ from dragoman.hub.agents.host.deliveries import Deliveries
 from dragoman.hub.agents.host.frames import KeptFrames
 from dragoman.hub.agents.host.hub_connection import HubConnection, Pieces
 from dragoman.hub.agents.host.last_lines import LastLines
-from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, TransportLimits
 from dragoman.transport.process import ChildTransport, obituary, spawn
 
 STRANGERS = 8
@@ -44,7 +44,7 @@ TOO_LATE = "the lease ran out before the agent was started"
 ATTACHED = 8 * 1024 * 1024
 """Bytes that are kept while a hub is there: what it has not stored yet. Without one it is `Order.buffer`."""
 
-LIMITS = Limits(high=DEFAULT_LIMITS.high, low=0)
+LIMITS = TransportLimits(high=DEFAULT_LIMITS.high, low=0)
 """Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
 
 

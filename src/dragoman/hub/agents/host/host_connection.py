@@ -23,7 +23,7 @@ import msgspec
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.agents.host import lease, place, records
 from dragoman.hub.agents.host.launcher import bury
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import open_writer
 
@@ -70,7 +70,9 @@ class HostedAgent:
     `find_hosted`.
     """
 
-    def __init__(self, connection: sockets.socket, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, connection: sockets.socket, *, path: Path, limits: TransportLimits = DEFAULT_LIMITS
+    ) -> None:
         self.pid = 0
         """The agent's process, not the agent host's."""
         self.host_pid = 0

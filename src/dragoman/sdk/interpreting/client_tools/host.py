@@ -19,10 +19,10 @@ from msgspec import UNSET
 from dragoman.dialect.debts import OwnIds
 from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text, refusal, request
 from dragoman.errors import ErrorAnswer, LinkClosed
-from dragoman.runtime.owner import Owner
-from dragoman.sdk.interpreting.client_tools.listener import Listener
+from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.interpreting.client_tools.listener import TokenListener
 from dragoman.sdk.interpreting.client_tools.pipe import SOCKET, TOKEN
-from dragoman.sdk.interpreting.client_tools.server import Server
+from dragoman.sdk.interpreting.client_tools.server import ClientToolServer
 from dragoman.wire.codes import INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ class ClientTools:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._offers: dict[str, _Offer] = {}
-        self._listener: Listener[_Offer] | None = None
-        self._owner: Owner | None = None
+        self._listener: TokenListener[_Offer] | None = None
+        self._owner: TaskOwner | None = None
         self._opening = asyncio.Lock()
         self._ids = OwnIds("tool")
         self._asked: dict[str, asyncio.Future[Any]] = {}
@@ -70,7 +70,7 @@ class ClientTools:
             self._answered(message)
         elif message.method == "client_tools/offer" and not self._closed:
             if self._owner is None:
-                self._owner = Owner("client tools")
+                self._owner = TaskOwner("client tools")
             self._owner.start(self._offer(position, message, params))
         elif message.method == "client_tools/bind":
             self._bind(as_text(params.get("offer")), as_text(params.get("sessionId")))
@@ -102,7 +102,7 @@ class ClientTools:
     async def _listening(self) -> str:
         async with self._opening:
             if self._listener is None:
-                listener = Listener(self._serve)
+                listener = TokenListener(self._serve)
                 try:
                     await listener.open()
                 except BaseException:
@@ -128,7 +128,7 @@ class ClientTools:
             return await self._of_client(offer, method, params)
 
         assert self._owner is not None
-        server = Server(offer.tools, ask, writer.write, self._owner)
+        server = ClientToolServer(offer.tools, ask, writer.write, self._owner)
         try:
             while line := await reader.readline():
                 server.hear(line)

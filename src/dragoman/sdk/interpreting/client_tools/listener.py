@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 
 TOKEN_SECONDS = 10.0
 MOST_CALLERS = 64
@@ -27,7 +27,7 @@ T = TypeVar("T")
 Serve = Callable[[T, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-class Listener(Generic[T]):
+class TokenListener(Generic[T]):
     """`serve` gets what a token stands for, and the caller who knew it."""
 
     def __init__(self, serve: Serve[T]) -> None:
@@ -35,7 +35,7 @@ class Listener(Generic[T]):
         self._tokens: dict[bytes, T] = {}
         self._folder = tempfile.mkdtemp(prefix="dragoman-")  # made with mode 0700
         self.path = os.path.join(self._folder, "client")
-        self._owner = Owner("client tools")
+        self._owner = TaskOwner("client tools")
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:

@@ -25,7 +25,7 @@ from dragoman.dialect.message import (
     refusal,
 )
 from dragoman.errors import ErrorAnswer
-from dragoman.runtime.owner import Owner
+from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.interpreting.client_tools.tools import TOOLS, Ask, description, failure, missing
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NAMES, PARSE_ERROR
 
@@ -38,10 +38,12 @@ AT_ONCE = 32
 """Calls at the same time on one connection."""
 
 
-class Server:
+class ClientToolServer:
     """One connection. `tools` are those that the client lends, `say` takes lines for the other end."""
 
-    def __init__(self, tools: tuple[str, ...], ask: Ask, say: Callable[[bytes], None], owner: Owner) -> None:
+    def __init__(
+        self, tools: tuple[str, ...], ask: Ask, say: Callable[[bytes], None], owner: TaskOwner
+    ) -> None:
         self._tools = [name for name in tools if name in TOOLS]
         self._ask = ask
         self._say = say

@@ -9,6 +9,12 @@ texts are free of the secrets that we know of.
 """
 
 from dragoman.sdk.known.doctor.examining import diagnose
-from dragoman.sdk.known.doctor.findings import Diagnosis, Outcome, Passed, Step, Verdict
+from dragoman.sdk.known.doctor.findings import (
+    CheckResult,
+    Diagnosis,
+    DiagnosisOutcome,
+    DiagnosisStep,
+    SeenFrame,
+)
 
-__all__ = ["Diagnosis", "Outcome", "Passed", "Step", "Verdict", "diagnose"]
+__all__ = ["CheckResult", "Diagnosis", "DiagnosisOutcome", "DiagnosisStep", "SeenFrame", "diagnose"]

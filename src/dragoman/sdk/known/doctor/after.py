@@ -20,10 +20,10 @@ from dragoman.errors import (
 )
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.known.agent import KnownAgent
-from dragoman.sdk.known.doctor.findings import Outcome, Step, Verdict
+from dragoman.sdk.known.doctor.findings import CheckResult, DiagnosisOutcome, DiagnosisStep
 from dragoman.sdk.known.doctor.hints import explain
 from dragoman.sdk.known.doctor.logins import LoginWay, advice_for, state_of
-from dragoman.sdk.known.doctor.watching import Watch
+from dragoman.sdk.known.doctor.watching import FrameWatch
 from dragoman.transport.owned import Grace
 from dragoman.wire.codes import AUTH_REQUIRED
 
@@ -31,89 +31,91 @@ LAST_LINES = 12
 """Of standard error, as evidence of a death."""
 
 
-def not_a_command(agent: KnownAgent) -> Step:
-    return Step(
+def not_a_command(agent: KnownAgent) -> DiagnosisStep:
+    return DiagnosisStep(
         name="command",
-        verdict=Verdict.FAILED,
+        verdict=CheckResult.FAILED,
         summary=f"{agent.name} is an address; only agents that are started by a command can be examined",
         advice="give the command of the agent",
     )
 
 
-def not_started(refused: DragomanError) -> Step:
-    return Step(
+def not_started(refused: DragomanError) -> DiagnosisStep:
+    return DiagnosisStep(
         name="start",
-        verdict=Verdict.FAILED,
+        verdict=CheckResult.FAILED,
         summary=str(refused),
         meaning="the system refused to start it",
         advice="mend what the message names",
     )
 
 
-def started(pid: int, watch: Watch) -> Step:
+def started(pid: int, watch: FrameWatch) -> DiagnosisStep:
     first = "" if watch.first is None else f"; its first line came after {watch.first:.2f} s"
-    return Step(
-        name="start", verdict=Verdict.OK, summary=f"it runs as process {pid}{first}", seconds=watch.first
+    return DiagnosisStep(
+        name="start", verdict=CheckResult.OK, summary=f"it runs as process {pid}{first}", seconds=watch.first
     )
 
 
-def dialect(named: str, decisions: Sequence[DialectDecision]) -> Step | None:
+def dialect(named: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep | None:
     """What it speaks, if that is not the protocol itself; None if there is nothing to tell."""
     found = decisions[0].dialect if decisions else named
     if found in ("auto", "v1"):
         return None
     why = decisions[0].text if decisions else f"the agent speaks {found}, as was said"
-    return Step(
+    return DiagnosisStep(
         name="dialect",
-        verdict=Verdict.OK,
+        verdict=CheckResult.OK,
         summary=why,
         meaning="it is translated: every command of dragoman understands it",
         advice=f"for other clients: put `dragoman translate --agent {found} --` before its command",
     )
 
 
-def no_handshake(error: DragomanError, watch: Watch, *, took: float) -> tuple[list[Step], Outcome]:
+def no_handshake(
+    error: DragomanError, watch: FrameWatch, *, took: float
+) -> tuple[list[DiagnosisStep], DiagnosisOutcome]:
     """`initialize` came to nothing; which way?"""
     if isinstance(error, PeerDied):
-        return [_died(error, "start", f"after {took:.2f} s", took=took)], Outcome.AGENT_DIED
-    running = Step(name="start", verdict=Verdict.OK, summary="it runs", seconds=watch.first)
+        return [_died(error, "start", f"after {took:.2f} s", took=took)], DiagnosisOutcome.AGENT_DIED
+    running = DiagnosisStep(name="start", verdict=CheckResult.OK, summary="it runs", seconds=watch.first)
     made, outcome = _unanswered(error, watch)
     return [running, timed(made, took)], outcome
 
 
-def _unanswered(error: DragomanError, watch: Watch) -> tuple[Step, Outcome]:
+def _unanswered(error: DragomanError, watch: FrameWatch) -> tuple[DiagnosisStep, DiagnosisOutcome]:
     if isinstance(error, DeadlineExceeded):
-        return _silent(error, watch), Outcome.TIMEOUT
+        return _silent(error, watch), DiagnosisOutcome.TIMEOUT
     if isinstance(error, VersionMismatch):
         return _failed(
             "initialize",
             str(error),
             "it is newer or older than this client",
             "use a version of the agent that speaks version 1 of the protocol",
-        ), Outcome.PROTOCOL_ERROR
+        ), DiagnosisOutcome.PROTOCOL_ERROR
     if isinstance(error, BadAnswer):
         return _failed(
             "initialize",
             str(error),
             "it answers, but not as the protocol says",
             "update the agent, or report the frames below to its makers",
-        ), Outcome.PROTOCOL_ERROR
+        ), DiagnosisOutcome.PROTOCOL_ERROR
     if watch.echoes:
         return _failed(
             "initialize",
             "it sends our own words back",
             "this is no agent, or a terminal that repeats what is typed stands in between",
             "check the command",
-        ), Outcome.PROTOCOL_ERROR
+        ), DiagnosisOutcome.PROTOCOL_ERROR
     if isinstance(error, CallFailed):
         meaning, advice = explain(error.message)
         return _failed(
             "initialize", str(error), meaning or "it refuses the conversation", advice or "read its message"
-        ), Outcome.AGENT_ERROR
-    return _failed("initialize", str(error), "the conversation broke off", ""), Outcome.AGENT_DIED
+        ), DiagnosisOutcome.AGENT_ERROR
+    return _failed("initialize", str(error), "the conversation broke off", ""), DiagnosisOutcome.AGENT_DIED
 
 
-def _silent(error: DeadlineExceeded, watch: Watch) -> Step:
+def _silent(error: DeadlineExceeded, watch: FrameWatch) -> DiagnosisStep:
     if watch.noise_count:
         meaning = "it writes text to its output, but no protocol: this is probably not the right mode of it"
         advice = "add the option that turns the protocol on, such as --acp"
@@ -123,7 +125,7 @@ def _silent(error: DeadlineExceeded, watch: Watch) -> Step:
     return _failed("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
 
 
-def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -> Step:
+def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -> DiagnosisStep:
     how = (
         f"ended with signal {error.signal}" if error.signal else f"ended with exit status {error.returncode}"
     )
@@ -131,9 +133,9 @@ def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -
         how = "closed its output, and lives on"
     meaning, advice = explain(error.stderr, returncode=error.returncode, signal=error.signal)
     said = [f"stderr: {line}" for line in error.stderr.strip().splitlines()[-LAST_LINES:]]
-    return Step(
+    return DiagnosisStep(
         name=name,
-        verdict=Verdict.FAILED,
+        verdict=CheckResult.FAILED,
         summary=f"{when} it {how}",
         meaning=meaning or "it gave up before it answered",
         advice=advice or ("its last words are below" if said else "run its command in a terminal and see"),
@@ -142,13 +144,13 @@ def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -
     )
 
 
-def introduced(handle: AgentHandle, watch: Watch, *, took: float) -> Step:
+def introduced(handle: AgentHandle, watch: FrameWatch, *, took: float) -> DiagnosisStep:
     info = handle.info
     who = "an agent without a name" if info is None else f"{info.title or info.name} {info.version}"
     can = list(_told(watch.initialize.get("agentCapabilities")))
-    return Step(
+    return DiagnosisStep(
         name="initialize",
-        verdict=Verdict.OK,
+        verdict=CheckResult.OK,
         summary=f"{who}, protocol version {handle.protocol_version}, answered in {took:.2f} s",
         evidence=(f"it can: {', '.join(can) or 'nothing beyond the least'}",),
         seconds=took,
@@ -170,7 +172,7 @@ def _dotted(prefix: str, key: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Needs:
+class LoginNeeds:
     """What the agent's logins want of what it gets."""
 
     logins: Sequence[LoginWay]
@@ -179,12 +181,12 @@ class Needs:
     ours: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
     command: Sequence[str] = dataclasses.field(kw_only=True)
 
-    def step(self) -> Step:
+    def step(self) -> DiagnosisStep:
         if not self.logins:
-            return Step(name="auth", verdict=Verdict.OK, summary="it names no way to log in")
-        return Step(
+            return DiagnosisStep(name="auth", verdict=CheckResult.OK, summary="it names no way to log in")
+        return DiagnosisStep(
             name="auth",
-            verdict=Verdict.OK,
+            verdict=CheckResult.OK,
             summary=f"it offers {', '.join(login.id for login in self.logins)}",
             evidence=tuple(
                 state_of(login, given=self.given, ours=self.ours, command=self.command)
@@ -196,7 +198,9 @@ class Needs:
         return advice_for(self.logins, name=self.name, given=self.given, ours=self.ours, command=self.command)
 
 
-async def try_session(handle: AgentHandle, *, cwd: str, needs: Needs) -> tuple[Step, Outcome]:
+async def try_session(
+    handle: AgentHandle, *, cwd: str, needs: LoginNeeds
+) -> tuple[DiagnosisStep, DiagnosisOutcome]:
     """Open one session, and close it if that can be done."""
     try:
         session = await handle.new_session(cwd=cwd)
@@ -210,45 +214,47 @@ async def try_session(handle: AgentHandle, *, cwd: str, needs: Needs) -> tuple[S
             f"{error.what} was not answered within {error.seconds:g} s",
             "it answers initialize, but opens no session; often it waits for a login or for the network",
             needs.advice() if needs.logins else "try a longer --timeout; look at its standard error below",
-        ), Outcome.TIMEOUT
+        ), DiagnosisOutcome.TIMEOUT
     except PeerDied as error:
-        return _died(error, "session", "asked for a session,"), Outcome.AGENT_DIED
+        return _died(error, "session", "asked for a session,"), DiagnosisOutcome.AGENT_DIED
     except LinkClosed as error:
-        return _failed("session", str(error), "the conversation broke off", ""), Outcome.AGENT_DIED
+        return _failed("session", str(error), "the conversation broke off", ""), DiagnosisOutcome.AGENT_DIED
     except BadAnswer as error:
         return _failed(
             "session", str(error), "it answers, but not as the protocol says", "update the agent"
-        ), Outcome.PROTOCOL_ERROR
+        ), DiagnosisOutcome.PROTOCOL_ERROR
     modes = session.modes.available_modes if session.modes else ()
     about = f"; modes: {', '.join(mode.id for mode in modes)}" if modes else ""
-    return Step(name="session", verdict=Verdict.OK, summary=f"session/new works{about}"), Outcome.OK
+    return DiagnosisStep(
+        name="session", verdict=CheckResult.OK, summary=f"session/new works{about}"
+    ), DiagnosisOutcome.OK
 
 
-def _refused(error: CallFailed, needs: Needs) -> tuple[Step, Outcome]:
+def _refused(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisStep, DiagnosisOutcome]:
     if error.code == AUTH_REQUIRED:
         return _failed(
             "session", str(error), "the agent wants a login first", needs.advice()
-        ), Outcome.AUTH_NEEDED
+        ), DiagnosisOutcome.AUTH_NEEDED
     data = () if error.data is None else (f"data: {msgspec.json.encode(error.data).decode()}",)
     meaning, advice = explain(f"{error.message} {' '.join(data)}")
-    return Step(
+    return DiagnosisStep(
         name="session",
-        verdict=Verdict.FAILED,
+        verdict=CheckResult.FAILED,
         summary=str(error),
         meaning=meaning or "it refuses to open a session",
         advice=advice or "read its message, and its standard error below",
         evidence=data,
-    ), Outcome.AGENT_ERROR
+    ), DiagnosisOutcome.AGENT_ERROR
 
 
-def output(watch: Watch) -> Step:
+def output(watch: FrameWatch) -> DiagnosisStep:
     """Is its standard output for the protocol alone?"""
     if not watch.noise_count:
         found = "nothing" if watch.first is None else "nothing but the protocol"
-        return Step(name="stdout", verdict=Verdict.OK, summary=f"{found} on standard output")
-    return Step(
+        return DiagnosisStep(name="stdout", verdict=CheckResult.OK, summary=f"{found} on standard output")
+    return DiagnosisStep(
         name="stdout",
-        verdict=Verdict.WARNING,
+        verdict=CheckResult.WARNING,
         summary=f"lines on standard output that are no protocol: {watch.noise_count}",
         meaning="this client passes over them; stricter ones end the conversation",
         advice="let the agent, or the script that starts it, write such text to standard error",
@@ -256,21 +262,21 @@ def output(watch: Watch) -> Step:
     )
 
 
-def ended(returncode: int | None, *, took: float, grace: Grace) -> Step:
+def ended(returncode: int | None, *, took: float, grace: Grace) -> DiagnosisStep:
     """Does it end when its input does?"""
     if took < grace.after_eof:
         status = "" if returncode == 0 else f", with exit status {returncode}"
-        return Step(
+        return DiagnosisStep(
             name="end",
-            verdict=Verdict.OK if returncode == 0 else Verdict.WARNING,
+            verdict=CheckResult.OK if returncode == 0 else CheckResult.WARNING,
             summary=f"it ended {took:.2f} s after its input did{status}",
             meaning="" if returncode == 0 else "some clients take that for a crash",
             seconds=took,
         )
     killed = took >= grace.after_eof + grace.after_terminate
-    return Step(
+    return DiagnosisStep(
         name="end",
-        verdict=Verdict.WARNING,
+        verdict=CheckResult.WARNING,
         summary=f"it ignores the end of its input; {'it had to be killed' if killed else 'SIGTERM ended it'}",
         meaning="it would live on after clients that do not end it by force",
         advice="nothing to do here: dragoman ends it; tell its makers",
@@ -278,9 +284,11 @@ def ended(returncode: int | None, *, took: float, grace: Grace) -> Step:
     )
 
 
-def timed(step: Step, took: float) -> Step:
+def timed(step: DiagnosisStep, took: float) -> DiagnosisStep:
     return dataclasses.replace(step, seconds=took)
 
 
-def _failed(name: str, summary: str, meaning: str, advice: str) -> Step:
-    return Step(name=name, verdict=Verdict.FAILED, summary=summary, meaning=meaning, advice=advice)
+def _failed(name: str, summary: str, meaning: str, advice: str) -> DiagnosisStep:
+    return DiagnosisStep(
+        name=name, verdict=CheckResult.FAILED, summary=summary, meaning=meaning, advice=advice
+    )

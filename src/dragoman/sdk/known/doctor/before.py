@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
-from dragoman.sdk.known.doctor.findings import Step, Verdict
+from dragoman.sdk.known.doctor.findings import CheckResult, DiagnosisStep
 from dragoman.sdk.known.doctor.program import (
     FETCHERS,
     elsewhere,
@@ -23,7 +23,7 @@ from dragoman.sdk.login_path import LoginPath
 
 def look_for_command(
     command: Sequence[str], *, cwd: str, env: Mapping[str, str], login: LoginPath
-) -> tuple[str | None, Step]:
+) -> tuple[str | None, DiagnosisStep]:
     """Where the program is, and the step that says so."""
     word = command[0]
     path = env.get("PATH", os.defpath)
@@ -31,29 +31,29 @@ def look_for_command(
     if place is None:
         return None, _missing(word, cwd=cwd, path=path, login=login)
     if os.path.dirname(word):
-        return place, Step(name="command", verdict=Verdict.OK, summary=f"{word} is there")
+        return place, DiagnosisStep(name="command", verdict=CheckResult.OK, summary=f"{word} is there")
     notes = [f"{word} is {place}"]
     if shutil.which(word) is None:
         notes.append("only the PATH of your login shell has it, not the one we were started with")
     if word in FETCHERS:
         notes.append(f"{word} may download the agent first, which takes time and a network")
-    verdict = Verdict.OK if len(notes) == 1 or word in FETCHERS else Verdict.WARNING
+    verdict = CheckResult.OK if len(notes) == 1 or word in FETCHERS else CheckResult.WARNING
     meaning = "programs that are started without your shell, by a desktop or an editor, may not find it"
-    return place, Step(
+    return place, DiagnosisStep(
         name="command",
         verdict=verdict,
         summary="; ".join(notes),
-        meaning=meaning if verdict is Verdict.WARNING else "",
-        advice=f"give them its full path, {place}" if verdict is Verdict.WARNING else "",
+        meaning=meaning if verdict is CheckResult.WARNING else "",
+        advice=f"give them its full path, {place}" if verdict is CheckResult.WARNING else "",
     )
 
 
-def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> Step:
+def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> DiagnosisStep:
     if os.path.dirname(word):
         place = os.path.normpath(os.path.join(cwd, word))
-        return Step(
+        return DiagnosisStep(
             name="command",
-            verdict=Verdict.FAILED,
+            verdict=CheckResult.FAILED,
             summary=f"there is no file {place}",
             meaning="the command names a file that does not exist",
             advice="mend the path, or install the agent",
@@ -62,9 +62,9 @@ def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> Step:
     looked = [f"looked in {', '.join(folder for folder in path.split(os.pathsep) if folder)}"]
     note = [f"the login shell was of no help: {login.note}"] if login.note else []
     if found:
-        return Step(
+        return DiagnosisStep(
             name="command",
-            verdict=Verdict.FAILED,
+            verdict=CheckResult.FAILED,
             summary=f"{word} is not on PATH, but there is {found[0]}",
             meaning="it is installed where nobody looks, or it is not executable",
             advice=f"chmod +x {found[0]}"
@@ -72,9 +72,9 @@ def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> Step:
             else f"add {os.path.dirname(found[0])} to PATH in your shell's profile, or use the full path",
             evidence=(*looked, *note),
         )
-    return Step(
+    return DiagnosisStep(
         name="command",
-        verdict=Verdict.FAILED,
+        verdict=CheckResult.FAILED,
         summary=f"{word} is not on PATH",
         meaning="neither our PATH nor that of your login shell has such a program",
         advice=_how_to_install(word),
@@ -89,26 +89,28 @@ def _how_to_install(word: str) -> str:
     return "install it, or give the full path of its program"
 
 
-async def look_at_program(place: str, *, env: Mapping[str, str]) -> Step:
+async def look_at_program(place: str, *, env: Mapping[str, str]) -> DiagnosisStep:
     """Can it be run, and by what? A hint: whether it runs is seen when it is started."""
     nature = nature_of(place)
     if nature.problem:
-        return Step(
+        return DiagnosisStep(
             name="program",
-            verdict=Verdict.WARNING,
+            verdict=CheckResult.WARNING,
             summary=f"{place} is {nature.what}: {nature.problem}",
             meaning="the system may refuse to start it",
             advice=nature.advice,
         )
     if nature.interpreter is None:
         version = await version_of(place, env=env) if is_askable(place) else None
-        return Step(name="program", verdict=Verdict.OK, summary=_with_version(nature.what, version))
+        return DiagnosisStep(
+            name="program", verdict=CheckResult.OK, summary=_with_version(nature.what, version)
+        )
     interpreter = nature.interpreter
     runner = _runner(interpreter, env)
     if runner is None:
-        return Step(
+        return DiagnosisStep(
             name="program",
-            verdict=Verdict.WARNING,
+            verdict=CheckResult.WARNING,
             summary=f"it is a script for {interpreter}, which is not there",
             meaning="its first line names an interpreter that cannot be found",
             advice=f"install {os.path.basename(interpreter)}, or mend the first line of {place}",
@@ -117,17 +119,17 @@ async def look_at_program(place: str, *, env: Mapping[str, str]) -> Step:
     return _judged(place, f"a script for {_with_version(runner, version)}", runner, version)
 
 
-def _judged(place: str, summary: str, runner: str, version: str | None) -> Step:
+def _judged(place: str, summary: str, runner: str, version: str | None) -> DiagnosisStep:
     wanted = wanted_node(place) if os.path.basename(runner).startswith("node") else None
     if version is not None and wanted is not None and is_too_old(version, wanted):
-        return Step(
+        return DiagnosisStep(
             name="program",
-            verdict=Verdict.WARNING,
+            verdict=CheckResult.WARNING,
             summary=f"{summary}, and its package wants node {wanted}",
             meaning="the node on PATH may be too old for this agent",
             advice="update node, or put a newer one first on PATH",
         )
-    return Step(name="program", verdict=Verdict.OK, summary=summary)
+    return DiagnosisStep(name="program", verdict=CheckResult.OK, summary=summary)
 
 
 def _runner(interpreter: str, env: Mapping[str, str]) -> str | None:

@@ -21,11 +21,17 @@ from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import connect
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.known.agent import KnownAgent, Source
+from dragoman.sdk.known.agent import AgentSource, KnownAgent
 from dragoman.sdk.known.doctor import after, before
-from dragoman.sdk.known.doctor.findings import Diagnosis, Outcome, Passed, Step, Verdict
+from dragoman.sdk.known.doctor.findings import (
+    CheckResult,
+    Diagnosis,
+    DiagnosisOutcome,
+    DiagnosisStep,
+    SeenFrame,
+)
 from dragoman.sdk.known.doctor.logins import read_logins
-from dragoman.sdk.known.doctor.watching import Watch, cut
+from dragoman.sdk.known.doctor.watching import FrameWatch, cut
 from dragoman.sdk.known.redacting import Redactor
 from dragoman.sdk.login_path import login_path
 from dragoman.transport.owned import Grace
@@ -44,7 +50,7 @@ async def diagnose(
     *,
     seconds: float = HANDSHAKE_SECONDS,
     cwd: str | None = None,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[DiagnosisStep], None] | None = None,
     grace: Grace = GRACE,
 ) -> Diagnosis:
     """Examine one agent. `seconds` bounds each answer, `grace` its end; `on_step` hears of each step when it
@@ -61,7 +67,7 @@ class _Examination:
         *,
         seconds: float,
         cwd: str,
-        on_step: Callable[[Step], None] | None,
+        on_step: Callable[[DiagnosisStep], None] | None,
         grace: Grace,
     ) -> None:
         self._agent = agent
@@ -69,12 +75,12 @@ class _Examination:
         self._grace = grace
         self._cwd = os.path.abspath(cwd)
         self._on_step = on_step
-        self._steps: list[Step] = []
+        self._steps: list[DiagnosisStep] = []
         self._env: dict[str, str] = {}
         self._redact = Redactor({})
-        self._watch = Watch(asyncio.get_running_loop().time)
+        self._watch = FrameWatch(asyncio.get_running_loop().time)
         self._child: ChildTransport | None = None
-        self._hint: Step | None = None  # what looked wrong with the program before it was started
+        self._hint: DiagnosisStep | None = None  # what looked wrong with the program before it was started
         self._ledger = Ledger()
 
     async def run(self) -> Diagnosis:
@@ -85,16 +91,16 @@ class _Examination:
             outcome=outcome,
             steps=tuple(self._steps),
             frames=tuple(
-                Passed(seconds=one.seconds, direction=one.direction, text=self._redact(one.text))
+                SeenFrame(seconds=one.seconds, direction=one.direction, text=self._redact(one.text))
                 for one in self._watch.frames
             ),
             stderr=self._redact(stderr[-STDERR:]),
         )
 
-    async def _examine(self) -> Outcome:
+    async def _examine(self) -> DiagnosisOutcome:
         if not self._agent.command:
             self._say(after.not_a_command(self._agent))
-            return Outcome.NOT_STARTED
+            return DiagnosisOutcome.NOT_STARTED
         login = await login_path(seconds=min(SHELL_SECONDS, self._seconds))
         self._env = agent_environment(allow=self._agent.allow, explicit=self._agent.env, path=login.path)
         self._env.setdefault("PATH", os.defpath)
@@ -102,20 +108,20 @@ class _Examination:
         place, found = before.look_for_command(self._agent.command, cwd=self._cwd, env=self._env, login=login)
         self._say(found)
         if place is None:
-            return Outcome.NOT_STARTED
+            return DiagnosisOutcome.NOT_STARTED
         program = await before.look_at_program(place, env=self._env)
         self._say(program)
-        if program.verdict is Verdict.WARNING:
+        if program.verdict is CheckResult.WARNING:
             self._hint = program
         return await self._start()
 
-    async def _start(self) -> Outcome:
-        self._watch = Watch(asyncio.get_running_loop().time)
+    async def _start(self) -> DiagnosisOutcome:
+        self._watch = FrameWatch(asyncio.get_running_loop().time)
         try:
             self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=self._grace)
         except LocalMistake as refused:
             self._say(self._explained(after.not_started(refused)))
-            return Outcome.NOT_STARTED
+            return DiagnosisOutcome.NOT_STARTED
         limits = Limits(handshake_seconds=self._seconds, call_seconds=self._seconds)
         client = Client("dragoman doctor", auth_terminal=True)
         connecting = connect(
@@ -137,21 +143,21 @@ class _Examination:
         finally:
             await self._end(connecting.__aexit__)
 
-    def _no_handshake(self, error: DragomanError, took: float) -> Outcome:
+    def _no_handshake(self, error: DragomanError, took: float) -> DiagnosisOutcome:
         steps, outcome = after.no_handshake(error, self._watch, took=took)
         for step in steps:
             self._say(self._explained(step))
         self._say(after.output(self._watch))
         return outcome
 
-    def _explained(self, step: Step) -> Step:
+    def _explained(self, step: DiagnosisStep) -> DiagnosisStep:
         """A failure, with what was seen before the start that may be its reason."""
-        if self._hint is None or step.verdict is not Verdict.FAILED:
+        if self._hint is None or step.verdict is not CheckResult.FAILED:
             return step
         meaning = f"{step.meaning}; perhaps because {self._hint.meaning}"
         return dataclasses.replace(step, meaning=meaning, advice=self._hint.advice)
 
-    async def _talk(self, handle: AgentHandle, took: float) -> Outcome:
+    async def _talk(self, handle: AgentHandle, took: float) -> DiagnosisOutcome:
         assert self._child is not None
         self._say(after.started(self._child.tree.pid, self._watch))
         self._say(after.introduced(handle, self._watch, took=took))
@@ -159,9 +165,11 @@ class _Examination:
         if spoken is not None:
             self._say(spoken)
         logins = read_logins(self._watch.initialize.get("authMethods"))
-        is_command = self._agent.source is Source.COMMAND
+        is_command = self._agent.source is AgentSource.COMMAND
         name = self._agent.command_line if is_command else self._agent.name
-        needs = after.Needs(logins, name=name, given=self._env, ours=os.environ, command=self._agent.command)
+        needs = after.LoginNeeds(
+            logins, name=name, given=self._env, ours=os.environ, command=self._agent.command
+        )
         self._say(needs.step())
         began = self._now()
         step, outcome = await after.try_session(handle, cwd=self._cwd, needs=needs)
@@ -181,9 +189,9 @@ class _Examination:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _say(self, step: Step) -> None:
+    def _say(self, step: DiagnosisStep) -> None:
         clean = self._redact
-        made = Step(
+        made = DiagnosisStep(
             name=step.name,
             verdict=step.verdict,
             summary=cut(clean(step.summary), 500),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from dragoman.sdk.known.agent import KnownAgent
 
 
-class Verdict(StrEnum):
+class CheckResult(StrEnum):
     """How a step went."""
 
     OK = "ok"
@@ -18,7 +18,7 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-class Outcome(StrEnum):
+class DiagnosisOutcome(StrEnum):
     """What it comes to. The words are those of `dragoman run`."""
 
     OK = "ok"
@@ -31,11 +31,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DiagnosisStep:
     """One thing that was looked at."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckResult
     summary: str
     """What was found."""
 
@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class SeenFrame:
     """A frame that passed, cut when it is long."""
 
     seconds: float
@@ -63,8 +63,8 @@ class Diagnosis:
     """Everything that was found."""
 
     agent: KnownAgent
-    outcome: Outcome
-    steps: tuple[Step, ...]
-    frames: tuple[Passed, ...] = ()
+    outcome: DiagnosisOutcome
+    steps: tuple[DiagnosisStep, ...]
+    frames: tuple[SeenFrame, ...] = ()
     stderr: str = ""
     """The end of what the agent wrote there."""

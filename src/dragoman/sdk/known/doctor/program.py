@@ -54,7 +54,7 @@ def elsewhere(word: str, *, home: str, path: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nature:
+class ProgramKind:
     """What a file is, as far as running it goes."""
 
     what: str
@@ -65,52 +65,52 @@ class Nature:
     advice: str = ""
 
 
-def nature_of(place: str) -> Nature:
+def nature_of(place: str) -> ProgramKind:
     """Look at the file's kind, permissions and first bytes."""
     if not os.path.exists(place):
         target = os.path.realpath(place)
-        return Nature(
+        return ProgramKind(
             what="a dangling link",
             problem=f"it points to {target}, which is not there",
             advice="install the agent again",
         )
     if os.path.isdir(place):
-        return Nature(
+        return ProgramKind(
             what="a folder", problem="a folder cannot be run", advice="give the program inside of it"
         )
     if not os.access(place, os.X_OK):
-        return Nature(
+        return ProgramKind(
             what="a file", problem="it is not executable", advice=f"chmod +x {place}, or name its interpreter"
         )
     if os.name == "nt":  # the name's ending says there what a file is, and `which` has gone by that
-        return Nature(what="a program")
+        return ProgramKind(what="a program")
     try:
         with open(place, "rb") as file:
             start = file.read(256)
     except OSError:
-        return Nature(what="a program that may be run but not read")
+        return ProgramKind(what="a program that may be run but not read")
     return _by_first_bytes(start)
 
 
-def _by_first_bytes(start: bytes) -> Nature:
+def _by_first_bytes(start: bytes) -> ProgramKind:
     for magic, what in MAGIC.items():
         if start.startswith(magic):
-            return Nature(what=what)
+            return ProgramKind(what=what)
     if not start.startswith(b"#!"):
-        return Nature(
+        return ProgramKind(
             what="a file without a first line that says what runs it",
             problem="the system cannot run it" if start else "it is empty",
             advice="name its interpreter in the command, or give it a first line like #!/usr/bin/env node",
         )
     line = start.split(b"\n", 1)[0][2:].decode(errors="replace")
     if line.endswith("\r"):
-        return Nature(
+        return ProgramKind(
             what="a script",
             interpreter=line.strip(),
             problem="its first line ends with a carriage return, which the system takes for part of the name",
             advice="convert it to Unix line ends",
         )
-    return Nature(what="a script", interpreter=_interpreter(line.split()))
+    return ProgramKind(what="a script", interpreter=_interpreter(line.split()))
 
 
 def _interpreter(words: list[str]) -> str | None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from dragoman.sdk.known.doctor.findings import Passed
+from dragoman.sdk.known.doctor.findings import SeenFrame
 from dragoman.wire import Malformed, Response, decode
 
 FRAMES = 60
@@ -22,13 +22,13 @@ LONGEST = 2_000
 NOISE = 10
 
 
-class Watch:
+class FrameWatch:
     """A tap (see `transport.tapped`)."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._start = clock()
-        self.frames: list[Passed] = []
+        self.frames: list[SeenFrame] = []
         self.left_out = 0
         self.noise: list[str] = []
         """Lines of standard output that are no JSON-RPC."""
@@ -55,7 +55,7 @@ class Watch:
         if len(self.frames) >= FRAMES:
             self.left_out += 1
             return
-        self.frames.append(Passed(seconds=now, direction=direction, text=cut(text)))
+        self.frames.append(SeenFrame(seconds=now, direction=direction, text=cut(text)))
 
     def _sort(self, line: bytes, text: str) -> None:
         envelope = decode(line)

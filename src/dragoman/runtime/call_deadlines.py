@@ -1,0 +1,110 @@
+"""How long a call may wait for its answer.
+
+One timer watches all calls of a link instead of one timer a call: a deadline is a bound, not a stopwatch,
+and arming a timer costs more than many calls do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING
+
+from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
+from dragoman.runtime.pending_call import PendingCall
+
+if TYPE_CHECKING:
+    from dragoman.runtime.link import Link
+
+SHORTEST_LOOK = 0.005
+LONGEST_LOOK = 0.25
+LONG = 40  # looks; a deadline that long is not missed for one of them
+
+
+class CallDeadlines:
+    """Looks now and then whether a call of the link is overdue."""
+
+    __slots__ = ("_answered", "_link", "_look", "_loop", "_timer", "long")
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._answered: dict[PendingCall, str] = {}  # answers that wait behind handlers, which may hang
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._look = LONGEST_LOOK
+        self.long = math.inf
+        """A deadline of so many seconds may begin with the next look, if that is all there is to watch."""
+
+    def watch(self, waiting: PendingCall) -> None:
+        """Look after it. One with no wish but a deadline above `long` is looked after anyway."""
+        now = self._loop.time()
+        if waiting.silence is not None:
+            self._link.heard = now  # the clock of silence starts when the turn does
+        if waiting.deadline is not None:
+            waiting.expires = now + waiting.deadline
+        shortest = waiting.deadline or waiting.silence or LONGEST_LOOK
+        if waiting.silence is not None and waiting.silence < shortest:
+            shortest = waiting.silence
+        if self._timer is not None and shortest >= 4 * self._look:
+            return  # somebody looks often enough already
+        look = max(SHORTEST_LOOK, min(LONGEST_LOOK, shortest / 4))
+        if self._timer is not None and look < self._look:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._look = look
+            self.long = look * LONG
+            self._timer = self._loop.call_later(look, self._sweep)
+
+    def answered(self, waiting: PendingCall, method: str) -> None:
+        """The answer is here, but must wait its turn: the deadline still holds."""
+        if waiting.deadline is not None:
+            self._answered[waiting] = method
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self.long = math.inf
+
+    def _sweep(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        connection = self._link.connection
+        if connection.incoming_requests or self._link.on_hold:
+            # While the peer waits for us, or we do not listen, it is not the peer who is silent.
+            self._link.heard = now
+        watched = self._sweep_answered(now) if self._answered else False
+        for call in list(connection.calls.values()):
+            waiting = call.context
+            overdue = self._overdue(waiting, call.method, now)
+            if overdue is not None:
+                self._link.give_up(call, overdue)
+            elif waiting.deadline is not None or waiting.silence is not None:
+                watched = True
+        if watched:
+            self._timer = self._loop.call_later(self._look, self._sweep)
+        else:
+            self._look = LONGEST_LOOK
+            self.long = math.inf
+
+    def _sweep_answered(self, now: float) -> bool:
+        for waiting, method in list(self._answered.items()):
+            if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
+                waiting.settle(CallTimeout(method, waiting.deadline))
+            if waiting.done():
+                del self._answered[waiting]
+        return bool(self._answered)
+
+    def _overdue(self, waiting: PendingCall, method: str, now: float) -> DragomanError | None:
+        if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
+            return CallTimeout(method, waiting.deadline)
+        if waiting.silence is not None and now >= self._link.heard + waiting.silence:
+            return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
+        return None
+
+    @staticmethod
+    def _expiry(waiting: PendingCall, deadline: float, now: float) -> float:
+        if waiting.expires == 0.0:
+            waiting.expires = now + deadline  # its first look
+        return waiting.expires

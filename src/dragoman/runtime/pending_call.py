@@ -1,0 +1,51 @@
+"""A call, as the coroutine that made it waits for it.
+
+The answers of one block wake their callers together, see `private.wake_all`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias
+
+from msgspec import Raw, Struct
+
+from dragoman.errors import DragomanError
+from dragoman.wire import ErrorObject
+
+Outcome: TypeAlias = Raw | ErrorObject | DragomanError
+"""What a call comes to. Errors are values here, so that one that nobody asks for bothers nobody."""
+
+
+class PendingCall(Struct, eq=False):
+    """The caller's side of a call. Whoever waits awaits the `future`, which comes to nothing, and then takes
+    the `outcome`.
+    """
+
+    future: asyncio.Future[None]
+    deadline: float | None
+    silence: float | None
+    lane: Hashable | None
+    expires: float = 0.0
+    """When the deadline is over; zero while nobody has looked yet."""
+    answered: bool = False
+    """The answer has arrived, though it may still wait its turn."""
+    outcome: Outcome | None = None
+
+    def settle(self, outcome: Outcome) -> None:
+        """The first outcome counts."""
+        if self.outcome is None:
+            self.outcome = outcome
+            if not self.future.done():  # whoever waited may have been cancelled
+                self.future.set_result(None)
+
+    def done(self) -> bool:
+        return self.outcome is not None
+
+    def result(self) -> Outcome:
+        assert self.outcome is not None
+        return self.outcome
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        self.future.add_done_callback(callback)

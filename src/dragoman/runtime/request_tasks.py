@@ -1,0 +1,157 @@
+"""The peer's requests while they are worked on.
+
+Requests do not wait for each other: most end in their first step, the others each have a task (see
+`stepping`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the
+link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dragoman.core import Connection, ErrorReply, IncomingRequest, RequestReceived
+from dragoman.errors import LinkClosed
+from dragoman.runtime.faults import to_error
+from dragoman.runtime.limits import Limits
+from dragoman.runtime.owner import TaskOwner
+from dragoman.runtime.router import Router
+from dragoman.runtime.stepping import Stepper, SuspendedWork
+from dragoman.wire import error_object
+from dragoman.wire.codes import INTERNAL_ERROR
+
+FATAL = (KeyboardInterrupt, GeneratorExit)
+"""What is not a handler's to raise. Anything else is its failure, even the `sys.exit` of some library: left
+to the event loop it would end the agent, or leave the peer without an answer.
+"""
+
+
+class RequestTasks:
+    """All requests of one link that are not answered yet. `send` takes the answers; `gather` takes those that
+    are given while a run of requests is read, and leave together at its end.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_gather",
+        "_limits",
+        "_router",
+        "_send",
+        "_size",
+        "_stepper",
+        "_suspended",
+        "_tasks",
+        "answer_bytes",
+    )
+
+    def __init__(
+        self,
+        connection: Connection[Any],
+        router: Router,
+        owner: TaskOwner,
+        send: Callable[[bytes], None],
+        gather: Callable[[bytes], None],
+        *,
+        limits: Limits,
+    ) -> None:
+        self._connection = connection
+        self._router = router
+        self._send = send
+        self._gather = gather
+        self._limits = limits
+        self._stepper = Stepper(owner, self._carry_on)
+        self._tasks: dict[IncomingRequest, asyncio.Task[None]] = {}
+        self._suspended: dict[SuspendedWork[bytes], IncomingRequest] = {}
+        self._size = 0  # bytes of params of the requests that have a task
+        self.answer_bytes = 0  # answers given since somebody last set this to zero
+
+    def ask_all(self, incoming_requests: Iterable[IncomingRequest]) -> None:
+        """Work on each: it is answered on the spot, or has a task."""
+        outer = asyncio.current_task()
+        for incoming in incoming_requests:
+            self._ask(incoming, outer, self._gather)
+
+    def ask(self, incoming: IncomingRequest) -> None:
+        """Work on it: it is answered on the spot, or has a task."""
+        self._ask(incoming, asyncio.current_task(), self._send)
+
+    def _ask(
+        self, incoming: IncomingRequest, outer: asyncio.Task[object] | None, send: Callable[[bytes], None]
+    ) -> None:
+        if self._tasks and self._is_full(incoming):
+            busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
+            self._settled(self._connection.refuse(incoming, busy), send)
+            return
+        try:
+            work = self._router.on_request(incoming)
+            result = work if isinstance(work, bytes) else self._stepper.step(work, outer)
+        except FATAL:
+            raise
+        except BaseException as error:  # noqa: BLE001  # it becomes the error answer
+            self._settled(self._connection.refuse(incoming, to_error(error, incoming.method)), send)
+            return
+        if isinstance(result, bytes):
+            self._settled(self._connection.answer(incoming, result), send)
+        else:
+            rest, task = result
+            self._suspended[rest] = incoming
+            self._tasks[incoming] = task
+            self._size += _size(incoming)
+
+    def _is_full(self, incoming: IncomingRequest) -> bool:
+        limits = self._limits
+        return self._size + _size(incoming) > limits.work_bytes or len(self._tasks) >= limits.work_requests
+
+    def settle(self, incoming: IncomingRequest, result: bytes) -> None:
+        """Answer an incoming request from outside its handler, whose own answer then no longer counts."""
+        self._settled(self._connection.answer(incoming, result), self._send)
+
+    def stop(self, incoming: IncomingRequest) -> None:
+        """Cancel the task that works on an incoming request, if one does."""
+        task = self._tasks.get(incoming)
+        if task is not None:
+            task.cancel()
+
+    def dismiss(self) -> None:
+        """No more requests will come."""
+        self._stepper.dismiss()
+
+    async def _carry_on(self, rest: SuspendedWork[bytes]) -> None:
+        incoming = self._suspended.pop(rest)
+        try:
+            self._settled(self._connection.answer(incoming, await rest), self._send)
+        except asyncio.CancelledError as error:
+            # When the peer cancelled, this is the answer. Anybody else's means that we are being closed.
+            self._settled(self._connection.refuse(incoming, to_error(error, incoming.method)), self._send)
+            if not incoming.cancelled:
+                raise
+        except FATAL:
+            raise
+        except BaseException as error:  # noqa: BLE001  # it becomes the error answer
+            self._settled(self._connection.refuse(incoming, to_error(error, incoming.method)), self._send)
+        finally:
+            del self._tasks[incoming]
+            self._size -= _size(incoming)
+
+    def _settled(self, frame: bytes | None, send: Callable[[bytes], None]) -> None:
+        if frame is None:
+            return
+        self.answer_bytes += len(frame)
+        try:
+            send(frame)
+        except LinkClosed:
+            pass  # nobody is there to take an answer; the end of the link reports why
+        if self._connection.held:
+            self._take_held()
+
+    def _take_held(self) -> None:
+        for event in self._connection.take_held():
+            if isinstance(event, RequestReceived):
+                self.ask(event.request)
+            elif isinstance(event, ErrorReply):
+                self._send(event.frame)
+
+
+def _size(incoming: IncomingRequest) -> int:
+    return 0 if incoming.params is None else memoryview(incoming.params).nbytes

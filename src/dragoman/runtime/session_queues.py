@@ -1,0 +1,117 @@
+"""Notification handlers that wait: one lane per session, in arrival order, and answers behind them.
+
+Most notifications are handled on the spot and never come here. A handler that is a coroutine runs in the
+worker of its lane; what arrives for the same lane meanwhile queues behind it. An answer is delivered after
+the handlers of what arrived before it, with one exception that makes every call from inside a handler safe:
+it overtakes a handler that had already started when the call was made, because that handler may be waiting
+for this very answer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any
+
+from dragoman.core import Connection
+from dragoman.runtime.owner import TaskOwner
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Coroutine[object, None, None]]
+
+EACH = 512
+"""Bytes that a waiting notification costs beside its params; many that say nothing are still many."""
+
+
+class _SessionQueue:
+    __slots__ = ("queue", "started")
+
+    def __init__(self) -> None:
+        self.queue: deque[tuple[Work | None, Callable[[], None] | None, int]] = deque()
+        self.started = 0  # the stamp at which the running handler started
+
+
+class SessionQueues:
+    """All lanes of one link; a lane exists only while it is busy."""
+
+    __slots__ = ("_connection", "_lanes", "_owner", "_relief", "size")
+
+    def __init__(self, connection: Connection[Any], owner: TaskOwner, relief: Callable[[], None]) -> None:
+        self._connection = connection
+        self._owner = owner
+        self._relief = relief  # told when something that waited has been handled
+        self._lanes: dict[Hashable, _SessionQueue] = {}
+        self.size = 0  # bytes that wait in all queues
+
+    def __bool__(self) -> bool:
+        return bool(self._lanes)
+
+    def submit(self, key: Hashable, work: Work, size: int) -> None:
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _SessionQueue()
+            # A worker that is cancelled before its first step has no `finally` of its own.
+            self._owner.start(self._work(key, lane)).add_done_callback(lambda _: self._close(key, lane))
+        lane.queue.append((work, None, size))
+        self.size += size
+
+    def behind(self, key: Hashable | None, stamp: int, deliver: Callable[[], None]) -> None:
+        """Deliver an answer, to a call made at `stamp`, after what arrived before it. Without a key, all
+        lanes count.
+        """
+        lanes = (
+            list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []
+        )
+        ahead = [lane for lane in lanes if not 0 < lane.started <= stamp]
+        if not ahead:
+            deliver()
+            return
+        remaining = len(ahead)
+
+        def reached() -> None:
+            nonlocal remaining
+            remaining -= 1
+            if remaining == 0:
+                deliver()
+
+        for lane in ahead:
+            lane.queue.append((None, reached, 0))
+
+    async def _work(self, key: Hashable, lane: _SessionQueue) -> None:
+        try:
+            while lane.queue:
+                work, reached, size = lane.queue.popleft()
+                if reached is not None:
+                    reached()
+                elif work is not None:
+                    try:
+                        await self._handle(lane, work)
+                    finally:
+                        self.size -= size
+                    self._relief()
+        finally:
+            self._close(key, lane)
+
+    def _close(self, key: Hashable, lane: _SessionQueue) -> None:
+        """Nothing is left to do in it, or we are being closed: then whoever waits for an answer that is here
+        gets it.
+        """
+        if self._lanes.get(key) is not lane:
+            return
+        del self._lanes[key]
+        for _, reached, size in lane.queue:
+            self.size -= size
+            if reached is not None:
+                reached()
+
+    async def _handle(self, lane: _SessionQueue, work: Work) -> None:
+        self._connection.stamp += 1
+        lane.started = self._connection.stamp
+        try:
+            await work()
+        except Exception:  # a failing handler must not take its lane down
+            log.exception("a notification handler failed")
+        finally:
+            lane.started = 0

@@ -1,0 +1,149 @@
+"""Brings a stored session back: what it had come to, and its conversation as updates.
+
+One pass over the journal's pages does both. Updates go through unread; only prompts, answers and notes are
+looked at, which are few. A turn that has a prompt and no answer was cut short by the death of its process:
+it is ended here, with words that a reader sees, and is never run again. `copy` makes two of one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from dragoman.journal import Entry, Journal, Page, Stored
+from dragoman.schema import v1
+from dragoman.sdk.kit import frames
+from dragoman.sdk.kit.settings import Value
+from dragoman.sdk.kit.usage import SessionUsage, TokenUsage
+from dragoman.wire.codes import INTERNAL_ERROR
+
+CUT_SHORT = "This turn was cut short before it was finished."
+
+BEGUN = b'"status":"in_progress"'
+"""In the update that begins a compaction. A replay tells of each one once, when it has ended."""
+
+Send = Callable[[bytes], Awaitable[None]]
+"""Takes whole frames, each with its newline, and waits while the client is slow."""
+
+
+class RestoredSession:
+    """What the notes of a session come to."""
+
+    def __init__(self, session_id: str, *, withheld: Sequence[str] = ()) -> None:
+        """`withheld` are kinds of updates that this client does not take."""
+        self.session_id = session_id
+        self.last = 0
+        self.turns = 0
+        self.open_since: int | None = None
+        """The entry of a prompt that has no answer."""
+        self.settings: dict[str, Value] = {}
+        self.usage = SessionUsage(spent=TokenUsage())
+        self.memories: list[Any] = []
+        self._head = frames.update_head(session_id)
+        self._compaction = frames.beginnings(session_id, ("compaction_update",))
+        self._unreplayed = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
+
+    def take(self, page: Page) -> bytes:
+        """Learn from a page; what of it a client is told."""
+        told: list[bytes] = []
+        update, unreplayed, compaction = frames.UPDATE, self._unreplayed, self._compaction
+        for stored in page:
+            frame = stored.frame
+            if stored.direction != "to_client":
+                told += self._learn(stored)
+            elif not frame.startswith(update):
+                self.open_since = None
+            elif not frame.startswith(unreplayed) and not (frame.startswith(compaction) and BEGUN in frame):
+                told.append(frame)
+        self.last = page[-1].sequence
+        told.append(b"")
+        return b"\n".join(told)
+
+    def _learn(self, stored: Stored) -> list[bytes]:
+        if stored.direction == "note":
+            self._remember(stored.frame)
+            return []
+        found = frames.read_prompt(stored.frame)
+        if found is None:
+            return []
+        self.turns, prompt = found
+        self.open_since = stored.sequence
+        return frames.echoed(self._head, self.turns, prompt)
+
+    def _remember(self, frame: bytes) -> None:
+        note = frames.read_note(frame)
+        if note is None:
+            return
+        match note.kit:
+            case "settings":
+                self.settings = msgspec.json.decode(note.value, type=dict[str, Value])
+            case "usage":
+                self.usage = msgspec.json.decode(note.value, type=SessionUsage)
+            case "memory":
+                self.memories.append(msgspec.json.decode(note.value))
+            case "forgotten":
+                self.memories.clear()
+
+
+async def recall(journal: Journal, stream: str, found: RestoredSession, send: Send | None) -> None:
+    """Read on to the end of the stream, and send what it tells."""
+    async for page in journal.replay(stream, after=found.last):
+        told = found.take(page)
+        if send is not None and told:
+            await send(told)
+
+
+async def ending(journal: Journal, stream: str, found: RestoredSession) -> list[bytes]:
+    """The frames that end a turn which was cut short: its open tool calls have failed, and words say so."""
+    assert found.open_since is not None
+    left = [
+        frames.update_frame(found.session_id, v1.ToolCallProgress(tool_call_id=call, status="failed"))
+        async for call in _open_calls(journal, stream, found)
+    ]
+    words = v1.AgentMessageChunk(
+        content=v1.TextContent(text=CUT_SHORT), message_id=f"cut-short-{found.turns}"
+    )
+    return [
+        *left,
+        frames.update_frame(found.session_id, words),
+        frames.error_frame(found.turns, INTERNAL_ERROR, CUT_SHORT),
+    ]
+
+
+async def _open_calls(journal: Journal, stream: str, found: RestoredSession) -> AsyncIterator[str]:
+    begin = frames.update_head(found.session_id) + b'{"sessionUpdate":"tool_call'
+    calls: dict[str, None] = {}
+    async for page in journal.replay(stream, after=found.open_since or 0):
+        for stored in page:
+            if stored.frame.startswith(begin):
+                update = msgspec.json.decode(stored.frame)["params"]["update"]
+                calls[update["toolCallId"]] = None
+                if update.get("status") in ("completed", "failed"):
+                    del calls[update["toolCallId"]]
+    for call in calls:
+        yield call
+
+
+async def copy(
+    journal: Journal, source: str, target: str, found: RestoredSession, session_id: str
+) -> RestoredSession:
+    """Copy a stream page by page; `found` learns what the copy has come to.
+
+    Only the id in the frames of updates changes, so they are not read. What is appended meanwhile is part
+    of the copy.
+    """
+    before, after = frames.update_head(session_id), frames.update_head(found.session_id)
+    async for page in journal.replay(source):
+        entries = [
+            Entry(
+                stored.direction,
+                after + stored.frame[len(before) :] if stored.frame.startswith(before) else stored.frame,
+                stored.time,
+            )
+            for stored in page
+        ]
+        await journal.append(target, entries, after=found.last)
+        found.take(page)  # an id is all that differs
+    return found

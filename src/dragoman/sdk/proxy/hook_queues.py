@@ -1,0 +1,154 @@
+"""Frames that a proxy holds back: one lane per session, in arrival order.
+
+A frame whose hook is async is judged in the worker of its lane; what arrives for the same session meanwhile
+queues behind it, hooked or not. Other sessions pass by. A held frame can be taken out again, because a cancel
+overtakes: then its sender gets an answer at once, and the frame never goes on.
+
+Lanes know frames and fates. Which lane a frame belongs to, and what follows from its fate, is the flow's to
+say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING
+
+from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
+from dragoman.sdk.proxy.proxy import current
+from dragoman.transport.waiting import Waiters
+from dragoman.wire import Id
+
+if TYPE_CHECKING:
+    from dragoman.sdk.proxy.side import ProxySide
+
+
+class ForwardedRequest:
+    """A request that passes, or is held, and is not answered yet."""
+
+    __slots__ = ("held", "id", "method", "session")
+
+    def __init__(self, request_id: Id, method: str, session: str | None) -> None:
+        self.id = request_id
+        self.method = method
+        self.session = session
+        self.held: QueuedFrame | None = None
+
+
+class QueuedFrame:
+    """One frame under way. Without a hook it only waits its turn."""
+
+    __slots__ = ("answer", "envelope", "frame", "hook", "passing")
+
+    def __init__(
+        self,
+        frame: bytes,
+        *,
+        hook: ProxyHook | None = None,
+        envelope: Judged | None = None,
+        passing: ForwardedRequest | None = None,
+    ) -> None:
+        self.frame = frame
+        self.hook = hook
+        self.envelope = envelope
+        self.passing = passing  # if it is a request
+        self.answer: bytes | None = None  # what its sender gets, now that it was taken out
+
+
+class _HookQueue:
+    __slots__ = ("judging", "queue", "worker")
+
+    def __init__(self) -> None:
+        self.queue: deque[QueuedFrame] = deque()
+        self.worker: asyncio.Task[None] | None = None
+        self.judging: QueuedFrame | None = None  # the first of the queue, while its hook runs
+
+
+class HookQueues:
+    """All lanes of one direction; a lane exists only while it is busy. `settle` learns each item's fate."""
+
+    __slots__ = ("_empty", "_lanes", "_owner", "_settle", "_side", "size")
+
+    def __init__(
+        self, owner: TaskOwner, side: ProxySide, settle: Callable[[QueuedFrame, FrameFate], None]
+    ) -> None:
+        self._owner = owner
+        self._side = side
+        self._settle = settle
+        self._lanes: dict[Hashable, _HookQueue] = {}
+        self._empty = Waiters()
+        self.size = 0  # bytes of all frames that are held
+
+    def __bool__(self) -> bool:
+        return bool(self._lanes)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._lanes
+
+    def __iter__(self) -> Iterator[QueuedFrame]:
+        return iter([item for lane in self._lanes.values() for item in lane.queue])
+
+    def add(self, key: Hashable, item: QueuedFrame) -> None:
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _HookQueue()
+            lane.worker = self._owner.start(self._work(key, lane))
+        lane.queue.append(item)
+        self.size += len(item.frame)
+
+    def take_out(self, item: QueuedFrame, answer: bytes) -> None:
+        """Hold it no longer, and do not send it on; its sender gets `answer`."""
+        for lane in self._lanes.values():
+            if lane.judging is item:
+                item.answer = answer
+                assert lane.worker is not None
+                lane.worker.cancel()
+            elif item in lane.queue:
+                lane.queue.remove(item)
+                self.size -= len(item.frame)
+                self._settle(item, FrameFate(back=answer))
+
+    async def finish(self, seconds: float) -> None:
+        """Wait until nothing is held any more, but no longer than this."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._lanes:
+                    await self._empty.wait()
+        except TimeoutError:
+            pass  # what is still held is lost with the conversation
+
+    async def _work(self, key: Hashable, lane: _HookQueue) -> None:
+        current.set(self._side)
+        try:
+            while lane.queue:
+                item = lane.queue[0]
+                fate = await self._judge(lane, item)
+                lane.queue.popleft()
+                self.size -= len(item.frame)
+                self._settle(item, fate)
+        finally:
+            del self._lanes[key]
+            self.size -= sum(len(item.frame) for item in lane.queue)
+            if not self._lanes:
+                self._empty.wake()
+
+    async def _judge(self, lane: _HookQueue, item: QueuedFrame) -> FrameFate:
+        if item.hook is None or item.envelope is None:
+            return FrameFate(onward=item.frame)
+        lane.judging = item
+        try:
+            judged = item.hook.judge(item.frame, item.envelope, self._side)
+            fate = judged if isinstance(judged, FrameFate) else await judged
+        except asyncio.CancelledError:
+            if item.answer is None:
+                raise  # we are being closed
+            fate = FrameFate()
+        finally:
+            lane.judging = None
+        if item.answer is None:
+            return fate
+        assert lane.worker is not None
+        lane.worker.uncancel()  # the item was meant, not the lane
+        return FrameFate(back=item.answer)

@@ -1,0 +1,119 @@
+"""What the agent asks of the editor: each request once, under one id, however often the hub has to send it.
+
+On every connection the hub asks under another id, but by the same name; here the name stands for one id of
+ours. An answer is kept behind its sending, because it may not have arrived: the hub then asks again and gets
+the kept one. What is kept is bounded in bytes: whatever is behind that many others has been read by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from msgspec import Struct
+
+from dragoman.wire.envelope import Id, id_key
+
+ROOM = 4 * 1024 * 1024
+"""Bytes of answers that are kept: more than all buffers on the way hold together."""
+
+OVERHEAD = 256
+"""What an answer costs beside its bytes."""
+
+
+class PendingQuestion(Struct, gc=False):
+    """`number` is the editor's id for it, `hub_id` the hub's, on the connection that it came over last."""
+
+    number: int
+    session: str
+    name: str
+    hub_id: Id
+    connection: int
+    answer: bytes | None = None
+    """`"result":…` or `"error":…`, once there is one."""
+
+
+class AgentQuestions:
+    """Of one editor, over all connections."""
+
+    def __init__(self, *, room: int = ROOM) -> None:
+        self._room = room
+        self._size = 0
+        self._next = 0
+        self._questions: dict[int, PendingQuestion] = {}
+        self._names: dict[tuple[str, str], int] = {}
+        self._hub_ids: dict[Hashable, int] = {}  # of this connection
+
+    def renew(self) -> None:
+        """The ids of the hub so far mean nothing any more, and what has only an id cannot be answered."""
+        self._hub_ids.clear()
+        for one in [one for one in self._questions.values() if not one.name]:
+            self._drop(one)
+
+    def ask(self, session: str, name: str, hub_id: Id, connection: int) -> tuple[PendingQuestion, bool]:
+        """The question of this name, and whether it is a new one."""
+        found = self._questions.get(self._names.get((session, name), -1)) if name else None
+        new = found is None
+        if found is None:
+            found = PendingQuestion(self._next, session, name, hub_id, connection)
+            self._next += 1
+            self._questions[found.number] = found
+            if name:
+                self._names[session, name] = found.number
+        found.hub_id, found.connection = hub_id, connection
+        self._hub_ids[id_key(hub_id)] = found.number
+        return found, new
+
+    def answer(self, number: Id, answer: bytes) -> PendingQuestion | None:
+        """None if it was not asked, is answered, or needs no answer any more."""
+        found = self._questions.get(number) if type(number) is int else None
+        if found is None or found.answer is not None:
+            return None
+        found.answer = answer
+        if not found.name:  # it cannot be recognised when it comes again
+            self._drop(found)
+            return found
+        self._size += len(answer) + OVERHEAD
+        # Behind all others that are kept: the dict's order is the order of the answers.
+        self._questions[found.number] = self._questions.pop(found.number)
+        while self._size > self._room:
+            self._drop(next(one for one in self._questions.values() if one.answer is not None))
+        return found
+
+    def cancel(self, hub_id: Id) -> PendingQuestion | None:
+        """The hub needs no answer any more; None if it never asked under this id on this connection."""
+        found = self._questions.get(self._hub_ids.get(id_key(hub_id), -1))
+        if found is not None and found.answer is not None:
+            self._drop(found)
+        elif found is not None:  # who asked gets the answer that every request has, but never twice
+            self._names.pop((found.session, found.name), None)
+            found.name = ""
+        return found
+
+    def is_open(self, session: str) -> bool:
+        """Whether something of this session has no answer yet."""
+        return any(one.session == session and one.answer is None for one in self._questions.values())
+
+    def stale(self, session: str, connection: int) -> list[PendingQuestion]:
+        """Open questions of a session that the hub has not asked again since it is back; they are dropped."""
+        found = [
+            one
+            for one in self._questions.values()
+            if one.session == session and one.answer is None and one.connection != connection
+        ]
+        for one in found:
+            self._drop(one)
+        return found
+
+    def forget(self, session: str) -> None:
+        """The session is closed."""
+        for one in [one for one in self._questions.values() if one.session == session]:
+            self._drop(one)
+
+    def _drop(self, question: PendingQuestion) -> None:
+        if self._questions.pop(question.number, None) is None:
+            return
+        self._names.pop((question.session, question.name), None)
+        if self._hub_ids.get(id_key(question.hub_id)) == question.number:
+            del self._hub_ids[id_key(question.hub_id)]
+        if question.answer is not None and question.name:
+            self._size -= len(question.answer) + OVERHEAD

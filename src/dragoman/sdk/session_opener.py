@@ -1,0 +1,78 @@
+"""How a client opens sessions: one description for every handle of an agent.
+
+`AgentHandle` (awaited), `SyncAgentHandle` (blocking) and `Supervised` (restarted after a crash) take the same
+parameters. They differ in what opening gives: a coroutine that ends with a session, or the session itself.
+That is the type parameter; parameters, defaults and docstrings stand here once, where editors and type
+checkers find them.
+
+Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from dragoman.schema import v1
+
+OpenedT = TypeVar("OpenedT", covariant=True)
+
+OpenMethod: TypeAlias = Literal["new", "load", "resume"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlace:
+    """Where a session works, and with what."""
+
+    cwd: str
+    mcp_servers: Sequence[v1.McpServer] = ()
+    additional_directories: Sequence[str] = ()
+
+
+class SessionOpener(Generic[OpenedT]):
+    """Something that opens sessions of an agent."""
+
+    __slots__ = ()
+
+    def new_session(
+        self,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> OpenedT:
+        """Make a session that works in the folder `cwd`, an absolute path (`session/new`)."""
+        place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
+        return self.open_session(place, "new")
+
+    def load_session(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> OpenedT:
+        """Bring back a stored session (`session/load`). What the agent replays is in its `late` updates, and
+        goes to `Client.update`.
+        """
+        place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
+        return self.open_session(place, "load", session_id)
+
+    def resume_session(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> OpenedT:
+        """Go on with a stored session without having it replayed (`session/resume`)."""
+        place = SessionPlace(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
+        return self.open_session(place, "resume", session_id)
+
+    def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> OpenedT:
+        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        raise NotImplementedError

@@ -1,0 +1,235 @@
+"""The agent, its sessions and its turns, as a client sees them without `await`.
+
+They stand before their namesakes of `agent_handle`, `session` and `prompt`, with the same methods; where
+those are awaited or iterated with `async for`, these are called or iterated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dragoman.sdk.client.agent_handle import _DEFAULT
+from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
+from dragoman.sdk.client.prompt import PromptTurn as AwaitedPrompt
+from dragoman.sdk.client.prompt import TurnResult
+from dragoman.sdk.client.session import Session as AwaitedSession
+from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
+from dragoman.sdk.sync.run import Runner, iterate
+from dragoman.sdk.writing import as_block
+
+if TYPE_CHECKING:
+    from dragoman.schema.v1 import (
+        AuthMethod,
+        ContentBlock,
+        Implementation,
+        SessionConfigOption,
+        SessionInfo,
+        SessionModeState,
+        SessionUpdate,
+    )
+    from dragoman.sdk.capabilities import Capabilities
+
+T = TypeVar("T")
+
+
+class SyncAgentHandle(SessionOpener["SyncSession"]):
+    """The other end of a client's connection.
+
+        with connect("some-agent --acp") as agent:
+            session = agent.new_session(cwd="/project")
+            print(agent.info, [stored.title for stored in agent.list_sessions()])
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
+
+    __slots__ = ("_agent", "_prompts", "_run")
+
+    def __init__(
+        self, inner: AwaitedAgent, run: Runner, *, prompts: type[AwaitedPrompt] | None = None
+    ) -> None:
+        """`prompts` is how turns wait for their updates in this conversation."""
+        self._agent = inner
+        self._run = run
+        self._prompts = prompts or AwaitedPrompt
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the agent said that it can do."""
+        return self._agent.capabilities
+
+    @property
+    def info(self) -> Implementation | None:
+        """Name and version of the agent, if it told."""
+        return self._agent.info
+
+    @property
+    def auth_methods(self) -> Sequence[AuthMethod]:
+        """The ways to log in that the agent offers."""
+        return self._agent.auth_methods
+
+    @property
+    def protocol_version(self) -> int:
+        """The version of the protocol that both sides agreed on."""
+        return self._agent.protocol_version
+
+    # Sessions.
+
+    def open_session(self, place: SessionPlace, how: OpenMethod, session_id: str = "") -> SyncSession:
+        """Open a session in one of the three ways; `session_id` is for those that bring one back."""
+        return SyncSession.before(self._run(self._agent.open_session(place, how, session_id)), self)
+
+    def fork_session(self, session_id: str, *, cwd: str) -> SyncSession:
+        """A new session that starts where the other one stands."""
+        return SyncSession.before(self._run(self._agent.fork_session(session_id, cwd=cwd)), self)
+
+    def list_sessions(self, *, cwd: str | None = None) -> Iterator[SessionInfo]:
+        """All stored sessions, page by page."""
+        return iterate(self._agent.list_sessions(cwd=cwd), self._run)
+
+    def delete_session(self, session_id: str) -> None:
+        """Remove a stored session from the agent (`session/delete`)."""
+        self._run(self._agent.delete_session(session_id))
+
+    # Login.
+
+    def authenticate(self, method_id: str) -> None:
+        """Log in by one of `auth_methods` (`authenticate`). It has no deadline: a person may be asked."""
+        self._run(self._agent.authenticate(method_id))
+
+    def logout(self) -> None:
+        """End the login at the agent (`logout`)."""
+        self._run(self._agent.logout())
+
+    # Anything.
+
+    def ask(self, method: str, message: object, result: type[T], *, deadline: float | None = _DEFAULT) -> T:
+        """A request of the protocol, typed both ways, refused here if the agent did not say that it can do
+        it.
+        """
+        return self._run(self._agent.ask(method, message, result, deadline=deadline))
+
+    def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
+        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        return self._run(self._agent.call(method, params, deadline=deadline))
+
+    def notify(self, method: str, params: object = None) -> None:
+        """Any notification, such as an extension."""
+        self._run(self._agent.notify(method, params))
+
+
+class SyncSession:
+    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+
+        session = agent.new_session(cwd="/project")
+        result = session.prompt("Fix the failing test").result
+        session.close()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
+
+    __slots__ = ("_run", "_session", "agent")
+
+    def __init__(self, agent: SyncAgentHandle, session_id: str, *, cwd: str) -> None:
+        self._stand_before(AwaitedSession(agent._agent, session_id, cwd=cwd), agent)
+
+    @classmethod
+    def before(cls, inner: AwaitedSession, agent: SyncAgentHandle) -> SyncSession:
+        """The blocking face of a session that exists."""
+        session = cls.__new__(cls)
+        session._stand_before(inner, agent)
+        return session
+
+    def _stand_before(self, inner: AwaitedSession, agent: SyncAgentHandle) -> None:
+        self.agent = agent
+        self._session = inner
+        self._run = agent._run
+
+    @property
+    def id(self) -> str:
+        """What the agent calls the session."""
+        return self._session.id
+
+    @property
+    def cwd(self) -> str:
+        """The folder that the session works in."""
+        return self._session.cwd
+
+    @property
+    def modes(self) -> SessionModeState | None:
+        """The modes of the session and the one that holds; None if the agent has none."""
+        return self._session.modes
+
+    @property
+    def config_options(self) -> Sequence[SessionConfigOption]:
+        """The options of the session, with their values."""
+        return self._session.config_options
+
+    @property
+    def late(self) -> deque[SessionUpdate]:
+        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        return self._session.late
+
+    def prompt(
+        self, *content: str | ContentBlock, silence: float | None = None, keep_text: bool = True
+    ) -> SyncPromptTurn:
+        """One turn. Iterate over it for the updates, or take its `result`; nothing is sent before that.
+        Whoever shows updates as they come has no use for all text again at the end: `keep_text=False`.
+        """
+        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
+        turn = self.agent._prompts(self._session, blocks, silence=silence, keep_text=keep_text)
+        return SyncPromptTurn(turn, self._run)
+
+    def cancel(self) -> None:
+        """Stop the running turn, from another thread or a handler. Open permission requests are answered
+        with `cancelled`.
+        """
+        self._run(self._session.cancel())
+
+    def set_mode(self, mode_id: str) -> None:
+        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
+        self._run(self._session.set_mode(mode_id))
+
+    def set_config_option(self, config_id: str, value: str | bool) -> Sequence[SessionConfigOption]:
+        """Change one option; the answer, and `config_options` from now on, is the whole list."""
+        return self._run(self._session.set_config_option(config_id, value))
+
+    def close(self) -> None:
+        """Free the session at the agent; a running turn is cancelled."""
+        self._run(self._session.close())
+
+
+class SyncPromptTurn:
+    """Made by `SyncSession.prompt`. Iterate once, or take the result.
+
+    Leaving the loop early, by `break`, an exception or Ctrl-C, cancels the turn.
+
+        turn = session.prompt("Explain this project")
+        for text in turn.texts():
+            print(text, end="")
+        print(turn.result.stop_reason)
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
+
+    __slots__ = ("_run", "_turn")
+
+    def __init__(self, inner: AwaitedPrompt, run: Runner) -> None:
+        self._turn = inner
+        self._run = run
+
+    @property
+    def result(self) -> TurnResult:
+        """How the turn ended. Of a turn that nobody iterates over, it waits for the end."""
+        if not self._turn._started:
+            for _ in self:
+                pass
+        return self._turn.result
+
+    def __iter__(self) -> Iterator[SessionUpdate]:
+        return iterate(aiter(self._turn), self._run)
+
+    def texts(self) -> Iterator[str]:
+        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        return iterate(self._turn.texts(), self._run)

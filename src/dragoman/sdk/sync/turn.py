@@ -1,0 +1,264 @@
+"""A turn, a session and a client, as an agent's handler sees them when it is a plain function.
+
+They stand before their namesakes of `turn`, `agent_session` and `client_handle`, with the same methods and
+no `await`. When the client cancels, the call that the handler is in, or makes next, raises
+`dragoman.errors.Cancelled`; code that makes no calls polls `turn.cancelled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dragoman.sdk.agent.client_handle import ClientHandle as AwaitedClient
+from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.session import AgentSession as AwaitedSession
+from dragoman.sdk.agent.turn import Turn as AwaitedTurn
+from dragoman.sdk.sync.lender import SyncLender
+from dragoman.sdk.sync.tools import SyncToolCallReport
+
+if TYPE_CHECKING:
+    from dragoman.runtime import Limits
+    from dragoman.schema.v1 import (
+        ContentBlock,
+        Implementation,
+        McpServer,
+        PromptRequest,
+        ResourceLink,
+        TextResourceContents,
+        ToolCallLocation,
+        ToolCallStatus,
+        ToolKind,
+    )
+    from dragoman.sdk.capabilities import Capabilities
+    from dragoman.sdk.client.prompt import PromptTurn
+    from dragoman.sdk.sync.run import Runner
+
+T = TypeVar("T")
+
+
+class SyncClientHandle:
+    """The other end of an agent's connection.
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            turn.client.notify("_example.com/progress", {"done": 3})
+
+    Specification: https://agentclientprotocol.com/protocol/v1/extensibility
+    """
+
+    __slots__ = ("_client", "_run", "_voice")
+
+    def __init__(
+        self, inner: AwaitedClient, run: Runner, *, voice: type[AwaitedSession] = AwaitedSession
+    ) -> None:
+        """`voice` is how sessions speak in this conversation."""
+        self._client = inner
+        self._run = run
+        self._voice = voice
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the client said that it can do."""
+        return self._client.capabilities
+
+    @property
+    def info(self) -> Implementation | None:
+        """Name and version of the client, if it told."""
+        return self._client.info
+
+    @property
+    def protocol_version(self) -> int:
+        """The version of the protocol that both sides agreed on."""
+        return self._client.protocol_version
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of this connection."""
+        return self._client.limits
+
+    @property
+    def sessions(self) -> Mapping[str, SyncAgentSession]:
+        """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
+        return {
+            name: SyncAgentSession.before(session, self) for name, session in self._client.sessions.items()
+        }
+
+    def ask(self, method: str, message: object, result: type[T]) -> T:
+        """A request of the protocol, typed both ways."""
+        return self._run(self._client.ask(method, message, result))
+
+    def call(self, method: str, params: object = None) -> Any:
+        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        return self._run(self._client.call(method, params))
+
+    def notify(self, method: str, params: object = None) -> None:
+        """Any notification, such as an extension."""
+        self._run(self._client.notify(method, params))
+
+
+class SyncAgentSession(SyncLender):
+    """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection.
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            turn.session.title(f"Work in {turn.session.cwd}")
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
+
+    __slots__ = ("_session", "client")
+
+    def __init__(
+        self,
+        client: SyncClientHandle,
+        session_id: str,
+        *,
+        cwd: str,
+        additional_directories: list[str],
+        mcp_servers: list[McpServer],
+    ) -> None:
+        made = client._voice(
+            client._client,
+            session_id,
+            cwd=cwd,
+            additional_directories=additional_directories,
+            mcp_servers=mcp_servers,
+        )
+        self._stand_before(made, client)
+
+    @classmethod
+    def before(cls, inner: AwaitedSession, client: SyncClientHandle) -> SyncAgentSession:
+        """The blocking face of a session that exists."""
+        session = cls.__new__(cls)
+        session._stand_before(inner, client)
+        return session
+
+    def _stand_before(self, inner: AwaitedSession, client: SyncClientHandle) -> None:
+        SyncLender.__init__(self, inner, client._run)
+        self.client = client
+        self._session = inner
+
+    @property
+    def id(self) -> str:
+        """What the client calls the session."""
+        return self._session.id
+
+    @property
+    def cwd(self) -> str:
+        """The folder that the session works in."""
+        return self._session.cwd
+
+    @property
+    def additional_directories(self) -> list[str]:
+        """Further folders that the session works in."""
+        return self._session.additional_directories
+
+    @property
+    def mcp_servers(self) -> list[McpServer]:
+        """The MCP servers that the client wants the session to use."""
+        return self._session.mcp_servers
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The agent's own memory of this session."""
+        return self._session.data
+
+    @property
+    def roots(self) -> list[str]:
+        """All folders that the session works in; `cwd` is the first."""
+        return self._session.roots
+
+
+class SyncTurn(SyncLender):
+    """Speaks and asks within one prompt, until the prompt is answered.
+
+    The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
+    `PromptResponse`.
+
+        @agent.prompt
+        def reply(turn: Turn) -> None:
+            with turn.tool("Read the configuration", kind="read") as call:
+                call.complete(turn.read_text_file("/project/config.toml"))
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
+
+    __slots__ = ("_turn", "client", "session")
+
+    def __init__(self, inner: AwaitedTurn, client: SyncClientHandle) -> None:
+        super().__init__(inner, client._run)
+        self._turn = inner
+        self.client = client
+        self.session = SyncAgentSession.before(inner.session, client)
+
+    @property
+    def request(self) -> PromptRequest:
+        """The whole request, `_meta` included."""
+        return self._turn.request
+
+    @property
+    def prompt(self) -> Sequence[ContentBlock]:
+        """What the user sent, block by block."""
+        return self._turn.prompt
+
+    @property
+    def text(self) -> str:
+        """The user's words: all text blocks, embedded text and the names of linked resources left out."""
+        return self._turn.text
+
+    @property
+    def resources(self) -> list[ResourceLink | TextResourceContents]:
+        """What the user attached: links, and the text of embedded resources."""
+        return self._turn.resources
+
+    @property
+    def cancelled(self) -> bool:
+        """The client has cancelled this turn, or is gone; for code that computes and makes no calls."""
+        return self._turn.cancelled or self._run.cancelled
+
+    def tool(
+        self,
+        title: str,
+        *,
+        kind: ToolKind = "other",
+        name: str | None = None,
+        raw_input: object = None,
+        locations: Sequence[ToolCallLocation] = (),
+        tool_call_id: str | None = None,
+        status: ToolCallStatus = "in_progress",
+    ) -> SyncToolCallReport:
+        """Report a tool call; use it as `with`. It is in progress from then on; one that asks the user first
+        is made with `status="pending"`.
+        """
+        report = self._turn.tool(
+            title,
+            kind=kind,
+            name=name,
+            raw_input=raw_input,
+            locations=locations,
+            tool_call_id=tool_call_id,
+            status=status,
+        )
+        return SyncToolCallReport(report, self._run)
+
+
+def faces(
+    message: object,
+    peer: Any,
+    run: Runner,
+    *,
+    voice: type[AgentSession] = AgentSession,
+    prompts: type[PromptTurn] | None = None,
+) -> tuple[Any, Any]:
+    """The message and the peer, each with its blocking face if it has one. `voice` is how an agent's sessions
+    speak, `prompts` how a client's turns wait for their updates.
+    """
+    if isinstance(peer, AwaitedClient):
+        client = SyncClientHandle(peer, run, voice=voice)
+        return SyncTurn(message, client) if isinstance(message, AwaitedTurn) else message, client
+    # Imported here: an agent has no use for the client's side.
+    from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
+    from dragoman.sdk.sync.agent import SyncAgentHandle
+
+    return message, SyncAgentHandle(peer, run, prompts=prompts) if isinstance(peer, AwaitedAgent) else peer

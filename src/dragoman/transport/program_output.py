@@ -1,0 +1,95 @@
+"""What a program prints besides the protocol: its standard error, and stray lines on its standard output.
+
+A child whose standard error nobody reads stops when the pipe is full, in the middle of a turn and without a
+word. So it is read at all times, even while the conversation is paused; only the last part is kept, for the
+one who has to explain a death.
+
+A line on standard output that is no JSON (a banner, a log line, a farewell) is answered as a mistake like
+every other frame. It may be all that an agent ever says about why it does not work, so the first lines are
+kept, bounded in number and length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dragoman.transport.reading import open_reader
+
+KEPT = 64 * 1024
+"""Bytes of the end that are kept: enough for a long traceback."""
+
+
+class StderrTail:
+    """Reads a descriptor, which it owns, to its end. Needs a running loop."""
+
+    __slots__ = ("_kept", "_limit", "_reader", "_show", "_tell", "ended", "total")
+
+    def __init__(
+        self,
+        fd: int,
+        *,
+        kept: int = KEPT,
+        show: Callable[[bytes], None] | None = None,
+        ended: Callable[[], None] | None = None,
+    ) -> None:
+        """`show` is called with each chunk as it comes, for a log or a terminal; `ended` at the end."""
+        self.total = 0
+        self.ended = False
+        self._kept = bytearray()
+        self._limit = kept
+        self._show = show
+        self._tell = ended
+        self._reader = open_reader(fd, intake=self, ended=self._ended)
+
+    @property
+    def text(self) -> str:
+        """The kept end, readable whatever its encoding was meant to be."""
+        return self._kept[max(0, len(self._kept) - self._limit) :].decode(errors="replace")
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def feed(self, chunk: bytes) -> None:
+        self.total += len(chunk)
+        self._kept += chunk
+        if len(self._kept) > 2 * self._limit:  # not at every chunk: cutting costs a copy
+            del self._kept[: len(self._kept) - self._limit]
+        if self._show is not None:
+            self._show(chunk)
+
+    def finish(self) -> None:
+        pass  # what is kept needs no newline at its end
+
+    def _ended(self, _: OSError | None) -> None:
+        self.ended = True
+        if self._tell is not None:
+            self._tell()
+
+
+MOST_LINES = 10
+LONGEST_LINE = 200
+
+
+class StrayOutput:
+    """The first lines of one peer, and how many there were."""
+
+    __slots__ = ("count", "lines")
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+
+    def add(self, line: bytes) -> str:
+        """Keep a line, if there is room; returns it as text of a bounded length."""
+        text = line[: 4 * LONGEST_LINE].decode(errors="replace").strip()
+        text = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
+        self.count += 1
+        if len(self.lines) < MOST_LINES:
+            self.lines.append(text)
+        return text
+
+    @property
+    def text(self) -> str:
+        """The lines that were kept, and how many more there were."""
+        more = self.count - len(self.lines)
+        return "\n".join(self.lines) + (f"\n({more} more lines)" if more else "")

@@ -1,0 +1,98 @@
+"""Plain frames, each kind read by one call: what nearly every peer writes, and nothing else.
+
+- A run of answers: who has many calls open gets their answers in long runs, of three members each.
+- A run of requests: an agent that wants a thousand files asks for them in one breath, four members each.
+- A notification with its params: nearly everything that an agent sends. Whoever names the type of its params,
+  and perhaps its method as a `Literal`, reads it without an envelope in between.
+
+A block of such frames needs no sorting. Whatever is not plainly one of these is left to `decode`, which gives
+the same envelopes by a longer way.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.wire.decode import UNREADABLE_TEXT, count_objects, is_utf8
+from dragoman.wire.doubled import MEMBERS
+
+M = TypeVar("M", bound=str)
+P = TypeVar("P")
+
+_HEAD = b'{"jsonrpc":"2.0","id":'
+_LOOK = 64  # by here a frame has shown what it is; an id of that length is nobody's
+
+
+class PlainAnswer(Struct, forbid_unknown_fields=True, gc=False):
+    """The answer to one of our calls, as nearly everybody writes it."""
+
+    jsonrpc: Literal["2.0"]
+    id: int
+    result: Raw
+
+
+_read_answers = msgspec.json.Decoder(PlainAnswer).decode_lines
+
+
+def plain_answers(block: bytes) -> list[PlainAnswer]:
+    """All frames of a block of nothing but plain answers; an empty list for any other block."""
+    if not block.startswith(_HEAD) or block.find(b'"result":', 0, _LOOK) < 0:
+        return []
+    lines = count_objects(block)
+    if not lines or not is_utf8(block):
+        return []
+    try:
+        answers = _read_answers(block)
+    except UNREADABLE_TEXT:
+        return []
+    return answers if len(answers) == lines else []
+
+
+class PlainRequest(Struct, forbid_unknown_fields=True, gc=False):
+    """A request as nearly everybody writes it."""
+
+    jsonrpc: Literal["2.0"]
+    id: int
+    method: str
+    params: Raw
+
+
+_NAMES = [b'"%b":' % name.encode() for name in MEMBERS]
+
+_read_requests = msgspec.json.Decoder(PlainRequest).decode_lines
+
+
+def plain_requests(block: bytes) -> list[PlainRequest]:
+    """All frames of a block of nothing but plain requests; an empty list for any other block."""
+    if not block.startswith(_HEAD) or block.find(b'"method":', 0, _LOOK) < 0:
+        return []
+    lines = count_objects(block)
+    if lines < 2 or not block.isascii() or not _says_each_once(block, lines):
+        return []
+    try:
+        requests = _read_requests(block)
+    except UNREADABLE_TEXT:
+        return []
+    return requests if len(requests) == lines else []
+
+
+def _says_each_once(block: bytes, lines: int) -> bool:
+    """Every frame has each member at least once, or it cannot be read: as many names as lines, and none of
+    them stands there twice. An escape could hide one.
+    """
+    return b"\\" not in block and all(block.count(name) == lines for name in _NAMES)
+
+
+class PlainNotification(Struct, Generic[M, P], forbid_unknown_fields=True, gc=False):
+    """A notification as nearly everybody writes it. An `id` in it, or anything else, makes it something else.
+
+    The parser checks that all of it is JSON, also what `P` skips; that the text is UTF-8 it checks only where
+    `P` builds a string.
+    """
+
+    jsonrpc: Literal["2.0"]
+    method: M
+    params: P
