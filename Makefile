@@ -26,7 +26,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster schema web clean
+.PHONY: setup run quick test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster manual schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -166,6 +166,10 @@ bench: setup
 # Three hubs on three servers of NATS, beside a plain client of the same servers.
 bench-cluster: $(READY_PY)
 	@$(PY) bench/cluster.py $(ARGS)
+
+# A manual page and completions for shells, for packagers.
+manual: $(READY_PY)
+	@$(PY) tools/generate_manual.py build/manual && echo "build/manual"
 
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.cli.run.running import DRAGOMAN, home
+from tests.apps.run.running import DRAGOMAN, home
 from tests.fork_server import ForkServer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are passed as on Linux")

@@ -45,8 +45,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agents": PUBLIC | {"review", "text"},
     "tui": PUBLIC | {"text"},
     "web": PUBLIC,
+    "apps": PUBLIC
+    | {"text", "sdk", "workspace", "journal", "dialect", "tui"}
+    | {"transport", "review", "system"},
     "cli": PUBLIC
-    | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"}
+    | {"agents", "apps", "web", "transport", "hub", "check", "trace", "testing"}
     | {"sdk", "workspace", "journal", "review", "dialect", "system", "text"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
@@ -116,7 +119,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 }
 
 # Modules of a room that only these rooms may import, because an extra must be installed for them.
-RESERVED = {"dragoman.text.markdown": ("text", "tui", "cli")}
+RESERVED = {"dragoman.text.markdown": ("text", "tui", "apps")}
 
 # In these two, an import that only a type checker sees is free: they name types of every room in signatures.
 TYPING_IS_FREE = frozenset({"sdk", "testing"})

@@ -12,6 +12,7 @@ LIMIT = 500
 GENERATED = re.compile(r'(# ?|""")Generated\b')
 
 REASONS: dict[str, str] = {
+    "src/dragoman/cli/commands.py": "the table of commands: one row for each, with its examples",
     "src/dragoman/hub/session/machine.py": "a small function for each event; together they are `step`",
     "src/dragoman/hub/session/state.py": "a session's values, and the fold that is the only way to them",
     "src/dragoman/hub/engine/live_session.py": "where a session meets journal, agent and clients",

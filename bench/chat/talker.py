@@ -47,7 +47,7 @@ def word(number: int) -> str:
 
 
 @agent.prompt
-async def talk(turn: Turn) -> None:
+async def chat(turn: Turn) -> None:
     rate, seconds = map(int, turn.text.split())
     loop = asyncio.get_running_loop()
     began, said = loop.time(), 0

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from dragoman.check.examination_control import NOT_REPEATED
+from tests.apps.run.running import DRAGOMAN, home
 from tests.check.agent.agents import raw
 from tests.check.endpoint.server import GoodServer
-from tests.cli.run.running import DRAGOMAN, home
 from tests.together import SideBySide
 from tests.transport.serving import served
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.run.running import DRAGOMAN, home, run
 from tests.cli.held import Held
-from tests.cli.run.running import DRAGOMAN, home, run
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.testing.pace import patience
-from tests.cli.run.running import DRAGOMAN, home, scripted
+from tests.apps.run.running import DRAGOMAN, home, scripted
 
 
 def logout(folder: Path, agent: str) -> subprocess.CompletedProcess[str]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.apps.run.exits import EXITS
 from dragoman.cli import doctor
+from dragoman.cli.commands import COMMANDS
 from dragoman.cli.parser import make_parser
-from dragoman.cli.run.exits import EXITS
 from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.testing import RawPeer
 from dragoman.testing.pace import patience
@@ -84,9 +85,10 @@ def test_the_exit_status_tells_the_outcome(tmp_path: Path, script: str, outcome:
 
 def test_every_status_is_the_one_of_run_and_stands_in_the_help_and_on_the_page() -> None:
     page = (ROOT / "docs" / "known-agents.md").read_text("utf-8")
+    (row,) = [command for command in COMMANDS if command.name == "doctor"]
     for outcome, status in doctor.STATUSES.items():
         assert outcome == "ok" or EXITS[outcome].status == status
-        assert f"\n  {status:>3}  " in doctor.EXAMPLES
+        assert f"\n  {status:>3}  " in row.examples
         assert f"\n| {status} | `{outcome}` | " in page
 
 

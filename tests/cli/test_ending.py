@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.run.running import DRAGOMAN, home
 from tests.cli.held import CLOSED, ENDS_WITHIN, PATIENCE, Held, is_running, wait_until
-from tests.cli.run.running import DRAGOMAN, home
 from tests.slow import sampled
 from tests.together import SideBySide
 

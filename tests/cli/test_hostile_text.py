@@ -14,8 +14,8 @@ import pytest
 
 import dragoman.cli
 from dragoman.cli import main
-from tests.cli.run.running import DRAGOMAN, home
-from tests.cli.run.teletype import in_terminal
+from tests.apps.run.running import DRAGOMAN, home
+from tests.apps.run.teletype import in_terminal
 from tests.cli.test_hub import Running
 
 pytestmark = [pytest.mark.bound(60), pytest.mark.timeout(180)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli.inbox import option_of, shown
+from dragoman.cli.inbox import describe_request, option_of
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import deadline
 from dragoman.transport.websocket import open_websocket
@@ -239,7 +239,7 @@ ASKED: dict[str, Any] = {
 
 
 def test_what_is_asked_is_shown_whole_and_cannot_deceive() -> None:
-    text = shown(ASKED, now=0.0)
+    text = describe_request(ASKED, now=0.0)
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "-rf /" in text
@@ -250,7 +250,7 @@ def test_risks_are_shown_with_their_place_and_rule() -> None:
         {"rule": "python/eval", "severity": "high", "text": "eval runs", "path": "/a\x1b.py", "line": 3},
         {"rule": "shell/privilege", "severity": "medium", "text": "It runs as root"},
     ]
-    text = shown({**ASKED, "risks": found, "risksNote": "Not judged: b.py."}, now=0.0)
+    text = describe_request({**ASKED, "risks": found, "risksNote": "Not judged: b.py."}, now=0.0)
     assert "  medium risk: It runs as root (shell/privilege)\n  note: Not judged: b.py." in text
     assert "high risk: eval runs in /a" in text
     assert "\x1b" not in text
@@ -274,6 +274,6 @@ def test_an_option_is_named_in_many_ways(said: str, option: str | None) -> None:
     ],
 )
 def test_the_inbox_shows_how_long_a_question_still_waits(seconds: float, words: str) -> None:
-    text = shown({**ASKED, "expiresAt": 1000.0 + seconds}, now=1000.0)
+    text = describe_request({**ASKED, "expiresAt": 1000.0 + seconds}, now=1000.0)
     assert f"waits for {words}, and is refused then" in text
-    assert "waits for" not in shown(ASKED, now=0.0)
+    assert "waits for" not in describe_request(ASKED, now=0.0)

@@ -41,9 +41,8 @@ FOREIGN = {
 
 def filled(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """With everything that the command takes, which is added when it is chosen."""
-    if isinstance(parser, Parser) and parser.fill is not None:
-        fill, parser.fill = parser.fill, None
-        fill(parser)
+    if isinstance(parser, Parser):
+        parser.fill_now()
     return parser
 
 
@@ -116,13 +115,16 @@ def test_commands_on_a_page_have_their_options(page: Path) -> None:
 def test_messages_of_a_command_name_options_of_that_command(name: str) -> None:
     """By the name of its module: `cli/hub.py`, `cli/hub_tokens.py`, and the room behind it."""
     files = [*(SOURCE / "cli").glob(f"{name}.py"), *(SOURCE / "cli").glob(f"{name}_*.py")]
+    files += (SOURCE / "apps" / name).glob("*.py")
     files += (SOURCE / name).glob("*.py")
     said = [COMMAND.sub("", text) for path in files for text in texts(path)]  # commands are looked at above
     known = all_options(commands_of(root())[name]) | FOREIGN.keys()
     assert sorted({option for text in said for option in OPTION.findall(text)} - known) == []
 
 
-@pytest.mark.parametrize("place", [SOURCE / "cli", *PAGES], ids=lambda place: str(place.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "place", [SOURCE / "cli", SOURCE / "apps", *PAGES], ids=lambda place: str(place.relative_to(ROOT))
+)
 def test_options_exist_wherever_they_are_named(place: Path) -> None:
     sources = place.rglob("*.py")
     said = (

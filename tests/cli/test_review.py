@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import main, review_run
-from dragoman.cli.review_mending import mend
-from dragoman.cli.review_sources import Gathered
+from dragoman.cli import main
+from dragoman.cli import review as review_command
+from dragoman.cli.review_fixes import mend
+from dragoman.cli.review_sources import ReviewSources
 from dragoman.review import ReviewNote, ReviewSettings, review
 from tests.review.test_git import git
 
@@ -156,7 +157,7 @@ def test_safe_fixes_are_written_and_the_rest_is_still_reported(capsys: pytest.Ca
 async def test_a_file_that_changed_meanwhile_is_not_mended() -> None:
     path = write("a.py", BAD)
     notes: list[ReviewNote] = []
-    gathered = Gathered(notes.append)
+    gathered = ReviewSources(notes.append)
     sources = [source async for source in gathered.files(["a.py"], stdin_name="-")]
     findings = [finding async for finding in review(sources)]
     write("a.py", "somebody else's\n")
@@ -169,7 +170,7 @@ def test_whoever_waits_long_is_told_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("a.py", BAD)
-    monkeypatch.setattr(review_run, "_PROGRESS", 0.01)
+    monkeypatch.setattr(review_command, "_PROGRESS", 0.01)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     main(["review"])
     shown = capsys.readouterr().err

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.hub_tokens import add_token_parsers, parse_span
-from dragoman.cli.parser import Parser
+from dragoman.cli import main
+from dragoman.cli.options.values import parse_span
 from dragoman.hub.gate.admission import hashed
 from dragoman.hub.gate.grants_store import TokenStore
 
@@ -20,10 +20,7 @@ class Tokens:
         self._capsys = capsys
 
     def __call__(self, action: str, *words: str) -> tuple[int, str, str]:
-        parser = Parser(prog="dragoman hub")
-        add_token_parsers(parser.add_subparsers(prog="dragoman hub"))
-        chosen = parser.parse_args(["token", action, *words, "--journal", self._journal])
-        status = chosen.run(chosen)
+        status = main(["hub", "token", action, *words, "--journal", self._journal])
         return (status, *self._capsys.readouterr())
 
 

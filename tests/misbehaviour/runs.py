@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from dragoman.cli.run.exits import EXITS
+from dragoman.apps.run.exits import EXITS
 from dragoman.testing.pace import patience
 from tests.faults.client.running import AT_ONCE, Result, complete_in_fork, running
 from tests.misbehaviour.agent import POINTS, WAYS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.chat.files import listed
+from dragoman.apps.chat.files import list_files
 from dragoman.errors import DragomanError
 from dragoman.review import git as review_git
 from dragoman.system.git import find_git, read_settings
@@ -57,7 +57,7 @@ async def _text(folder: Path) -> None:
 
 
 async def _names(folder: Path) -> None:
-    assert "a.py" in listed(str(folder))
+    assert "a.py" in list_files(str(folder))
 
 
 async def _snapshot(folder: Path) -> None:

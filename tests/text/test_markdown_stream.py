@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.text.markdown import Block, CodeBlock, ItemList, Paragraph, Table
 from dragoman.text.markdown_stream import OPEN, MarkdownStream
-from dragoman.tui.text.flow import Flow
+from dragoman.tui.text.markdown import MarkdownLines
 from tests.text.drawing import markdown
 from tests.text.samples import SAMPLES
 
@@ -21,7 +21,7 @@ def blocks_of(text: str, *, size: int) -> list[Block]:
 
 
 def drawn(text: str, *, size: int) -> list[str]:
-    flow = Flow(60)
+    flow = MarkdownLines(60)
     for start in range(0, len(text), size):
         flow.feed(text[start : start + size])
     return [line.plain for line in flow.lines]

@@ -1,4 +1,4 @@
-"""The terminal client on a stage: a house of agents that live in this process, and eyes for its screen."""
+"""The terminal client on a stage: a backend of agents that live in this process, and eyes for its screen."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from dragoman.cli.chat.rules import Rules
-from dragoman.cli.chat.talk import Source, opened
+from dragoman.apps.chat.local_chat import ChatAgent, open_chat
+from dragoman.apps.chat.rules import ChatRules
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.testing.pace import patience
 from dragoman.tui.app import ChatApp
-from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Talk, Wanted
+from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatSession, ChatUser, SessionRow
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 PICTURES = Path(__file__).parent.parent.parent / "docs" / "pictures"
@@ -26,7 +26,7 @@ PATIENCE = 20.0
 BEAT = 0.02
 
 
-class StageHouse:
+class StageBackend:
     """A `House` with in-process agents by name."""
 
     def __init__(self, folder: Path, **agents: Startable) -> None:
@@ -38,9 +38,11 @@ class StageHouse:
     async def agents(self) -> Sequence[AgentChoice]:
         return [AgentChoice(name=name, title=f"the agent {name}") for name in self._agents]
 
-    def open(self, wanted: Wanted, person: Person, listener: Listener) -> AbstractAsyncContextManager[Talk]:
-        source = Source(name=wanted.agent, target=self._agents[wanted.agent])
-        return opened(source, wanted, person, listener, rules=Rules())
+    def open(
+        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AbstractAsyncContextManager[ChatSession]:
+        source = ChatAgent(name=wanted.agent, target=self._agents[wanted.agent])
+        return open_chat(source, wanted, person, listener, rules=ChatRules())
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         self.asked.append(query)
@@ -120,9 +122,9 @@ class Eyes:
 
 @asynccontextmanager
 async def on_stage(
-    house: Any, wanted: Wanted | None = None, *, size: tuple[int, int] = (80, 24), colours: bool = True
+    backend: Any, wanted: ChatRequest | None = None, *, size: tuple[int, int] = (80, 24), colours: bool = True
 ) -> AsyncIterator[Eyes]:
-    app = ChatApp(house, wanted, colours=colours)
+    app = ChatApp(backend, wanted, colours=colours)
     async with app.run_test(size=size) as pilot:
         yield Eyes(pilot)
         if app.chat is not None:

@@ -4,8 +4,8 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
-from dragoman.tui.ports import SessionRow, Wanted
-from tests.tui.stage import StageHouse, on_stage
+from dragoman.tui.ports import ChatRequest, SessionRow
+from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 
@@ -36,13 +36,13 @@ def tuned() -> Agent:
 
 
 async def test_from_the_first_screen_to_another_session(shop: Path) -> None:
-    house = StageHouse(shop, quiet=tuned(), tuned=tuned())
+    backend = StageBackend(shop, quiet=tuned(), tuned=tuned())
     row = {"agent": "quiet", "cwd": str(shop), "when": "2026-01-02 03:04"}
-    house.rows = [
-        SessionRow(wanted=Wanted(agent="quiet", cwd=str(shop)), title="An older [b]one", **row),
+    backend.rows = [
+        SessionRow(wanted=ChatRequest(agent="quiet", cwd=str(shop)), title="An older [b]one", **row),
         SessionRow(wanted=None, title="One that is gone", **row),
     ]
-    async with on_stage(house) as eyes:
+    async with on_stage(backend) as eyes:
         await eyes.see("quiet", "the agent tuned", "Folder", str(shop))
         await eyes.like("start")
         await eyes.press("tab", "end", "x", "enter")

@@ -8,28 +8,28 @@ import pytest
 from dragoman import Agent, Turn
 from dragoman.schema import v1
 from dragoman.testing.pace import deadline
-from dragoman.tui.conversation import Conversation, mentions
-from dragoman.tui.model.entries import Noted, Said
+from dragoman.tui.conversation import ChatConversation, mentions
+from dragoman.tui.model.entries import NoteEntry, SpeechEntry
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import Filled, Form, Question, Wanted
-from tests.tui.stage import StageHouse
+from dragoman.tui.ports import ChatRequest, FormAnswer, FormPrompt, PermissionQuestion
+from tests.tui.stage import StageBackend
 
 pytestmark = pytest.mark.bound(30)
 
 
 class Nobody:
-    async def ask(self, question: Question) -> str | None:
+    async def ask(self, question: PermissionQuestion) -> str | None:
         return None
 
-    async def fill(self, form: Form) -> Filled:
-        return Filled(action="cancel")
+    async def fill(self, form: FormPrompt) -> FormAnswer:
+        return FormAnswer(action="cancel")
 
 
 class Scene:
     def __init__(self) -> None:
         self.changed = asyncio.Event()
         self.transcript = Transcript()
-        self.conversation = Conversation(self.transcript, self.changed.set)
+        self.conversation = ChatConversation(self.transcript, self.changed.set)
         self.transcript.wake = self.changed.set
 
     async def until(self, state: str) -> None:
@@ -40,7 +40,7 @@ class Scene:
 
     @property
     def words(self) -> list[str]:
-        return [e.text for e in self.transcript.entries if isinstance(e, Said | Noted)]
+        return [e.text for e in self.transcript.entries if isinstance(e, SpeechEntry | NoteEntry)]
 
 
 def agent_of(gate: asyncio.Event | None = None) -> Agent:
@@ -58,9 +58,9 @@ def agent_of(gate: asyncio.Event | None = None) -> Agent:
 @asynccontextmanager
 async def conversing(folder: Path, agent: Agent) -> AsyncIterator[Scene]:
     scene = Scene()
-    house = StageHouse(folder, slow=agent)
-    talking = scene.conversation.converse(house, Wanted(agent="slow", cwd=str(folder)), Nobody())
-    task = asyncio.create_task(talking)
+    backend = StageBackend(folder, slow=agent)
+    conversing = scene.conversation.converse(backend, ChatRequest(agent="slow", cwd=str(folder)), Nobody())
+    task = asyncio.create_task(conversing)
     try:
         await scene.until("idle")
         yield scene
@@ -69,7 +69,7 @@ async def conversing(folder: Path, agent: Agent) -> AsyncIterator[Scene]:
         await asyncio.wait([task])
 
 
-async def heard(scene: Scene, text: str) -> None:
+async def on_update(scene: Scene, text: str) -> None:
     async with deadline(20):
         while not any(text in words for words in scene.words):
             scene.changed.clear()
@@ -80,13 +80,13 @@ async def test_what_is_said_during_a_turn_waits_its_turn(project: Path) -> None:
     gate = asyncio.Event()
     async with conversing(project, agent_of(gate)) as scene:
         scene.conversation.submit("wait")
-        await heard(scene, "<wait>")
+        await on_update(scene, "<wait>")
         scene.conversation.submit("second")
         scene.conversation.submit("third")
         assert list(scene.conversation.queue) == ["second", "third"]
         assert scene.conversation.withdraw() == "third"
         gate.set()
-        await heard(scene, "<second>")
+        await on_update(scene, "<second>")
         await scene.until("idle")
         assert scene.transcript.prompts == ["wait", "second"]
 
@@ -94,30 +94,30 @@ async def test_what_is_said_during_a_turn_waits_its_turn(project: Path) -> None:
 async def test_steering_stops_the_turn_and_speaks_next(project: Path) -> None:
     async with conversing(project, agent_of()) as scene:
         scene.conversation.submit("wait")
-        await heard(scene, "<wait>")
+        await on_update(scene, "<wait>")
         scene.conversation.submit("later")
         await scene.conversation.steer("now")
-        await heard(scene, "<later>")
+        await on_update(scene, "<later>")
         assert [w for w in scene.words if w.startswith("<")] == ["<wait>", "<now>", "<later>"]
 
 
 async def test_after_a_cancel_the_queue_waits_until_the_person_goes_on(project: Path) -> None:
     async with conversing(project, agent_of()) as scene:
         scene.conversation.submit("wait")
-        await heard(scene, "<wait>")
+        await on_update(scene, "<wait>")
         scene.conversation.submit("later")
         await scene.conversation.cancel()
-        await heard(scene, "Cancelled.")
+        await on_update(scene, "Cancelled.")
         await scene.until("idle")
         assert list(scene.conversation.queue) == ["later"]
         scene.conversation.go_on()
-        await heard(scene, "<later>")
+        await on_update(scene, "<later>")
 
 
 async def test_too_many_prompts_are_refused(project: Path) -> None:
     async with conversing(project, agent_of()) as scene:
         scene.conversation.submit("wait")
-        await heard(scene, "<wait>")
+        await on_update(scene, "<wait>")
         assert [scene.conversation.submit(str(n)) for n in range(51)] == [True] * 50 + [False]
 
 
@@ -132,9 +132,9 @@ async def test_an_agent_that_fails_a_turn_is_told_and_talked_to_again(project: P
 
     async with conversing(project, agent) as scene:
         scene.conversation.submit("fail")
-        await heard(scene, "The turn failed")
+        await on_update(scene, "The turn failed")
         scene.conversation.submit("again")
-        await heard(scene, "well")
+        await on_update(scene, "well")
 
 
 async def test_a_house_that_cannot_open_says_why(project: Path) -> None:
@@ -147,7 +147,7 @@ async def test_a_house_that_cannot_open_says_why(project: Path) -> None:
 
     agent.prompt(lambda turn: None)
     await scene.conversation.converse(
-        StageHouse(project, picky=agent), Wanted(agent="picky", cwd=str(project)), Nobody()
+        StageBackend(project, picky=agent), ChatRequest(agent="picky", cwd=str(project)), Nobody()
     )
     assert scene.conversation.state == "failed"
     assert "F5 tries again" in scene.words[-1]

@@ -1,8 +1,8 @@
 """The command `dragoman`: reads the command line and starts what it names.
 
 Every failure says what happened, why, and what to do next, on standard error and with exit status 2 for a
-mistaken command line and 1 for anything else, unless a command documents more. What a command does not need
-is not imported.
+mistaken command line and 1 for anything else, unless a command documents more. `commands` is the table of all
+commands, `options` what they take, `parser` makes a parser of both.
 """
 
 from __future__ import annotations
@@ -11,19 +11,30 @@ import os
 import sys
 from collections.abc import Sequence
 
+from dragoman.cli.parser import load, make_parser
+
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    from dragoman.cli.parser import make_parser
-
     chosen = make_parser().parse_args(arguments)
-    from dragoman.cli.log_lines import sanitize_log_lines  # not needed to show help
-
-    sanitize_log_lines()
+    command = chosen.command_row
+    if command.claims_stdio:
+        load("dragoman.transport.stdio:claim_stdio")()
+    load("dragoman.apps.console:sanitize_log_lines")()
     try:
-        status: int = chosen.run(chosen)
+        run = load(command.run)
+    except KeyboardInterrupt:
+        return 130  # nothing was started yet
+    except ImportError as error:
+        if not command.extra:
+            raise
+        needs = f"needs the extra {command.extra!r}: pip install 'dragoman[{command.extra}]'"
+        load("dragoman.apps.console:say")(f"dragoman {command.name}: {needs} ({error})", file=sys.stderr)
+        return 2
+    try:
+        status: int = run(chosen)
         if sys.stdout is not None:  # as it is for a program that was started with its output closed
             sys.stdout.flush()
     except BrokenPipeError:

@@ -6,6 +6,7 @@ nowhere.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -14,9 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.cli.agents_show import described, refuse, shown_command
-from dragoman.cli.console import say, say_json
-from dragoman.cli.files import explain_error
+from dragoman.apps.console import say, say_json
+from dragoman.apps.files import explain_error
+from dragoman.apps.target import display_command
+from dragoman.cli.agents_show import describe_agent, refuse
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentSource, KnownAgent, read_config
 from dragoman.sdk.known.config import VARIABLE, config_path
@@ -36,57 +38,50 @@ class _Haul:
     notes: tuple[str, ...]
 
 
-def run_import(product: str, *, file: str | None, dry_run: bool, replace: bool, as_json: bool) -> int:
+def run_import(chosen: argparse.Namespace) -> int:
+    product, file, dry_run = chosen.product, chosen.file, chosen.dry_run
     try:
         source = _file_of(product, file)
         imported = PRODUCTS[product].parse(_bytes_of(source), str(source))
-        haul = _sorted_out(imported, replace=replace)
+        haul = _sorted_out(imported, replace=chosen.replace)
         if haul.taken and not dry_run:
             add_agents(haul.taken, path=config_path())
     except LocalMistake as mistake:
         return refuse(mistake)
-    if as_json:
+    if chosen.json:
         _print_haul_json(haul, source, dry_run=dry_run)
     else:
         _print_haul(haul, source, dry_run=dry_run)
     return 0
 
 
-def run_add(
-    name: str,
-    *,
-    words: Sequence[str],
-    env: Sequence[str],
-    allow: Sequence[str],
-    title: str,
-    dialect: str,
-    replace: bool,
-) -> int:
+def run_add(chosen: argparse.Namespace) -> int:
+    name = chosen.name
     path = config_path()
     try:
         agent = KnownAgent(
             name=name,
-            command=_command(words),
-            env=dict(map(_variable, env)),
-            allow=tuple(_allowed(one) for one in allow),
+            command=_command(chosen.words),
+            env=dict(map(_variable, chosen.env)),
+            allow=tuple(_allowed(name) for name in chosen.allow),
             source=AgentSource.CONFIG,
-            title=title,
-            dialect=dialect,
+            title=chosen.title,
+            dialect=chosen.dialect,
         )
-        if name in read_config().agents and not replace:
+        if name in read_config().agents and not chosen.replace:
             raise LocalMistake(
                 f"{path} has an agent {name!r} already; --replace puts the new one in its place"
             )
         add_agents([agent], path=path)
     except LocalMistake as mistake:
         return refuse(mistake)
-    say(f"Added {sanitize_line(name)}: {sanitize_line(shown_command(agent))}\nConfiguration: {path}")
+    say(f"Added {sanitize_line(name)}: {sanitize_line(display_command(agent))}\nConfiguration: {path}")
     _warn_of_readers(path, [agent])
     return 0
 
 
-def run_remove(name: str) -> int:
-    path = config_path()
+def run_remove(chosen: argparse.Namespace) -> int:
+    name, path = chosen.name, config_path()
     try:
         config = read_config()
         if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
@@ -141,7 +136,7 @@ def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
     for agent in haul.taken:
         variables = f" (sets {', '.join(agent.env)})" if agent.env else ""
         verb = "would take" if dry_run else "took"
-        say(f"  {verb} {agent.name}: {sanitize_line(shown_command(agent) + variables)}")
+        say(f"  {verb} {agent.name}: {sanitize_line(display_command(agent) + variables)}")
     for name, why in haul.skipped:
         say(f"  skipped {sanitize_line(name)}: {sanitize_line(why)}")
     for note in haul.notes:
@@ -159,7 +154,7 @@ def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         "schema": 1,
         "file": str(source),
         "written": None if dry_run or not haul.taken else str(config_path()),
-        "taken": [described(agent) for agent in haul.taken],
+        "taken": [describe_agent(agent) for agent in haul.taken],
         "skipped": [{"name": name, "why": why} for name, why in haul.skipped],
         "notes": haul.notes,
     }

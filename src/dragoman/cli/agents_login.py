@@ -1,4 +1,4 @@
-"""`dragoman agents login NAME [METHOD]`: log in to an agent by one of the ways that it offers.
+"""`dragoman agents login NAME [METHOD]` and `logout NAME`: log in to an agent, and out again.
 
 A method that the agent handles by itself is asked for with `authenticate`. One that needs a terminal is the
 agent's own command with other arguments, run here once the agent has ended. One by variable cannot be done
@@ -7,21 +7,21 @@ for anybody: the variable is named.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Awaitable, Sequence
 
 from dragoman import Client, Limits, connect
-from dragoman.cli.console import say
-from dragoman.cli.login_ways import LoginMethod, login_hint, login_methods
-from dragoman.cli.run.mistakes import Mistake
-from dragoman.cli.run.target import Target, find_target
+from dragoman.apps.console import UsageMistake, say
+from dragoman.apps.login_methods import LoginMethod, login_hint, login_methods
+from dragoman.apps.target import AgentTarget, find_target
 from dragoman.errors import DragomanError
 from dragoman.schema import v1
 from dragoman.sdk.connect import BoundedNotes
+from dragoman.sdk.login import log_out
 from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
 
@@ -31,12 +31,12 @@ PERSON_SECONDS = 300.0
 NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 
 
-def run_login(wanted: str, method_id: str | None, *, variables: Sequence[str] = ()) -> int:
+def run_login(chosen: argparse.Namespace) -> int:
     """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
     try:
-        target = find_target(wanted, variables)
-        return asyncio.run(_until_told_to_end(_log_in(target, wanted, method_id)))
-    except Mistake as mistake:
+        target = find_target(chosen.agent, chosen.env)
+        return asyncio.run(_cancel_on_signal(_log_in(target, chosen.agent, chosen.method)))
+    except UsageMistake as mistake:
         return _fail(f"{mistake}\nTo go on: {mistake.next_step}", MISTAKEN)
     except DragomanError as error:
         return _fail(f"not logged in: {error}", NOT_DONE)
@@ -46,7 +46,29 @@ def run_login(wanted: str, method_id: str | None, *, variables: Sequence[str] = 
         return TERMINATED
 
 
-async def _until_told_to_end(work: Coroutine[Any, Any, int]) -> int:
+def run_logout(chosen: argparse.Namespace) -> int:
+    """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
+    try:
+        target = find_target(chosen.agent, ())
+    except UsageMistake as mistake:
+        return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", MISTAKEN)
+    try:
+        done = asyncio.run(_log_out(target))
+    except DragomanError as error:
+        return _fail(f"{target.agent.name} was not logged out: {error}", NOT_DONE)
+    if not done:
+        return _fail(f"{target.agent.name} offers no logout; see its own documentation", NOT_DONE)
+    say(f"Logged out of {sanitize(target.agent.name)}.")
+    return 0
+
+
+async def _log_out(target: AgentTarget) -> bool:
+    client = Client("dragoman-agents", version=VERSION, title="Dragoman")
+    async with connect(target.open(), client=client, env=target.env, dialect=target.dialect) as agent:
+        return await log_out(agent)
+
+
+async def _cancel_on_signal(work: Awaitable[int]) -> int:
     """A signal cancels the work, so that whatever it started ends with it."""
     task = asyncio.current_task()
     assert task is not None
@@ -56,7 +78,7 @@ async def _until_told_to_end(work: Coroutine[Any, Any, int]) -> int:
     return await work
 
 
-async def _log_in(target: Target, wanted: str, method_id: str | None) -> int:
+async def _log_in(target: AgentTarget, wanted: str, method_id: str | None) -> int:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
     limits = Limits(call_seconds=PERSON_SECONDS)
     notes = BoundedNotes(lambda text: say(f"dragoman agents: {sanitize(text)}", file=sys.stderr))
@@ -77,24 +99,24 @@ async def _log_in(target: Target, wanted: str, method_id: str | None) -> int:
 
 
 def _chosen(
-    methods: Sequence[LoginMethod], method_id: str | None, target: Target, wanted: str
+    methods: Sequence[LoginMethod], method_id: str | None, target: AgentTarget, wanted: str
 ) -> LoginMethod:
     if method_id is not None:
         for method in methods:
             if method.id == method_id:
                 return method
-        raise Mistake(f"{wanted} offers no login method {method_id!r}", _hint(methods, target, wanted))
+        raise UsageMistake(f"{wanted} offers no login method {method_id!r}", _hint(methods, target, wanted))
     if len(methods) == 1:
         return methods[0]
     how_many = "several login methods" if methods else "no login method"
-    raise Mistake(f"{wanted} offers {how_many}", _hint(methods, target, wanted))
+    raise UsageMistake(f"{wanted} offers {how_many}", _hint(methods, target, wanted))
 
 
-def _hint(methods: Sequence[LoginMethod], target: Target, wanted: str) -> str:
+def _hint(methods: Sequence[LoginMethod], target: AgentTarget, wanted: str) -> str:
     return login_hint(wanted, methods, allow=target.agent.allow, handed=target.env, ours=os.environ)
 
 
-async def _in_terminal(target: Target, wanted: str, method: LoginMethod) -> int:
+async def _in_terminal(target: AgentTarget, wanted: str, method: LoginMethod) -> int:
     assert method.terminal is not None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _fail(f"{method.name} needs a terminal, and there is none here", NOT_DONE)

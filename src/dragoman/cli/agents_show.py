@@ -5,38 +5,38 @@ Names of variables are shown, never their values; what looks like a key in a com
 
 from __future__ import annotations
 
+import argparse
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from dragoman.cli.console import say, say_json
+from dragoman.apps.console import say, say_json
+from dragoman.apps.target import display_command
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import AgentConfig, KnownAgent, find_agent, known_agents, read_config
-from dragoman.sdk.known.finding import OURS, install_hint, missing_agents
+from dragoman.sdk.known.finding import install_hint, missing_agents
 from dragoman.sdk.known.redacting import redact_shapes
 from dragoman.text.sanitize import sanitize_line
 
 HEADINGS = ("NAME", "FROM", "COMMAND", "")
 
 
-def run_list(*, include_missing: bool, as_json: bool) -> int:
+def run_list(chosen: argparse.Namespace) -> int:
     try:
         config = read_config()
     except LocalMistake as mistake:
         return refuse(mistake)
     agents = known_agents(config=config)
-    if as_json:
+    if chosen.json:
         return _print_json(_listing(config, agents))
-    rows = [(agent.name, agent.source.value, shown_command(agent), agent.title) for agent in agents]
+    rows = [(agent.name, agent.source.value, display_command(agent), agent.title) for agent in agents]
     _print_table([HEADINGS, *rows])
     missing = missing_agents(config=config)
-    if include_missing and missing:
+    if chosen.all and missing:
         print("\nNot installed:")
         _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
     elif missing:
@@ -48,15 +48,15 @@ def run_list(*, include_missing: bool, as_json: bool) -> int:
     return 0
 
 
-def run_show(text: str, *, as_json: bool) -> int:
+def run_show(chosen: argparse.Namespace) -> int:
     try:
-        agent = find_agent(text)
+        agent = find_agent(chosen.agent)
     except LocalMistake as mistake:
         return refuse(mistake)
-    if as_json:
-        return _print_json(described(agent))
+    if chosen.json:
+        return _print_json(describe_agent(agent))
     rows = [("name", agent.name), ("title", agent.title), ("from", agent.source.value)]
-    rows.append(("address" if agent.address else "command", shown_command(agent)))
+    rows.append(("address" if agent.address else "command", display_command(agent)))
     if agent.command:
         rows.append(("program", _program(agent) or "not found on PATH"))
     if agent.dialect != "auto":
@@ -67,7 +67,7 @@ def run_show(text: str, *, as_json: bool) -> int:
     return 0
 
 
-def described(agent: KnownAgent) -> dict[str, Any]:
+def describe_agent(agent: KnownAgent) -> dict[str, object]:
     """An agent as JSON: everything but the values of its variables."""
     return {
         "name": agent.name,
@@ -82,24 +82,17 @@ def described(agent: KnownAgent) -> dict[str, Any]:
     }
 
 
-def shown_command(agent: KnownAgent) -> str:
-    """The command as a person would type it."""
-    if agent.command[: len(OURS)] == OURS:
-        return shlex.join(("dragoman", *agent.command[len(OURS) - 1 :]))
-    return redact_shapes(agent.command_line)
-
-
 def refuse(mistake: LocalMistake) -> int:
     say(f"dragoman agents: {sanitize_line(str(mistake))}", file=sys.stderr)
     return 2
 
 
-def _listing(config: AgentConfig, agents: list[KnownAgent]) -> dict[str, Any]:
+def _listing(config: AgentConfig, agents: list[KnownAgent]) -> dict[str, object]:
     return {
         "schema": 1,
         "config": config.path,
         "default": config.default_agent,
-        "agents": [described(agent) for agent in agents],
+        "agents": [describe_agent(agent) for agent in agents],
         "missing": [
             {
                 "name": entry.name,

@@ -3,65 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
-from dragoman.cli.console import say
-from dragoman.cli.files import explain_error
+import msgspec
 
-if TYPE_CHECKING:
-    from dragoman.trace.chaos.faults import ChaosFault, Plan
-
-EPILOG = """profiles:
-  network   frames come late, in halves, or not for a while
-  process   the agent stalls, and dies
-  peer      a sloppy agent: answers missing or failed, updates doubled, late, unknown, in floods
-
-examples:
-  dragoman chaos --seed 7 -- my-agent --acp
-  dragoman chaos --profile peer --seed 3 --save faults.ndjson -- my-agent --acp
-  dragoman chaos --script faults.ndjson -- my-agent --acp
-  dragoman chaos --script faults.ndjson --shrink "pytest -q test_client.py --agent {agent}" -- my-agent --acp
-
-The same seed gives the same faults to the same conversation. --save writes down those that struck; --script
-does them again. --shrink runs a test command with {agent} put for this agent under chaos, and leaves out
-faults as long as the test fails: what is left is written over the script with .min before its suffix.
-
-exit status: 0 when the conversation ended; with --shrink 0 if a shorter script was found, 1 if the test does
-not fail, 2 if the command line makes no sense; 127 if the agent could not be started.
-"""
+from dragoman.apps.console import say
+from dragoman.apps.files import explain_error
+from dragoman.errors import SpawnFailed
+from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.shutdown import ShutdownSignals, first_of
+from dragoman.trace.chaos.faults import ChaosFault, Plan, Scripted, Seeded, read_script, shrink, write_script
+from dragoman.trace.chaos.relay import Chaos
+from dragoman.transport.process import spawn
+from dragoman.transport.stdio import claim_stdio
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    chaos = commands.add_parser(
-        "chaos",
-        help="run an agent with faults on purpose",
-        description="Run an agent with faults on purpose.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    chaos.fill = _fill
-
-
-def _fill(chaos: argparse.ArgumentParser) -> None:
-    chaos.add_argument("--seed", type=int, default=1, metavar="N")
-    chaos.add_argument("--profile", choices=("network", "process", "peer"), default="network")
-    chaos.add_argument("--save", metavar="FILE", help="write down the faults that struck")
-    chaos.add_argument("--script", metavar="FILE", help="do these faults instead of those of a seed")
-    chaos.add_argument("--shrink", metavar="TEST", help="find the shortest script that makes this test fail")
-    chaos.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
-    chaos.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    import asyncio
-    from pathlib import Path
-
-    import msgspec
-
-    from dragoman.errors import SpawnFailed
-    from dragoman.trace.chaos.faults import Scripted, Seeded, read_script, write_script
-
+def run(chosen: argparse.Namespace) -> int:
     try:
         faults = read_script(Path(chosen.script).read_bytes()) if chosen.script else []
     except OSError as error:
@@ -88,14 +48,6 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
-    import asyncio
-
-    from dragoman.sdk.proxy.target import shown
-    from dragoman.sdk.shutdown import ShutdownSignals, first_of
-    from dragoman.trace.chaos.relay import Chaos
-    from dragoman.transport.process import spawn
-    from dragoman.transport.stdio import claim_stdio
-
     stdio = claim_stdio()
 
     async def relay(leaving: ShutdownSignals) -> list[ChaosFault]:
@@ -111,12 +63,6 @@ def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
 
 
 async def _shrink(chosen: argparse.Namespace, faults: list[ChaosFault]) -> int:
-    import asyncio
-    import shlex
-    from pathlib import Path
-
-    from dragoman.trace.chaos.faults import shrink, write_script
-
     script = Path(chosen.script)
     shortest = script.with_suffix(f".min{script.suffix}")
     runs = 0

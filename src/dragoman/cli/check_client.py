@@ -3,65 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import shlex
 import sys
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from dragoman.cli import check_stand_in
+import msgspec
+
+from dragoman.apps.console import say
+from dragoman.apps.files import explain_error
+from dragoman.check.client.profiles import PROFILES
+from dragoman.check.client.starting import ClientRun, fill_command, run_client
+from dragoman.check.conversation import Conversation
+from dragoman.check.examination_control import run_until_stopped
+from dragoman.check.recording import Recording
 from dragoman.cli.check_interruption import Interruption
-from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
-from dragoman.cli.console import say
-from dragoman.cli.files import explain_error
-
-if TYPE_CHECKING:
-    from dragoman.check.client.starting import ClientRun
-    from dragoman.check.recording import Recording
-
-EPILOG = """examples:
-  dragoman check client -- dragoman run hello --approve all --no-history --agent {agent}
-  dragoman check client --say hello -- python3 my_client.py {agent_words}
-  dragoman check client                        prints what to put into an editor's configuration
-
-{agent} becomes the stand-in's command as one line, {agent_json} the same as a JSON list, and {agent_words}
-as many words as it has. The client is started once for each part that the stand-in plays, and should send a
-prompt and end. It works in the folder that it is started in; the stand-in makes a folder of its own there,
-and removes it.
-"""
+from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines
+from dragoman.cli.recordings import read_recording
+from dragoman.errors import LocalMistake, SpawnFailed
+from dragoman.journal.contract import Entry
+from dragoman.journal.transcript import line
 
 
-def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
-    client = parts.add_parser(
-        "client",
-        help="examine a client, with a stand-in for its agent",
-        description="Examine a client: it is started with a stand-in for its agent, or pointed at one.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    client.splits = True
-    client.fill = _fill
-    check_stand_in.add_parser(parts)
-
-
-def _fill(client: argparse.ArgumentParser) -> None:
-    client.add_argument("--save", metavar="DIR", help="keep the recordings there, a file a connection")
-    client.add_argument("--say", metavar="TEXT", action="append", default=[], help="a line for its input")
-    client.add_argument("--profile", metavar="NAME", action="append", default=[], help="only these parts")
-    client.add_argument("--cwd", metavar="DIR", help="where to start the client (here)")
-    client.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
-    client.add_argument("--deadline", metavar="S", type=float, default=120.0, help="for one run (120)")
-    client.add_argument("--quiet", action="store_true", help="no progress on standard error")
-    add_options(client)
-    client.add_argument("command", metavar="COMMAND", nargs="*", help="the client's command, after --")
-    client.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    import tempfile
-
-    from dragoman.errors import LocalMistake, SpawnFailed
-
+def run(chosen: argparse.Namespace) -> int:
     try:
         wishes = Wishes(chosen)
         _look_over(chosen)
@@ -79,10 +46,6 @@ def _run(chosen: argparse.Namespace) -> int:
 
 def _look_over(chosen: argparse.Namespace) -> None:
     """Raises `LocalMistake` for what makes no sense, before anything is started."""
-    from dragoman.check.client.profiles import PROFILES
-    from dragoman.check.client.starting import fill_command
-    from dragoman.errors import LocalMistake
-
     unknown = [name for name in chosen.profile if name not in PROFILES]
     if unknown:
         raise LocalMistake(f"no profile is called {unknown[0]!r}; there are {', '.join(PROFILES)}")
@@ -101,10 +64,6 @@ def _start_all(
     """One run for each profile: their recordings, and what was wrong with the runs themselves. A run that a
     signal ended is left out: what the client would have done in it is not known.
     """
-    from dragoman.check.client.profiles import PROFILES
-    from dragoman.check.client.starting import fill_command, run_client
-    from dragoman.check.examination_control import run_until_stopped
-
     recorded: list[Path] = []
     complaints: list[str] = []
     names = chosen.profile or list(PROFILES)
@@ -133,13 +92,6 @@ def _note(folder: Path, profile: str, run: ClientRun) -> None:
     """How the client ended is a fact of its last connection. If it got what it came for, its status says
     something about its agent's work and nothing about itself: then it has left in good order.
     """
-    import msgspec
-
-    from dragoman.check.conversation import Conversation
-    from dragoman.cli.recordings import read_recording
-    from dragoman.journal.contract import Entry
-    from dragoman.journal.transcript import line
-
     for path in _paths(folder, profile)[-1:]:
         turns = Conversation(read_recording(path)).turns
         is_served = bool(turns) and turns[-1].exchange.answer is not None
@@ -165,13 +117,6 @@ def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: Cli
 
 
 def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
-    import shlex
-    import tempfile
-
-    import msgspec
-
-    from dragoman.check.examination_control import run_until_stopped
-
     folder = Path(chosen.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
     profile = (chosen.profile or ["full"])[0]
     words = _stand_in(chosen, folder, profile, people=600.0)
@@ -187,10 +132,6 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
 
 async def _wait(folder: Path) -> None:
     """Until a connection was made, and all have ended."""
-    import asyncio
-
-    from dragoman.cli.recordings import read_recording
-
     is_over = False
     while not is_over:
         await asyncio.sleep(0.3)  # the files are written by processes that others start
@@ -208,9 +149,6 @@ def _finish(
     complaints: list[str],
     interruption: Interruption,
 ) -> int:
-    from dragoman.check.conversation import Conversation
-    from dragoman.cli.recordings import read_recording
-
     recordings: list[Recording] = [read_recording(path) for path in paths]
     if not interruption.reason and not any(Conversation(recording).initialize for recording in recordings):
         for complaint in complaints:
@@ -231,8 +169,6 @@ def _finish(
 
 def _paths(folder: Path, profile: str = "") -> list[Path]:
     """The recordings in the order in which they were begun."""
-    from dragoman.check.client.profiles import PROFILES
-
     order = list(PROFILES)
     found = [path for path in folder.glob("*.ndjson") if path.name.split(".")[0] in order]
     mine = [path for path in found if not profile or path.name.split(".")[0] == profile]

@@ -20,7 +20,7 @@ from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from dragoman.cli.console import say
+from dragoman.apps.console import say
 
 T = TypeVar("T")
 

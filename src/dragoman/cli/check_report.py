@@ -7,60 +7,40 @@ them finish: judge, waive, show, and tell the exit status.
 from __future__ import annotations
 
 import argparse
+import datetime
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from dragoman.cli.console import say
-from dragoman.cli.files import open_private
-
-if TYPE_CHECKING:
-    from dragoman.check.manifest import Side
-    from dragoman.check.recording import Recording
-    from dragoman.check.report import CheckReport
-    from dragoman.check.waivers import Waiver
-    from dragoman.cli.check_interruption import Interruption
+from dragoman.apps.console import say
+from dragoman.apps.files import open_private
+from dragoman.check.examination_control import blame_once, keep_confirmed, scenes_to_repeat
+from dragoman.check.manifest import Side
+from dragoman.check.packs import judge_pack, selection
+from dragoman.check.recording import Recording
+from dragoman.check.report import CheckReport, ReportPart, block, peer_name, render
+from dragoman.check.report.text import as_text
+from dragoman.check.verdict import judge
+from dragoman.check.waivers import Waiver, apply_waivers, read_waivers
+from dragoman.cli.check_interruption import Interruption
+from dragoman.cli.options.check import FORMAT_NAMES
+from dragoman.errors import BadTranscript, LocalMistake
+from dragoman.journal.transcript import read_transcript
+from dragoman.trace.tap.hiding import Hiding
+from dragoman.version import VERSION
 
 LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
 """Plays scenes of these names once more."""
 
 CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
 
-FORMAT_NAMES = ("text", "json", "junit", "sarif", "html", "badge", "badge-json")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of every examination."""
-    wanted = parser.add_argument_group("what is judged")
-    wanted.add_argument(
-        "--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns: TURN-06,TERM,SES-1*"
-    )
-    wanted.add_argument("--exclude", metavar="IDS", action="append", default=[], help="all but these")
-    wanted.add_argument(
-        "--pack", metavar="NAME", action="append", default=[], help="a guide's list; see docs"
-    )
-    wanted.add_argument("--waivers", metavar="FILE", help="TOML: findings to live with, and why")
-    wanted.add_argument("--strict", action="store_true", help="warnings count like failures")
-    shown = parser.add_argument_group("how it is reported")
-    shown.add_argument(
-        "--format",
-        metavar="NAME[=FILE]",
-        action="append",
-        default=[],
-        help=f"{', '.join(FORMAT_NAMES)}; to standard output or to a file; may be given several times",
-    )
-    shown.add_argument("--details", action="store_true", help="in text also what passed or never showed")
-    shown.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
-
 
 class Wishes:
     """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
 
     def __init__(self, chosen: argparse.Namespace) -> None:
-        from dragoman.check.packs import selection
-        from dragoman.check.waivers import read_waivers
-
         self.only = selection(split(chosen.only), split(chosen.exclude), chosen.pack)
         self.packs: list[str] = chosen.pack
         self.waivers: list[Waiver] = (
@@ -115,15 +95,6 @@ class Wishes:
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
     ) -> CheckReport:
-        import datetime
-
-        from dragoman.check.examination_control import blame_once, keep_confirmed, scenes_to_repeat
-        from dragoman.check.packs import judge_pack
-        from dragoman.check.report import CheckReport, ReportPart, block, peer_name
-        from dragoman.check.verdict import judge
-        from dragoman.check.waivers import apply_waivers
-        from dragoman.version import VERSION
-
         parts = [
             ReportPart(
                 side=side, peer=peer_name(recordings, side), verdicts=judge(recordings, side, only=self.only)
@@ -158,9 +129,6 @@ class Wishes:
         )
 
     def show(self, report: CheckReport) -> None:
-        from dragoman.check.report import render
-        from dragoman.check.report.text import as_text
-
         # Files first: the terminal may be what is gone.
         for name, path in sorted(self.outputs, key=lambda output: output[1] is None):
             text = as_text(report, details=self.details) if name == "text" else render(report, name)
@@ -183,10 +151,6 @@ def say_progress(scene: str, number: int, count: int) -> None:
 
 
 def _hiding() -> Callable[[bytes], bytes]:
-    import os
-
-    from dragoman.trace.tap.hiding import Hiding
-
     return Hiding(os.environ).hide
 
 
@@ -196,8 +160,6 @@ def split(values: Sequence[str]) -> list[str]:
 
 
 def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
-    from dragoman.errors import LocalMistake
-
     found: list[tuple[str, Path | None]] = []
     for wish in formats or ["text"]:
         name, _, file = wish.partition("=")
@@ -215,9 +177,6 @@ def frame_lines(path: str | Path) -> list[int]:
 
 
 def _frame_lines(lines: Sequence[bytes]) -> Iterator[int]:
-    from dragoman.errors import BadTranscript
-    from dragoman.journal.transcript import read_transcript
-
     for number, text in enumerate(lines, 1):
         try:
             entries = list(read_transcript([text + b"\n"]))

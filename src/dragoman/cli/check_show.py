@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from typing import Any
 
-from dragoman.cli.console import say
+from dragoman.apps.console import say
+from dragoman.check.manifest import Requirement, areas, contradictions_of, requirements
+from dragoman.check.packs import PACKS, NoSuchCheck, selection
+from dragoman.check.rules import judged_by, reasons
 
 _WHOM = {"agent": "agents", "client": "clients", "server": "remote servers"}
 _SOURCES = {
@@ -40,31 +43,7 @@ _SOURCES = {
 _WORTH = {"fail": "a failure", "warn": "a warning", "record": "recorded, and held against nobody"}
 
 
-def add_parsers(parts: argparse._SubParsersAction[Any]) -> None:
-    shown = parts.add_parser(
-        "list", help="all requirements, and which of them are judged", description="All requirements."
-    )
-    shown.add_argument("--side", choices=("agent", "client", "server"), help="only those that bind this side")
-    shown.add_argument(
-        "--unjudged", action="store_true", help="only those that no rule judges, with the reason"
-    )
-    shown.add_argument("--packs", action="store_true", help="the packs instead")
-    shown.add_argument("only", metavar="IDS", nargs="*", help="ids, areas, patterns: TURN-06 TERM SES-1*")
-    shown.set_defaults(run=_list)
-    explained = parts.add_parser(
-        "explain",
-        help="what a requirement is, how it is judged, how to keep it",
-        description="One requirement.",
-    )
-    explained.add_argument("requirement", metavar="ID", nargs="+", help="its id, like TURN-06")
-    explained.set_defaults(run=_explain)
-
-
-def _list(chosen: argparse.Namespace) -> int:
-    from dragoman.check.manifest import requirements
-    from dragoman.check.packs import NoSuchCheck, selection
-    from dragoman.check.rules import judged_by, reasons
-
+def run_list(chosen: argparse.Namespace) -> int:
     if chosen.packs:
         return _list_packs()
     try:
@@ -90,8 +69,6 @@ def _list(chosen: argparse.Namespace) -> int:
 
 
 def _list_packs() -> int:
-    from dragoman.check.packs import PACKS
-
     for name, pack in PACKS.items():
         say(f"{name}: {pack.about}")
         for item in pack.items:
@@ -100,9 +77,7 @@ def _list_packs() -> int:
     return 0
 
 
-def _explain(chosen: argparse.Namespace) -> int:
-    from dragoman.check.manifest import requirements
-
+def run_explain(chosen: argparse.Namespace) -> int:
     for number, name in enumerate(chosen.requirement):
         one = requirements().get(name.upper())
         if one is None:
@@ -113,10 +88,7 @@ def _explain(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _explain_one(one: Any) -> None:
-    from dragoman.check.manifest import areas, contradictions_of
-    from dragoman.check.rules import judged_by, reasons
-
+def _explain_one(one: Requirement) -> None:
     rules = judged_by().get(one.id, [])
     worth = one.tier(unavoidable=any(rule.unavoidable for rule in rules))
     say(f"{one.id}: {one.requirement}")
@@ -137,7 +109,5 @@ def _explain_one(one: Any) -> None:
 
 def _pages(source: str) -> str:
     """What the short names in a source stand for."""
-    import re
-
     named = [_SOURCES[word] for word in dict.fromkeys(re.findall(r"[a-z]+", source)) if word in _SOURCES]
     return f" ({', '.join(named)})" if named else ""

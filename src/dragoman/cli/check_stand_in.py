@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.console import say
-from dragoman.cli.files import explain_error
-
-if TYPE_CHECKING:
-    from dragoman.trace.tap.recorder import TapRecorder
+from dragoman.apps.console import say
+from dragoman.apps.files import explain_error
+from dragoman.check.client.profiles import PROFILES
+from dragoman.check.client.standin import StandIn
+from dragoman.check.client.turn import Patience
+from dragoman.trace.tap.recorder import TapRecorder
+from dragoman.transport.stdio import claim_stdio
 
 LARGEST = 1 << 40
 """Bytes of a recording: one connection is one file."""
 
 
-def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
-    stand_in = parts.add_parser(
-        "stand-in",
-        help="the agent that `check client` uses",
-        description="An agent on stdin and stdout that plays the scenes of `dragoman check client`.",
-    )
-    stand_in.add_argument("--record", metavar="FILE", required=True, help="where to write what is said")
-    stand_in.add_argument("--profile", metavar="NAME", default="full", help="whom to play (full)")
-    stand_in.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
-    stand_in.add_argument("--people", metavar="S", type=float, default=600.0, help="for a person's (600)")
-    stand_in.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    import asyncio
-
-    from dragoman.check.client.profiles import PROFILES
-
+def run(chosen: argparse.Namespace) -> int:
     if chosen.profile not in PROFILES:
         say(f"dragoman check stand-in: no profile is called {chosen.profile!r}", file=sys.stderr)
         return 2
@@ -52,14 +38,6 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 async def _play(chosen: argparse.Namespace, recorder: TapRecorder) -> None:
-    import asyncio
-    import signal
-
-    from dragoman.check.client.profiles import PROFILES
-    from dragoman.check.client.standin import StandIn
-    from dragoman.check.client.turn import Patience
-    from dragoman.transport.stdio import claim_stdio
-
     transport = claim_stdio().open()
     patience = Patience(chosen.timeout, people=chosen.people)
     stand_in = StandIn(transport, recorder, PROFILES[chosen.profile], patience=patience)
@@ -77,8 +55,6 @@ async def _play(chosen: argparse.Namespace, recorder: TapRecorder) -> None:
 
 def recorder_for(path: Path) -> TapRecorder:
     """The first name that is free: a client may start its agent again."""
-    from dragoman.trace.tap.recorder import TapRecorder
-
     path.parent.mkdir(parents=True, exist_ok=True)
     number = 1
     while True:

@@ -4,43 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.check_report import MISTAKEN, Wishes, add_options, frame_lines
-from dragoman.cli.console import say
-from dragoman.cli.files import explain_error
-
-if TYPE_CHECKING:
-    from dragoman.check.manifest import Side
-
-EPILOG = """examples:
-  dragoman check trace session.ndjson
-  dragoman check trace --side agent --format sarif=acp.sarif --format text session.ndjson
-  dragoman check trace examination/*.ndjson
-
-Any recording will do: of `dragoman tap`, of an examination, of other recorders, or plain frames one a line.
-Several files are judged together, as connections of the same peer.
-"""
+from dragoman.apps.console import say
+from dragoman.apps.files import explain_error
+from dragoman.check.manifest import Side
+from dragoman.cli.check_report import MISTAKEN, Wishes, frame_lines
+from dragoman.cli.recordings import read_recording
+from dragoman.errors import BadTranscript, LocalMistake
 
 
-def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
-    trace = parts.add_parser(
-        "trace",
-        help="judge recordings",
-        description="Judge recordings: what each side did, requirement by requirement.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    trace.add_argument("recordings", metavar="FILE", nargs="+", help="a recording")
-    trace.add_argument("--side", choices=("agent", "client", "both"), default="both", help="whom (both)")
-    add_options(trace)
-    trace.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.cli.recordings import read_recording
-    from dragoman.errors import BadTranscript, LocalMistake
-
+def run(chosen: argparse.Namespace) -> int:
     path = ""
     try:
         wishes = Wishes(chosen)

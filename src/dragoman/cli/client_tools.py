@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+
+from dragoman.sdk.interpreting.client_tools import pipe
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    commands.add_parser("client-tools").set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.sdk.interpreting.client_tools.pipe import run
-
-    return run()
+def run(_: argparse.Namespace) -> int:
+    return pipe.run()

@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
-from typing import Any
 
-from dragoman.cli.console import say
-
-EPILOG = """examples:
-  DRAGOMAN_TOKEN=… dragoman connect ws://127.0.0.1:8765/acp
-  dragoman connect --token-file ~/.config/dragoman/token https://agents.example/acp
-  dragoman connect --agent review --give-up 600 wss://agents.example/acp
-
-Put it where an editor wants the command of an agent. What the server says is passed on as it is, and back.
-When the connection to a hub breaks, it is opened again, and everything goes on where it was: the editor
-notices a pause. A server that is no hub has nothing to go on with; its end is the end.
-The token is read from DRAGOMAN_TOKEN or from --token-file, never from the command line, which everybody on
-this machine can read.
-
-exit status:
-    0  the editor hung up
-    2  the command line makes no sense
-    8  the server refused the token
-    9  the server ended the connection, was gone for longer than --give-up, or was never reached
-"""
+from dragoman.apps.console import say
+from dragoman.apps.files import authorization
+from dragoman.errors import LocalMistake
+from dragoman.sdk.interpreting.conversation import InterpretedConversation
+from dragoman.sdk.resuming import ConnectionNotice, ResumingTransport, resuming
+from dragoman.sdk.resuming.opening import is_refusal
+from dragoman.sdk.shutdown import ShutdownSignals, first_of
+from dragoman.transport.address import RemoteAddress, parse_address
+from dragoman.transport.stdio import Stdio, claim_stdio
 
 REFUSED, GONE = 8, 9
 
 LAST_WORDS = 0.5
 """Seconds that the server gets for its last words when the editor has hung up."""
-
-
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    connect = commands.add_parser(
-        "connect",
-        help="a server on the network as an agent for any editor",
-        description="A server on the network as an agent for any editor.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    connect.fill = _fill
-
-
-def _fill(connect: argparse.ArgumentParser) -> None:
-    connect.add_argument("url", metavar="URL", help="ws://, wss://, http:// or https://")
-    connect.add_argument("--token-file", metavar="FILE", help="a file that holds the token and nothing else")
-    connect.add_argument("--agent", metavar="NAME", help="the agent of the hub; else its default")
-    connect.add_argument(
-        "--give-up",
-        metavar="SECONDS",
-        type=_seconds,
-        help="end when the server is gone for so long; else it is waited for as long as the editor is there",
-    )
-    connect.set_defaults(run=_run)
 
 
 def _seconds(text: str) -> float:
@@ -66,13 +32,7 @@ def _seconds(text: str) -> float:
 _seconds.__name__ = "number of seconds"  # for argparse's own words
 
 
-def _run(chosen: argparse.Namespace) -> int:
-    import asyncio
-
-    from dragoman.cli.tokens import authorization
-    from dragoman.errors import LocalMistake
-    from dragoman.transport.address import RemoteAddress, parse_address
-
+def run(chosen: argparse.Namespace) -> int:
     try:
         if not isinstance(parse_address(chosen.url), RemoteAddress):
             raise LocalMistake(f"{chosen.url!r} is no address of a server: give ws://… or https://…")
@@ -80,19 +40,15 @@ def _run(chosen: argparse.Namespace) -> int:
     except LocalMistake as error:
         say(f"dragoman connect: {error}", file=sys.stderr)
         return 2
-    from dragoman.sdk.shutdown import ShutdownSignals
-    from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
     with ShutdownSignals() as leaving:
         return asyncio.run(_join(chosen, headers, stdio, leaving))
 
 
-async def _join(chosen: argparse.Namespace, headers: dict[str, str], stdio: Any, leaving: Any) -> int:
-    from dragoman.sdk.interpreting.conversation import InterpretedConversation
-    from dragoman.sdk.resuming import resuming
-    from dragoman.sdk.shutdown import first_of
-
+async def _join(
+    chosen: argparse.Namespace, headers: dict[str, str], stdio: Stdio, leaving: ShutdownSignals
+) -> int:
     leaving.listen()
     server = resuming(
         chosen.url, headers=headers, agent=chosen.agent, give_up=chosen.give_up, on_notice=Progress()
@@ -107,10 +63,8 @@ async def _join(chosen: argparse.Namespace, headers: dict[str, str], stdio: Any,
     return _outcome(chosen.url, left, server)
 
 
-def _outcome(url: str, left: str | None, server: Any) -> int:
+def _outcome(url: str, left: str | None, server: ResumingTransport) -> int:
     """Say why it ended, if it was not the editor's wish."""
-    from dragoman.sdk.resuming.opening import is_refusal
-
     if left is None:
         return GONE if server.unreached else 0
     if is_refusal(left):
@@ -127,7 +81,7 @@ class Progress:
         self._reason: str | None = None
         self._was_there = False
 
-    def __call__(self, notice: Any) -> None:
+    def __call__(self, notice: ConnectionNotice) -> None:
         if notice.kind == "back":
             self._say(f"{'back' if self._was_there else 'connected'} after {notice.seconds:.1f} s")
             self._reason = None

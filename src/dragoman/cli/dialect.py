@@ -1,79 +1,100 @@
-"""`dragoman dialect`: which dialect a recording is, and which there are.
-
-This is the command line alone; what it does is in `dialect_show`, imported when it runs.
-"""
+"""`dragoman dialect`: which dialect a recording is, and which there are, as text or as JSON."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+from collections.abc import Sequence
+from typing import IO
 
-EXAMPLES = """examples:
-  dragoman dialect explain conversation.ndjson    who speaks what, where it strays from v1, how to mend it
-  dragoman dialect explain - --json < frames.ndjson
-  dragoman dialect list                           every dialect that can be translated
+import msgspec
 
-TRACE is a transcript (`dragoman sessions export`, or lines with `c2a` and `a2c`), or frames, one a line.
-docs/dialects.md describes the dialects.
+from dragoman.apps.console import say, say_json
+from dragoman.apps.files import explain_error
+from dragoman.dialect import DIALECTS, DialectDecision
+from dragoman.dialect.explain import Deviation, Explanation, explain
+from dragoman.errors import BadTranscript
+from dragoman.sdk.interpreting.recordings import read_recording
+from dragoman.text.sanitize import sanitize_line
 
-exit status:
-    0  both sides speak v1 and nothing deviates
-    1  TRACE cannot be read
-    2  the command line makes no sense
-    3  something deviates from v1
-"""
+DEVIATES = 3
 
-
-def add_option(
-    options: argparse._ActionsContainer, *, default: str | None = None, said: str = "auto"
-) -> None:
-    """`--dialect`, for every command that starts an agent. `said` is what the help calls the default."""
-    options.add_argument(
-        "--dialect",
-        metavar="DIALECT",
-        type=_known_dialect,
-        default=default,
-        help=f"what the agent speaks: a name of `dragoman dialect list`, or auto ({said})",
-    )
+ABOUT = {
+    "acpex": "an Elixir SDK, as its overview describes it: kind, content, done, objects of capabilities",
+    "acpex-wire": "the same SDK, as its code writes: type beside an id in sessionUpdate",
+    "crow": "snake_case and @type; cancel is a request, permission an update",
+    "haven": "a bridge's reference: capabilities, id and name of tool calls, four kinds",
+    "haven-legacy": "what that bridge really spoke: type, permission as a notification",
+    "koog": "a guide for JetBrains IDEs: serverInfo, a list of tools, whole messages",
+    "threads": "the thread protocol: no jsonrpc, threads and entries, file versions",
+    "v1": "the protocol itself, stable version 1",
+    "v2": "its draft version 2",
+}
 
 
-def _known_dialect(name: str) -> str:
-    from dragoman.dialect.names import CHOICES  # only who names one pays for the list
-
-    if name not in CHOICES:
-        raise argparse.ArgumentTypeError(f"there is no dialect {name!r}; there are {', '.join(CHOICES)}")
-    return name
-
-
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    dialect = commands.add_parser(
-        "dialect",
-        help="explain which dialect a recording is, and list those that are known",
-        description="Explain which dialect a recording is, and list those that are known.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    dialect.fill = _fill
+def run_list(chosen: argparse.Namespace) -> int:
+    if chosen.json:
+        say_json(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}))
+    else:
+        for name in DIALECTS:
+            say(f"{name:<13} {ABOUT[name]}")
+    return 0
 
 
-def _fill(dialect: argparse.ArgumentParser) -> None:
-    actions = dialect.add_subparsers(metavar="ACTION", required=True, prog="dragoman dialect")
-    explain = actions.add_parser("explain", help="which dialect a recording is, and what deviates from v1")
-    explain.add_argument("trace", metavar="TRACE", help="a recording; - for standard input")
-    explain.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    explain.set_defaults(run=_run_explain)
-    known = actions.add_parser("list", help="the dialects that can be translated")
-    known.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    known.set_defaults(run=_run_list)
+def run_explain(chosen: argparse.Namespace) -> int:
+    try:
+        explanation = _read(chosen.trace)
+    except OSError as error:
+        return _refuse(explain_error(error))
+    except BadTranscript as error:
+        return _refuse(f"{chosen.trace}: {error}")
+    if chosen.json:
+        say_json(msgspec.json.encode(explanation))
+    else:
+        _print(explanation)
+    plain = {explanation.client.dialect, explanation.agent.dialect} == {"v1"}
+    return 0 if plain and not explanation.deviations else DEVIATES
 
 
-def _run_explain(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import dialect_show
+def _read(path: str) -> Explanation:
+    if path == "-":
+        return _explained(sys.stdin.buffer)
+    with open(path, "rb") as file:
+        return _explained(file)
 
-    return dialect_show.run_explain(chosen.trace, as_json=chosen.json)
+
+def _explained(file: IO[bytes]) -> Explanation:
+    return explain(read_recording(file))
 
 
-def _run_list(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import dialect_show
+def _print(explanation: Explanation) -> None:
+    say(f"{explanation.frames} frames")
+    for decision in (explanation.client, explanation.agent):
+        _print_decision(decision)
+    for who in ("client", "agent"):
+        _print_deviations(who, [one for one in explanation.deviations if one.by == who])
+    if not explanation.deviations:
+        print("\nNothing deviates from v1.")
 
-    return dialect_show.run_list(as_json=chosen.json)
+
+def _print_decision(decision: DialectDecision) -> None:
+    doubt = "" if decision.sure else " (not sure)"
+    say(f"\nThe {decision.peer} speaks {decision.dialect}{doubt}.")
+    for reason in decision.reasons:
+        say(f"  frame {reason.frame}: {sanitize_line(reason.evidence)}: {reason.conclusion}")
+    if not decision.reasons:
+        print("  It said nothing that tells.")
+
+
+def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:
+    if deviations:
+        say(f"\nWhere the {who} is not v1:")
+    for one in deviations:
+        often = "once" if one.count == 1 else f"{one.count} times"
+        say(f"  {sanitize_line(one.what)} ({often}, first in frame {one.first_frame})")
+        say(f"    mend it: {sanitize_line(one.fix)}")
+
+
+def _refuse(what: object) -> int:
+    say(f"dragoman dialect: {sanitize_line(str(what))}", file=sys.stderr)
+    return 1

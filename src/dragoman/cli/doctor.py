@@ -6,14 +6,20 @@ This is the command line and what a person sees; the examination is in `dragoman
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+import asyncio
+import os
+import sys
+from dataclasses import replace
 
-from dragoman.cli.console import say, say_json
-from dragoman.cli.dialect import add_option
+import msgspec
 
-if TYPE_CHECKING:
-    from dragoman.sdk.known import KnownAgent
-    from dragoman.sdk.known.doctor import Diagnosis, DiagnosisStep
+from dragoman.apps.console import say, say_json
+from dragoman.apps.target import display_command
+from dragoman.cli.agents_show import describe_agent
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
+from dragoman.sdk.known.doctor import Diagnosis, DiagnosisStep, diagnose
+from dragoman.text.sanitize import sanitize, sanitize_line
 
 STATUSES = {
     "ok": 0,
@@ -26,80 +32,8 @@ STATUSES = {
 }
 """The exit status of each outcome: those of `dragoman run`."""
 
-EXAMPLES = """examples:
-  dragoman doctor claude
-  dragoman doctor 'my-agent --acp' --timeout 10
-  dragoman doctor --json -- my-agent --acp
 
-The agent is started and asked for one session, in this folder or in --cwd; it gets no prompt.
-
-exit status:
-    0  it works, perhaps with warnings
-    2  the command line makes no sense, or there is no such agent
-    8  it wants a login
-    9  it ended before it had answered
-   10  it broke the protocol
-   11  it answered with an error
-  124  it did not answer in time
-  127  it could not be started
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    doctor = commands.add_parser(
-        "doctor",
-        help="find out why an agent does not start",
-        description="Find out why an agent does not start.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    doctor.fill = _fill
-
-
-def _fill(doctor: argparse.ArgumentParser) -> None:
-    from dragoman import Limits
-
-    seconds = Limits().handshake_seconds
-
-    doctor.add_argument(
-        "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or the words of one after --"
-    )
-    doctor.add_argument("--json", action="store_true", help="one JSON object with all the evidence")
-    doctor.add_argument(
-        "--verbose", action="store_true", help="frames and standard error, also if all is well"
-    )
-    doctor.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_seconds,
-        default=seconds,
-        help=f"for each answer ({seconds:g}, as for `dragoman run`)",
-    )
-    add_option(doctor, said="as configured, or auto")
-    doctor.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
-    doctor.set_defaults(run=_run)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
-    return seconds
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    import asyncio
-    import os
-    import sys
-    from dataclasses import replace
-
-    from dragoman.errors import LocalMistake
-    from dragoman.sdk.known.doctor import diagnose
-    from dragoman.text.sanitize import sanitize_line
-
+def run(chosen: argparse.Namespace) -> int:
     try:
         agent = _agent(chosen.agent)
         if chosen.dialect is not None:
@@ -124,26 +58,19 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _agent(words: list[str]) -> KnownAgent:
-    from dragoman.sdk.known import AgentSource, KnownAgent, find_agent
-
     if len(words) == 1:
         return find_agent(words[0], or_missing=True)
     return KnownAgent(name=words[0], command=tuple(words), source=AgentSource.COMMAND)
 
 
 def _print_heading(agent: KnownAgent) -> None:
-    from dragoman.cli.agents_show import shown_command
-    from dragoman.text.sanitize import sanitize_line
-
     say(
-        sanitize_line(f"{agent.name} ({agent.source.value}): {shown_command(agent)}"),
+        sanitize_line(f"{agent.name} ({agent.source.value}): {display_command(agent)}"),
         flush=True,
     )
 
 
 def _print_step(step: DiagnosisStep) -> None:
-    from dragoman.text.sanitize import sanitize_line
-
     say(f"{step.verdict.value:<8} {step.name:<11} {sanitize_line(step.summary)}", flush=True)
     told = [("means: ", step.meaning), ("do:    ", step.advice), *(("", line) for line in step.evidence)]
     for label, text in told:
@@ -152,8 +79,6 @@ def _print_step(step: DiagnosisStep) -> None:
 
 
 def _print_evidence(diagnosis: Diagnosis, *, verbose: bool) -> None:
-    from dragoman.text.sanitize import sanitize, sanitize_line
-
     is_well = diagnosis.outcome == "ok"
     if verbose or not is_well:
         if diagnosis.frames:
@@ -178,13 +103,9 @@ def _conclusion(diagnosis: Diagnosis) -> str:
 
 
 def _print_json(diagnosis: Diagnosis) -> None:
-    import msgspec
-
-    from dragoman.cli.agents_show import described
-
     report = {
         "schema": 1,
-        "agent": described(diagnosis.agent),
+        "agent": describe_agent(diagnosis.agent),
         "outcome": diagnosis.outcome.value,
         "status": STATUSES[diagnosis.outcome],
         "steps": diagnosis.steps,

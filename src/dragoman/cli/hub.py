@@ -3,95 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import json
+import logging
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
 
-from dragoman.cli import hub_status, hub_tokens
-from dragoman.cli.console import say
-
-EPILOG = """examples:
-  dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
-  dragoman hub --link                             and an address of the page that is good at once
-  dragoman hub --listen 127.0.0.1:9000 --journal ~/hub.db
-  dragoman hub --journal nats://one:4222,two:4222/team --node left    one of several hubs
-  dragoman hub --config hub.toml --check          is the configuration right?
-  dragoman hub token add phone --scope observe --scope approve
-  dragoman hub status
-  dragoman connect ws://127.0.0.1:8765/acp        the hub as an agent for any editor
-  dragoman inbox                                  what agents are waiting for
-
-Sessions are in the journal before anything happens in them: clients come and go, the hub can be killed, and
-nothing is lost. It is closed by default: loopback, and a token that is shown once, when the first is made.
-SIGHUP reads the configuration again, unless the terminal is closed, which ends the hub like SIGTERM: turns
-end first, and a second signal does not wait.
-The configuration is described in docs/hub-configuration.md.
-
-exit status: 0 when it was told to end, 2 when it cannot run as it is told to
-"""
+from dragoman.apps.console import SafeFormatter, say
+from dragoman.apps.terminals import is_hung_up, standard_terminals
+from dragoman.errors import JournalError, LocalMistake
+from dragoman.hub.cluster.node import node_name, shown_place
+from dragoman.hub.hub import Hub
+from dragoman.hub.runner import RunningHub, drain, run_hub
+from dragoman.hub.settings import HubSettings, offered_agents
+from dragoman.hub.settings_file import load_settings
+from dragoman.sdk.shutdown import first_of
+from dragoman.web.page import Page
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    hub = commands.add_parser(
-        "hub",
-        help="the server: sessions that survive every disconnect and restart, and a web page",
-        description="The server: sessions that survive every disconnect and restart, and a web page.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    hub.fill = _fill
-
-
-def _fill(hub: argparse.ArgumentParser) -> None:
-    hub.add_argument(
-        "--config", metavar="FILE", help="a TOML file (~/.config/dragoman/hub.toml if it is there)"
-    )
-    hub.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1:8765)")
-    hub.add_argument("--host", metavar="NAME", action="append", help="another name of the hub, with its port")
-    hub.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
-    hub.add_argument("--tls-key", metavar="FILE", help="its key")
-    hub.add_argument(
-        "--insecure",
-        action="store_true",
-        default=None,
-        help="listen off loopback without TLS, behind a proxy",
-    )
-    hub.add_argument(
-        "--journal",
-        metavar="ADDRESS",
-        help="where sessions are kept: a file (below ~/.local/share), or nats://… shared with other hubs",
-    )
-    hub.add_argument("--node", metavar="NAME", help="its name among the hubs of one journal (the machine's)")
-    hub.add_argument(
-        "--default-agent", metavar="NAME", help="which agent is meant when none is named (review)"
-    )
-    hub.add_argument(
-        "--check", action="store_true", help="read the configuration, say what it means, and end"
-    )
-    hub.add_argument(
-        "--link", action="store_true", help="print an address of the page that lets its reader in"
-    )
-    hub.add_argument(
-        "--http2", action="store_true", default=None, help="speak HTTP/2 too (experimental; extra 'http2')"
-    )
-    hub.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
-    more = hub.add_subparsers(metavar="COMMAND", title="commands beside running it")
-    hub_tokens.add_token_parsers(more)
-    hub_status.add_status_parser(more)
-    hub.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    import asyncio
-
-    from dragoman.errors import JournalError, LocalMistake
-
-    try:
-        from dragoman.hub.api import listener  # noqa: F401 -- whether it can be imported at all
-    except ImportError as error:
-        say(f"dragoman hub: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
-        return 2
+def run(chosen: argparse.Namespace) -> int:
     try:
         settings = _settings(chosen)
         if chosen.check:
@@ -105,11 +38,7 @@ def _run(chosen: argparse.Namespace) -> int:
         return 1
 
 
-def _settings(chosen: argparse.Namespace) -> Any:
-    from pathlib import Path
-
-    from dragoman.hub.settings_file import load_settings
-
+def _settings(chosen: argparse.Namespace) -> HubSettings:
     given = {
         "listen": chosen.listen,
         "journal": chosen.journal,
@@ -125,11 +54,8 @@ def _settings(chosen: argparse.Namespace) -> Any:
     return load_settings(Path(chosen.config) if chosen.config else None, overrides=overrides)
 
 
-def _show(settings: Any) -> int:
-    from dragoman.hub.settings import offered_agents
-
+def _show(settings: HubSettings) -> int:
     agents = offered_agents(settings)
-    from dragoman.hub.cluster.node import node_name, shown_place
 
     say(f"listen   {settings.listen}\njournal  {shown_place(settings)}\ntokens   {settings.tokens_path}")
     if node_name(settings):
@@ -138,15 +64,7 @@ def _show(settings: Any) -> int:
     return 0
 
 
-async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
-    import asyncio
-    import logging
-    import signal
-
-    from dragoman.cli.log_lines import SafeFormatter
-    from dragoman.hub.runner import drain, run_hub
-    from dragoman.sdk.shutdown import first_of
-
+async def _serve(chosen: argparse.Namespace, settings: HubSettings) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -160,7 +78,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
             loop.add_signal_handler(number, leave)
-    async with run_hub(settings, page=_page()) as run:
+    async with run_hub(settings, page=Page()) as run:
         if chosen.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good
             run.refresh_tokens()
@@ -174,28 +92,15 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     return 0
 
 
-def _is_busy(hub: Any) -> bool:
+def _is_busy(hub: Hub) -> bool:
     return any(session.state.is_busy for session in hub.sessions.values())
 
 
-def _page() -> Any:
-    from dragoman.web.page import Page
-
-    return Page()
-
-
-def _on_hangup(chosen: argparse.Namespace, run: Any, leave: Callable[[], None]) -> None:
+def _on_hangup(chosen: argparse.Namespace, run: RunningHub, leave: Callable[[], None]) -> None:
     """A signal says two things: that the terminal is gone, which ends the hub as every program in it, and to
     a hub without one, or whose terminal is there, that the configuration is to be read again.
     """
-    import asyncio
-    import logging
-    import signal
-
-    from dragoman.cli.terminals import held_terminals, is_hung_up
-    from dragoman.errors import LocalMistake
-
-    terminals = held_terminals()
+    terminals = standard_terminals()
 
     def reload() -> None:
         if any(map(is_hung_up, terminals)):
@@ -213,13 +118,11 @@ def _on_hangup(chosen: argparse.Namespace, run: Any, leave: Callable[[], None]) 
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
 
 
-def _say(chosen: argparse.Namespace, run: Any) -> None:
+def _say(chosen: argparse.Namespace, run: RunningHub) -> None:
     """Where it is; the token, if it was just made, stands in the part of the address that is never sent."""
     page = run.url + (f"#token={run.token}" if run.token else "")
     ws = run.url.replace("http", "ws", 1) + "acp"
     if chosen.json:
-        import json
-
         say(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
         return
     say(f"The page:     {page}\nFor clients:  {ws}", flush=True)

@@ -8,92 +8,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+import time
+from pathlib import Path
 
-from dragoman.cli.console import say, say_json
-from dragoman.cli.files import explain_error
+import msgspec
+
+from dragoman.apps.console import say, say_json
+from dragoman.apps.files import explain_error
+from dragoman.cli.options.hub import SCOPES
+from dragoman.errors import LocalMistake
+from dragoman.hub.gate.admission import ALL
+from dragoman.hub.gate.grants_store import Token, TokenStore
+from dragoman.hub.settings_file import SettingsError, load_settings
 from dragoman.text.sanitize import sanitize_line
 
-if TYPE_CHECKING:
-    from dragoman.hub.gate.grants_store import Token, TokenStore
 
-EXAMPLES = """examples:
-  dragoman hub token add phone --scope observe --scope approve
-  dragoman hub token add ci --scope prompt --agent 'review*' --root ~/work --expires 30d
-  dragoman hub token list
-  dragoman hub token rotate ci --grace 1h
-  dragoman hub token revoke phone
-
-scopes: observe (see sessions), prompt (make and drive them), approve (answer what agents ask), admin (status,
-prompts of others). prompt and admin include observe, for the same agents and roots. Without --scope a
-token has all of them, without --agent all agents, without --root all folders. A token is shown once,
-on standard output; only a hash of it is kept. A running hub notices every change within a second, and ends
-the connections of a revoked token.
-
-exit status: 0 when it was done, 1 when it could not be (there is no such token, or there is one already),
-             2 when the command line or the configuration makes no sense
-"""
-
-SCOPES = ("observe", "prompt", "approve", "admin")
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def add_token_parsers(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add `token` to the sub-commands of `dragoman hub`."""
-    token = commands.add_parser(
-        "token",
-        help="make, list, rotate and revoke the tokens of a hub",
-        description="Make, list, rotate and revoke the tokens of a hub.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    token.fill = _fill
-
-
-def _fill(token: argparse.ArgumentParser) -> None:
-    actions = token.add_subparsers(metavar="ACTION", required=True, prog="dragoman hub token")
-    add = _action(actions, "add", "make a token and show it, once")
-    add.add_argument("name", metavar="NAME", help="what it is called in lists and logs")
-    add.add_argument("--scope", action="append", choices=SCOPES, help="what it is good for (everything)")
-    add.add_argument("--agent", action="append", default=[], metavar="GLOB", help="only for these agents")
-    add.add_argument("--root", action="append", default=[], metavar="DIR", help="only below these folders")
-    add.add_argument("--expires", type=parse_span, metavar="SPAN", help="until when: 12h, 30d, 8w")
-    _action(actions, "list", "the tokens that there are")
-    revoke = _action(actions, "revoke", "a token that shall be good no more")
-    revoke.add_argument("name", metavar="NAME")
-    rotate = _action(actions, "rotate", "another token in the place of this one")
-    rotate.add_argument("name", metavar="NAME")
-    rotate.add_argument(
-        "--grace", type=parse_span, default=0.0, metavar="SPAN", help="how long the old one is good (0s)"
-    )
-
-
-def _action(actions: argparse._SubParsersAction[Any], name: str, about: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(
-        name, help=about, description=f"{about}.".capitalize()
-    )
-    parser.add_argument("--config", metavar="FILE", help="the hub's configuration, if not in its usual place")
-    parser.add_argument("--journal", metavar="PATH", help="the hub's journal: its tokens lie beside it")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    parser.set_defaults(run=_run, action=name)
-    return parser
-
-
-def parse_span(text: str) -> float:
-    """`30d` as seconds."""
-    number, unit = text[:-1], text[-1:]
-    if unit not in UNITS or not (number.isascii() and number.isdigit()) or len(number) > 6:
-        raise argparse.ArgumentTypeError("write a number and a unit: 90s, 15m, 12h, 30d, 8w")
-    return float(int(number) * UNITS[unit])
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from dragoman.errors import LocalMistake
-    from dragoman.hub.gate.grants_store import TokenStore
-    from dragoman.hub.settings_file import SettingsError, load_settings
-
+def run(chosen: argparse.Namespace) -> int:
     try:
         path = None if chosen.config is None else Path(chosen.config)
         settings = load_settings(path, overrides={"journal": chosen.journal})
@@ -107,10 +37,6 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _add(store: TokenStore, chosen: argparse.Namespace) -> int:
-    import time
-
-    from dragoman.hub.gate.admission import ALL
-
     expires = None if chosen.expires is None else time.time() + chosen.expires
     token = store.add(
         chosen.name,
@@ -165,8 +91,6 @@ def _print_table(tokens: list[Token]) -> None:
 
 
 def _row(token: Token) -> tuple[str, ...]:
-    import time
-
     scopes = "all" if set(token.scopes) == set(SCOPES) else ",".join(token.scopes)
     only = " ".join((*token.agents, *token.roots)) or "-"
     over = token.expires is not None and token.expires <= time.time()
@@ -175,8 +99,6 @@ def _row(token: Token) -> tuple[str, ...]:
 
 
 def _day(moment: float) -> str:
-    import time
-
     return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
@@ -194,8 +116,6 @@ def _plain(token: Token) -> dict[str, object]:
 
 
 def _print_json(value: object) -> None:
-    import msgspec
-
     say_json(msgspec.json.encode(value))
 
 

@@ -1,52 +1,81 @@
-"""`dragoman journal`: what is done with whole journals; copies one into another.
-
-This is the command line alone; what it does is in `journal_copy`, imported when it runs.
-"""
+"""What `dragoman journal copy` does: opens both journals, copies, and says what came of it."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
-EXAMPLES = """examples:
-  dragoman journal copy ~/hub.db nats://one:4222,two:4222,three:4222/team
-  dragoman journal copy nats://one:4222/team ~/hub.db --json
+import msgspec
 
-A journal is a file, or an address of NATS (docs/cluster.md). Every stream is copied with its entries, its
-times and what is known about it, read back and compared by its digest. A copy that was broken off is finished
-by running it again. A target with anything else in it is refused. Nobody should write into either meanwhile.
-
-exit status: 0 all is copied and the same · 1 it is not, and the text says why · 2 the command line is wrong
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    journal = commands.add_parser(
-        "journal",
-        help="copy a journal from a file to NATS, or back",
-        description="What is done with whole journals.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    journal.fill = _fill
+from dragoman.apps.console import say, say_json
+from dragoman.errors import JournalError
+from dragoman.journal import Journal, SqliteJournal
+from dragoman.journal.journal_copy import CopiedStream, CopyClock, copy_journal
+from dragoman.journal.nats import is_nats_address, open_nats, read_address
 
 
-def _fill(journal: argparse.ArgumentParser) -> None:
-    actions = journal.add_subparsers(metavar="ACTION", required=True, prog="dragoman journal")
-    copy = actions.add_parser(
-        "copy",
-        help="copy every stream, and prove that the copy is the same",
-        description="Copy every stream of a journal into another, and prove that the copy is the same.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    copy.add_argument("source", metavar="FROM", help="a journal's file, or an address of NATS")
-    copy.add_argument("target", metavar="TO", help="another one; made if it is not there")
-    copy.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    copy.set_defaults(run=_copy)
+def run(chosen: argparse.Namespace) -> int:
+    if chosen.source == chosen.target:
+        print("dragoman journal copy: FROM and TO are the same journal", file=sys.stderr)
+        return 2
+    done: list[CopiedStream] = []
+    try:
+        _check_source(chosen.source)
+        asyncio.run(_copy(chosen, done))
+    except JournalError as error:
+        _tell(chosen, done, error)
+        return 1
+    _tell(chosen, done, None)
+    return 0
 
 
-def _copy(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import journal_copy
+def _check_source(place: str) -> None:
+    """To open a file that is not there would make it."""
+    if not is_nats_address(place) and not Path(place).expanduser().is_file():
+        raise JournalError(f"there is no journal {place}: check FROM")
 
-    return journal_copy.run(chosen)
+
+async def _copy(chosen: argparse.Namespace, done: list[CopiedStream]) -> None:
+    clock = CopyClock()
+    async with _opened(chosen.source, CopyClock()) as source, _opened(chosen.target, clock) as target:
+        async for copied in copy_journal(source, target, clock):
+            done.append(copied)
+            if not chosen.json:
+                was = "" if copied.written == copied.entries else f", {copied.written} of them new"
+                say(f"{copied.stream}  {copied.entries} entries{was}  {copied.digest[:16]}")
+
+
+@asynccontextmanager
+async def _opened(place: str, clock: CopyClock) -> AsyncIterator[Journal]:
+    if is_nats_address(place):
+        options = msgspec.structs.replace(read_address(place), redact=None)
+        async with open_nats(place, options=options, clock=clock) as opened:
+            yield opened.journal
+    else:
+        async with _file(place, clock) as journal:
+            yield journal
+
+
+def _file(place: str, clock: CopyClock) -> SqliteJournal:
+    return SqliteJournal(Path(place).expanduser(), redact=None, clock=clock)
+
+
+def _tell(chosen: argparse.Namespace, done: list[CopiedStream], error: JournalError | None) -> None:
+    entries, written = sum(one.entries for one in done), sum(one.written for one in done)
+    if chosen.json:
+        said = {"streams": done, "entries": entries, "written": written, "same": error is None}
+        if error is not None:
+            said["error"] = str(error)
+        say_json(msgspec.json.encode(said))
+        return
+    if error is None:
+        say(
+            f"{len(done)} streams with {entries} entries are the same in both; {written} entries were written"
+        )
+        return
+    again = f"\n{len(done)} streams were copied before; another run goes on behind them" if done else ""
+    say(f"dragoman journal copy: {error}{again}", file=sys.stderr)

@@ -1,66 +1,31 @@
-"""What may be said on the command line."""
+"""The parser of the command line, made from the table of commands.
+
+The options of a command are added when that command is chosen, and what it runs is imported when it runs: a
+start pays for one command, not for all of them.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
-from dragoman.cli import (
-    agent_code,
-    agent_review,
-    agents,
-    agents_list,
-    chaos,
-    chat,
-    check,
-    client_tools,
-    connect,
-    dialect,
-    diff,
-    doctor,
-    hub,
-    inbox,
-    journal,
-    policy,
-    replay,
-    review,
-    serve,
-    sessions,
-    tap,
-    translate,
-    view,
-)
-from dragoman.cli.run import arguments
+from dragoman.cli.commands import COMMANDS, EXAMPLES, CommandRow
 from dragoman.version import VERSION
 
-EXAMPLES = """examples:
-  dragoman run "Explain this folder" --agent claude  one turn with any agent
-  dragoman agent echo               an agent on stdin and stdout that says what it was told
-  dragoman agent script hello.script  an agent that does what a script says
-  dragoman agent --help             all agents
-
-Give an editor the command of an agent, and it is there.
-"""
-
-AGENT_EXAMPLES = """examples:
-  dragoman agent echo
-  dragoman agent script hello.script
-
-An agent speaks the Agent Client Protocol on stdin and stdout, one JSON text a line, until its input ends.
-Started by hand it seems to do nothing: it waits for a client.
-"""
+_CHOICE = re.compile(r"invalid choice: '(.+?)' \(choose from (.+)\)")
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what to do next when the command line makes no sense."""
+    """Explains what to do next when the command line makes no sense."""
 
     fill: Callable[[Parser], None] | None = None
-    """Adds what a sub-command takes, once it is chosen: all of them together would slow every start."""
+    """Adds the options of a command once it is chosen: all options together would slow every start."""
 
     splits = False
-    """Whether what stands after `--` is a command of its own, wherever the other arguments are: argparse
+    """Whether the words after `--` are a command of their own, wherever the other arguments are: argparse
     gives an optional list of words nothing once an option stood before it.
     """
 
@@ -68,9 +33,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         self._words = [] if args is None else list(args)
-        if self.fill is not None:
-            fill, self.fill = self.fill, None
-            fill(self)
+        self.fill_now()
         if self.splits and args is not None and "--" in args:
             at = args.index("--")
             namespace, rest = super().parse_known_args(args[:at], namespace)
@@ -80,6 +43,30 @@ class Parser(argparse.ArgumentParser):
         if rest:  # here, and not above: this command knows its own options, and has the help for them
             self._refuse(rest)
         return namespace, rest
+
+    def fill_now(self) -> None:
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill(self)
+
+    def format_help(self) -> str:
+        """As argparse does; but the commands of the first level stand in their groups."""
+        commands = [action for action in self._actions if isinstance(action, argparse._SubParsersAction)]
+        if self.prog != "dragoman" or not commands:
+            return super().format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        shown = {action.dest: action for action in commands[0]._choices_actions}
+        for group in dict.fromkeys(command.group for command in COMMANDS if command.group):
+            formatter.start_section(group)
+            formatter.add_arguments([shown[name] for name in _names_of(group) if name in shown])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([action for action in self._actions if action.option_strings])
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
     def _refuse(self, words: Sequence[str]) -> NoReturn:
         options = [word for word in words if word.startswith("-")]
@@ -105,7 +92,78 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
 
-_CHOICE = re.compile(r"invalid choice: '(.+?)' \(choose from (.+)\)")
+def make_parser() -> Parser:
+    """The whole parser. `command` of what it parses is the row of the table that was chosen."""
+    parser = Parser(
+        prog="dragoman",
+        description="Agents for editors that speak the Agent Client Protocol.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
+    _add_commands(parser, "", metavar="COMMAND", required=True)
+    return parser
+
+
+def fill_all(parser: argparse.ArgumentParser) -> None:
+    """Add every option of every command, for whoever needs the whole parser and has time."""
+    if isinstance(parser, Parser):
+        parser.fill_now()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                fill_all(below)
+
+
+def load(name: str) -> Callable[..., Any]:
+    """The function that `package.module:function` names. This is the one place where a command's module is
+    imported.
+    """
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+def _add_commands(parser: Parser, parent: str, *, metavar: str, required: bool) -> None:
+    """Add the rows directly below a command."""
+    # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
+    below = parser.add_subparsers(metavar=metavar, required=required, prog=parser.prog)
+    for command in COMMANDS:
+        if command.parent == parent:
+            _add_command(below, command)
+
+
+def _add_command(below: argparse._SubParsersAction[Parser], command: CommandRow) -> None:
+    word = command.name.rpartition(" ")[2]
+    parser = below.add_parser(
+        word,
+        help=command.help,
+        description=command.description or _sentence(command.help),
+        epilog=command.examples or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if not command.help:
+        below._choices_actions.pop()  # the help does not name it
+    parser.set_defaults(action=word)
+    if command.run:
+        parser.set_defaults(command_row=command)
+    parser.fill = lambda parser: _fill(parser, command)
+
+
+def _fill(parser: Parser, command: CommandRow) -> None:
+    if command.options:
+        function = command.name.replace(" ", "_").replace("-", "_")
+        load(f"dragoman.cli.options.{command.options}:add_{function}")(parser)
+    if command.metavar:
+        _add_commands(parser, command.name, metavar=command.metavar, required=not command.run)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def _names_of(group: str) -> list[str]:
+    return [command.name for command in COMMANDS if command.group == group]
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -114,58 +172,3 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
     found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {found[0]}?" if found else ""
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="dragoman",
-        description="Agents for editors that speak the Agent Client Protocol.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
-    # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="dragoman")
-    arguments.add_parser(commands)
-    _add_agent(commands)
-    agents_list.add_parser(commands)
-    client_tools.add_parser(commands)
-    dialect.add_parser(commands)
-    chaos.add_parser(commands)
-    chat.add_parser(commands)
-    check.add_parser(commands)
-    connect.add_parser(commands)
-    diff.add_parser(commands)
-    doctor.add_parser(commands)
-    policy.add_parser(commands)
-    replay.add_parser(commands)
-    review.add_parser(commands)
-    serve.add_parser(commands)
-    hub.add_parser(commands)
-    inbox.add_parser(commands)
-    journal.add_parser(commands)
-    sessions.add_parser(commands)
-    tap.add_parser(commands)
-    translate.add_parser(commands)
-    view.add_parser(commands)
-    return parser
-
-
-def _add_agent(commands: argparse._SubParsersAction[Parser]) -> None:
-    agent = commands.add_parser(
-        "agent",
-        help="run a ready agent on stdin and stdout",
-        description="Run a ready agent on stdin and stdout.",
-        epilog=AGENT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    names = agent.add_subparsers(metavar="NAME", required=True, prog="dragoman agent")
-    echo = names.add_parser(
-        "echo", help="says what it was told; its slash commands do all that an agent can do"
-    )
-    echo.set_defaults(run=agents.run_echo)
-    agent_review.add_parser(names)
-    agent_code.add_parser(names)
-    script = names.add_parser("script", help="does what a script says, also what no agent should do")
-    script.add_argument("file", metavar="FILE", help="the script; docs/testing.md describes the language")
-    script.set_defaults(run=agents.run_script)

@@ -1,109 +1,213 @@
-"""`dragoman policy`: what agents may do here; which rule decides a request, and why.
+"""`dragoman policy`: what agents may do; explains, checks, lists and forgets rules.
 
-This is the command line alone; what it does is in `policy_show`, imported when it runs.
+Exit status 1 means that something cannot be read or found, 2 a mistaken command line.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import os
+import sys
+from collections.abc import Sequence
 
-EXAMPLES = """examples:
-  dragoman policy explain --command "git push"         which rule decides this, and why
-  dragoman policy explain --tool edit --path src/x.py
-  dragoman policy explain --request request.json       the params of session/request_permission
-  dragoman policy check policy.toml                    whether a file can be used
-  dragoman policy list                                 every rule that holds here, in order
-  dragoman policy forget 7                             take back an answer that was given for good
+import msgspec
 
-docs/policy.md describes the language.
-"""
+from dragoman.apps.console import say, say_json
+from dragoman.apps.files import explain_error
+from dragoman.errors import LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.commands import pattern_text
+from dragoman.workspace.policy.policy import Policy, PolicyLayer
+from dragoman.workspace.policy.policy_files import policy_paths, read_text
+from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
+from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
+from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.rules import PolicyRule
+from dragoman.workspace.policy.shell import read_line
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    policy = commands.add_parser(
-        "policy",
-        help="explain, check and list what agents may do",
-        description="Explain, check and list what agents may do.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+class _Unclear(LocalMistake):
+    """The command line does not say what to explain."""
+
+
+def run_explain(chosen: argparse.Namespace) -> int:
+    try:
+        policy, setting = _policy(chosen)
+        question = _question(chosen, setting)
+    except _Unclear as error:
+        return _refuse(str(error), "see dragoman policy explain --help", status=2)
+    except LocalMistake as error:
+        return _refuse(str(error), "mend that file; docs/policy.md describes the language")
+    explained = policy.explain(question)
+    decision = policy.decide(question)
+    if chosen.json:
+        parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explained]
+        return _print_json({"decision": decision, "parts": parts})
+    say(f"{decision.outcome}: {sanitize_line(_shown(question))}")
+    say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
+    for command, steps, found in explained:
+        if len(explained) > 1:
+            say(f"\n{found.outcome}: {sanitize_line(command)}\n  rule: {sanitize_line(found.rule)}")
+        for step in steps:
+            why = sanitize_line(step.objection or "speaks about it")
+            say(f"  {sanitize_line(step.rule)}: {step.decision}: {why}")
+    return 0
+
+
+def run_check(chosen: argparse.Namespace) -> int:
+    path, as_json = chosen.file, chosen.json
+    try:
+        text = read_text(path)
+        if text is None:
+            raise PolicyError(path, 0, "there is no such file")
+        book = read_policy(text, path)
+    except PolicyError as error:
+        if as_json:
+            _print_json({"ok": False, "file": path, "line": error.line, "why": error.why})
+            return 1
+        return _refuse(str(error), "mend that line; docs/policy.md describes the language")
+    if as_json:
+        return _print_json({"ok": True, "file": path, "rules": len(book.rules), "default": book.default})
+    default = f", default {book.default}" if book.default else ""
+    say(f"{path}: {len(book.rules)} rule{'' if len(book.rules) == 1 else 's'}{default}. It can be used.")
+    return 0
+
+
+def run_list(chosen: argparse.Namespace) -> int:
+    try:
+        policy, _ = _policy(chosen)
+    except LocalMistake as error:
+        return _refuse(str(error), "mend that file; docs/policy.md describes the language")
+    remembered = PolicyLayer(name=policy_paths().remembered, rules=policy.remembered)
+    if chosen.json:
+        layers = [_described(layer) for layer in policy.layers]
+        return _print_json(
+            {"layers": layers, "remembered": _described(remembered), "approve": policy.approve}
+        )
+    for layer in policy.layers:
+        limits = " (not trusted: can only make things stricter)" if layer.only_stricter else ""
+        _print_layer(layer, limits)
+    if remembered.rules:
+        _print_layer(remembered, " (answers given for good; they answer what would be asked)")
+    if not policy.layers:
+        say(f"No rules yet. Yours would be in {policy_paths().policy}.")
+    defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
+    say(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
+    if policy.approve is not None:
+        say(f"Nobody is asked: approve {policy.approve}")
+    return 0
+
+
+def run_forget(chosen: argparse.Namespace) -> int:
+    line, path = chosen.line, policy_paths().remembered
+    try:
+        found = RememberedRules(path).forget(line)
+    except (OSError, PolicyError) as error:
+        return _refuse(explain_error(error), f"look at {path}")
+    if not found:
+        return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
+    say(f"Forgotten. It will be asked again. ({path})")
+    return 0
+
+
+def _policy(chosen: argparse.Namespace) -> tuple[Policy, QuestionContext]:
+    root = os.path.realpath(chosen.cwd)
+    policy = Policy.load(roots=[root], file=chosen.policy, approve=chosen.approve)
+    return policy, QuestionContext(
+        agent=getattr(chosen, "agent", ""), roots=(root,), home=policy_paths().home
     )
-    policy.fill = _fill
 
 
-def _fill(policy: argparse.ArgumentParser) -> None:
-    actions = policy.add_subparsers(metavar="ACTION", required=True, prog="dragoman policy")
-    _add_explain(actions)
-    _add_check(actions)
-    _add_list(actions)
-    _add_forget(actions)
-
-
-def _add_explain(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = actions.add_parser("explain", help="which rule decides a request, and why")
-    parser.add_argument("--command", metavar="LINE", help="a command, as for a shell")
-    parser.add_argument("--tool", metavar="NAME", help="a kind of tool, such as edit, or a tool's name")
-    parser.add_argument("--kind", metavar="KIND", help="the kind, beside a tool's name")
-    parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
-    parser.add_argument("--method", choices=("permission", "fs/read", "fs/write", "terminal", "mcp"))
-    parser.add_argument("--request", metavar="FILE", help="a permission request as JSON; - for stdin")
-    parser.add_argument("--agent", metavar="NAME", default="", help="the agent's name")
-    _takes_place(parser)
-    _takes_json(parser)
-    parser.set_defaults(run=_run_explain)
-
-
-def _add_check(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = actions.add_parser("check", help="whether a file is a policy; its first mistake if not")
-    parser.add_argument("file", metavar="FILE")
-    _takes_json(parser)
-    parser.set_defaults(run=_run_check)
-
-
-def _add_list(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = actions.add_parser("list", help="the rules that hold here, in their order")
-    _takes_place(parser)
-    _takes_json(parser)
-    parser.set_defaults(run=_run_list)
-
-
-def _add_forget(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = actions.add_parser("forget", help="take back an answer that was given for good")
-    parser.add_argument("line", metavar="LINE", type=int, help="the line that `list` shows for it")
-    parser.set_defaults(run=_run_forget)
-
-
-def _takes_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cwd", metavar="DIR", default=".", help="the session's folder; this one if not given"
+def _question(chosen: argparse.Namespace, setting: QuestionContext) -> PolicyQuestion:
+    if chosen.request is not None:
+        return _from_request(chosen.request, setting)
+    kind = chosen.kind or (chosen.tool if chosen.tool in TOOL_KINDS else None)
+    if kind is not None and kind not in TOOL_KINDS:
+        raise _Unclear(f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}")
+    if chosen.command is None and chosen.tool is None and not chosen.path:
+        raise _Unclear("nothing to explain: give --command, --tool, --path or --request")
+    if chosen.method in ("fs/read", "fs/write"):
+        if len(chosen.path) != 1:
+            raise _Unclear(f"{chosen.method} needs exactly one --path")
+        path = os.path.join(setting.roots[0], chosen.path[0])
+        return about_file("write" if chosen.method == "fs/write" else "read", os.path.realpath(path), setting)
+    call = v1.ToolCallUpdate(
+        tool_call_id="explained",
+        kind=kind or "other",
+        name=chosen.tool if chosen.tool != kind else None,
+        locations=[v1.ToolCallLocation(path=path) for path in chosen.path],
     )
-    parser.add_argument("--policy", metavar="FILE", help="a policy that comes before all others")
-    parser.add_argument("--approve", choices=("all", "reads", "none"), help="as for dragoman run")
+    question = about_tool_call(call, setting)
+    script = read_line(chosen.command) if chosen.command is not None else question.script
+    method = "terminal" if chosen.method == "terminal" else "permission"
+    return msgspec.structs.replace(question, script=script, method=method)
 
 
-def _takes_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+def _from_request(path: str, setting: QuestionContext) -> PolicyQuestion:
+    try:
+        if path == "-":
+            text = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                text = file.read()
+    except OSError as error:
+        raise PolicyError(path, 0, f"cannot be read: {error.strerror}") from None
+    try:
+        frame = msgspec.json.decode(text)
+        params = frame.get("params", frame) if isinstance(frame, dict) else frame
+        request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
+    except (msgspec.DecodeError, SchemaError) as error:
+        raise PolicyError(path, 0, f"is no permission request: {error}") from None
+    return about_tool_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _run_explain(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import policy_show
-
-    return policy_show.run_explain(chosen)
-
-
-def _run_check(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import policy_show
-
-    return policy_show.run_check(chosen.file, as_json=chosen.json)
+def _shown(question: PolicyQuestion) -> str:
+    if question.script is not None:
+        return question.script.text
+    return " ".join([*sorted(question.kinds), *filter(None, [question.tool]), *question.paths])
 
 
-def _run_list(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import policy_show
+def _print_layer(layer: PolicyLayer, limits: str) -> None:
+    say(f"{sanitize_line(layer.name)}{limits}")
+    for rule in layer.rules:
+        name = f"  # {sanitize_line(rule.name)}" if rule.name else ""
+        say(f"  {rule.line:>4}  {rule.decision:<5} {sanitize_line(_conditions(rule))}{name}")
+    print()
 
-    return policy_show.run_list(chosen)
+
+def _conditions(rule: PolicyRule) -> str:
+    said: list[tuple[str, Sequence[str]]] = [
+        *(("agent", rule.agent), ("method", rule.method), ("kind", rule.kind), ("tool", rule.tool)),
+        *(("project", rule.project), ("folder", rule.folder), ("path", rule.path)),
+        *(("command", [pattern_text(words) for words in rule.command]), ("line", rule.command_line)),
+    ]
+    words = [f"{key} {' | '.join(values)}" for key, values in said if values]
+    if rule.unreadable:
+        words.append("also commands that cannot be read")
+    return "; ".join(words) or "everything"
 
 
-def _run_forget(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import policy_show
+def _described(layer: PolicyLayer) -> dict[str, object]:
+    return {
+        "file": layer.name,
+        "onlyStricter": layer.only_stricter,
+        "default": layer.default,
+        "rules": [
+            {"line": rule.line, "decision": rule.decision, "name": rule.name, "conditions": _conditions(rule)}
+            for rule in layer.rules
+        ],
+    }
 
-    return policy_show.run_forget(chosen.line)
+
+def _print_json(data: object) -> int:
+    say_json(msgspec.json.encode(data))
+    return 0
+
+
+def _refuse(what: str, next_step: str, *, status: int = 1) -> int:
+    say(f"dragoman policy: {sanitize_line(what)}\nTo go on: {next_step}.", file=sys.stderr)
+    return status

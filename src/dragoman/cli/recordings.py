@@ -10,22 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from dragoman.cli.files import open_private
-
-if TYPE_CHECKING:
-    from dragoman.check.recording import Recording
-    from dragoman.journal.contract import Direction, Entry
-    from dragoman.schema.method import Kind
+from dragoman.apps.files import open_private
+from dragoman.check.recording import Frame, Recording, Stretch
+from dragoman.journal.contract import Direction, Entry, StreamInfo
+from dragoman.journal.transcript import header, line, read_transcript
+from dragoman.schema.method import Kind
+from dragoman.schema.v1.methods import METHODS
 
 
 def read_entries(path: str | os.PathLike[str]) -> list[Entry]:
     """All entries of a file. Raises `OSError`, and `BadTranscript` for a file that is no recording."""
-    from dragoman.journal.transcript import read_transcript
-
     lines = Path(path).read_bytes().splitlines(keepends=True)
     if _is_plain(lines):
         return list(_plain_entries(lines))
@@ -39,8 +37,6 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
 
 def recording_of(entries: Iterable[Entry]) -> Recording:
     """Entries as rules see them."""
-    from dragoman.check.recording import Frame, Recording, Stretch
-
     recording = Recording(frames=[], marks=[], facts={})
     complaints: list[str] = []
     for entry in entries:
@@ -63,9 +59,6 @@ def recording_of(entries: Iterable[Entry]) -> Recording:
 
 def write_recording(path: str | os.PathLike[str], recording: Recording, *, title: str) -> None:
     """The same as a transcript; a file that is there is not written over."""
-    from dragoman.journal.contract import Entry, StreamInfo
-    from dragoman.journal.transcript import header, line
-
     at = recording.frames[-1].at if recording.frames else 0.0
     notes: list[dict[str, Any]] = [
         *(
@@ -94,8 +87,6 @@ def _is_plain(lines: list[bytes]) -> bool:
 
 
 def _plain_entries(lines: list[bytes]) -> Iterator[Entry]:
-    from dragoman.journal.contract import Entry
-
     asked: dict[Any, Direction] = {}  # who asked under an id last
     for number, text in enumerate(lines):
         frame = text.strip()
@@ -104,8 +95,6 @@ def _plain_entries(lines: list[bytes]) -> Iterator[Entry]:
 
 
 def _direction(message: dict[str, Any], asked: dict[Any, Direction]) -> Direction:
-    from dragoman.schema.v1.methods import METHODS
-
     method, key = message.get("method"), repr(message.get("id"))
     if not isinstance(method, str):
         return "to_client" if asked.pop(key, "to_agent") == "to_agent" else "to_agent"

@@ -1,107 +1,190 @@
-"""`dragoman review`: what is wrong in files or in changes, for people, programs and CI.
-
-This is the command line alone; what it does is in `review_run`, imported when it runs.
-"""
+"""What `dragoman review` does: reviews, mends, shows, and ends with a status that CI understands."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
 
-EXAMPLES = """examples:
-  dragoman review                       the files of this folder (those that git does not ignore)
-  dragoman review src/app.py lib        some files and folders
-  dragoman review --diff                what changed since the last commit, in changed lines only
-  dragoman review --diff main           what changed since the history of main was left
-  dragoman review --staged              what would be committed now
-  dragoman review --fix                 mend what can be mended safely
-  dragoman review --format sarif > review.sarif
-  dragoman review --list-rules
+from dragoman.apps.console import say
+from dragoman.cli.review_fixes import mend, show_diffs
+from dragoman.cli.review_rules import list_rules, try_rules
+from dragoman.cli.review_sources import ReviewSources
+from dragoman.errors import DragomanError, LocalMistake
+from dragoman.review import (
+    Baseline,
+    Finding,
+    ReviewNote,
+    ReviewSettings,
+    ReviewSource,
+    Severity,
+    ToolFailed,
+    by_severity,
+    review,
+)
+from dragoman.review.catalogue import BASELINE, load_rules, project_rules
+from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
+from dragoman.review.git import changes
+from dragoman.review.text_edits import TextLines
+from dragoman.text.sanitize import sanitize, sanitize_json
+from dragoman.version import VERSION
 
-exit status: 0 nothing found at or above --fail-on, 1 something found, 2 the command line or a rule makes no
-sense, 3 a tool failed, so that findings may be missing. docs/review.md describes rules and formats.
-"""
+FOUND, MISTAKEN, FAILED = 1, 2, 3
 
-_SEVERITIES = ("critical", "high", "medium", "low", "info")
+_PROGRESS = 1.0
+"""Seconds after which somebody who waits is told how far it is, and between two such words."""
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    review = commands.add_parser(
-        "review",
-        help="review files or changes, offline",
-        description="Review files or changes, offline.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def run(chosen: argparse.Namespace) -> int:
+    try:
+        settings = _settings(chosen)
+        if chosen.list_rules:
+            return list_rules(settings.rules)
+        if chosen.try_rules:
+            return asyncio.run(try_rules(settings.rules))
+        return asyncio.run(_Run(chosen, settings).run())
+    except ToolFailed as error:
+        return _complain(error, FAILED)
+    except LocalMistake as error:
+        return _complain(error, MISTAKEN)
+    except KeyboardInterrupt:
+        return 130  # as a shell reports of a program that was interrupted
+
+
+def _complain(error: DragomanError, status: int) -> int:
+    say(f"dragoman review: {error}", file=sys.stderr)
+    return status
+
+
+def _settings(chosen: argparse.Namespace) -> ReviewSettings:
+    rules = [rule for path in chosen.rules for rule in load_rules(Path(path))]
+    known = Path(chosen.baseline) if chosen.baseline else BASELINE if BASELINE.is_file() else None
+    return ReviewSettings(
+        rules=(*project_rules(Path.cwd()), *rules),
+        only=tuple(chosen.only),
+        without=tuple(chosen.without),
+        severity=Severity(chosen.severity),
+        baseline=Baseline.read(known) if known and not chosen.write_baseline else None,
+        deadline=chosen.deadline,
+        use_ruff=not chosen.no_tools,
+        use_oxlint=not chosen.no_tools,
     )
-    review.fill = _fill
-    review.set_defaults(run=_run)
 
 
-def _fill(parser: argparse.ArgumentParser) -> None:
-    _takes_what(parser)
-    _takes_rules(parser)
-    _takes_output(parser)
-    fixing = parser.add_argument_group("fixes")
-    fixing.add_argument(
-        "--fix", action="store_true", help="write the safe fixes; a file that changed is left"
-    )
-    fixing.add_argument(
-        "--unsafe", action="store_true", help="also fixes that may change what a program does"
-    )
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, chosen: argparse.Namespace, settings: ReviewSettings) -> None:
+        self._chosen = chosen
+        self._settings = settings
+        self._notes: list[ReviewNote] = []
+        self._gathered = ReviewSources(self._notes.append)
+        self._count = 0
+
+    async def run(self) -> int:
+        chosen = self._chosen
+        if chosen.staged and chosen.fix:
+            raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
+        with _Progress(self):
+            findings = await self._review(await self._sources())
+            if chosen.fix:
+                findings = await mend(
+                    findings, self._gathered, self._settings, self._notes.append, unsafe=chosen.unsafe
+                )
+        findings.sort(key=by_severity)
+        if chosen.write_baseline:
+            Baseline.of(findings).write(Path(chosen.write_baseline))
+            say(f"{len(findings)} findings are known from now on: {chosen.write_baseline}", file=sys.stderr)
+            return 0
+        self._show(findings)
+        return self._status(findings)
+
+    async def _sources(self) -> AsyncIterator[ReviewSource]:
+        chosen, gathered = self._chosen, self._gathered
+        if chosen.diff is None and not chosen.staged:
+            return gathered.files(chosen.paths or ["."], stdin_name=chosen.stdin_name)
+        found = await changes(
+            Path.cwd(), against=chosen.diff or None, staged=chosen.staged, paths=chosen.paths
+        )
+        if chosen.staged:
+            return gathered.staged(found, whole=chosen.whole_files)
+        return gathered.changed(found, whole=chosen.whole_files)
+
+    async def _review(self, sources: AsyncIterator[ReviewSource]) -> list[Finding]:
+        found = review(self._counted(sources), self._settings, note=self._notes.append)
+        async with contextlib.aclosing(found):
+            return [finding async for finding in found]
+
+    async def _counted(self, sources: AsyncIterator[ReviewSource]) -> AsyncIterator[ReviewSource]:
+        async for source in sources:
+            self._count += 1
+            yield source
+
+    @property
+    def progress(self) -> str:
+        return f"{self._count} files read"
+
+    def _show(self, findings: list[Finding]) -> None:
+        chosen, out = self._chosen, sys.stdout
+        match chosen.format:
+            case "json":
+                out.write(sanitize_json(as_json(findings, self._notes, files=self._count)).decode())
+            case "sarif":
+                out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION)).decode())
+            case "github":
+                out.writelines(sanitize(as_github(finding)) for finding in findings)
+            case "diff":
+                show_diffs(findings, self._gathered, unsafe=chosen.unsafe)
+            case _:
+                self._show_text(findings)
+        if chosen.format in ("text", "github", "diff"):
+            for note in self._notes:
+                say(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
+
+    def _show_text(self, findings: list[Finding]) -> None:
+        colour = self._chosen.colour == "always" or (self._chosen.colour == "auto" and sys.stdout.isatty())
+        path, lines = "", None
+        for finding in findings:
+            if finding.path != path:
+                path = finding.path
+                kept = self._gathered.texts.get(path)
+                lines = TextLines(kept.text) if kept else None
+            print(as_text(finding, lines, colour=colour))  # sanitized, with colours of ours
+        say(summary(findings, files=self._count))
+
+    def _status(self, findings: list[Finding]) -> int:
+        if any(note.is_failure for note in self._notes):
+            return FAILED
+        limit = Severity(self._chosen.fail_on)
+        return FOUND if any(finding.severity.is_at_least(limit) for finding in findings) else 0
 
 
-def _takes_what(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files and folders; - for standard input")
-    parser.add_argument(
-        "--diff",
-        metavar="REF",
-        nargs="?",
-        const="",
-        help="changes since the last commit, or since REF was left",
-    )
-    parser.add_argument("--staged", action="store_true", help="what is in the index of git")
-    parser.add_argument("--whole-files", action="store_true", help="with --diff: not only the changed lines")
-    parser.add_argument(
-        "--stdin-name", metavar="NAME", default="stdin.txt", help="the name of what comes from -"
-    )
+class _Progress:
+    """Says how far it is, to a person who waits; to nobody else."""
 
+    def __init__(self, running: _Run) -> None:
+        self._running = running
+        self._has_spoken = False
+        self._timer: asyncio.TimerHandle | None = None
 
-def _takes_rules(parser: argparse.ArgumentParser) -> None:
-    rules = parser.add_argument_group("rules")
-    rules.add_argument(
-        "--rules",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="a file or folder of rules, beside .dragoman/rules",
-    )
-    rules.add_argument("--only", metavar="RULE", action="append", default=[], help="such as secrets/*")
-    rules.add_argument("--without", metavar="RULE", action="append", default=[], help="such as text/todo")
-    rules.add_argument(
-        "--deadline", metavar="SECONDS", type=float, default=20.0, help="for one file; then it is left"
-    )
-    rules.add_argument("--no-tools", action="store_true", help="our own rules only: no ruff, no oxlint")
-    rules.add_argument(
-        "--baseline", metavar="FILE", help="findings that are known; .dragoman/baseline.json if there"
-    )
-    rules.add_argument("--write-baseline", metavar="FILE", help="write what is found now as known")
-    rules.add_argument(
-        "--try-rules", action="store_true", help="your rules on their hits and misses, and end"
-    )
-    rules.add_argument("--list-rules", action="store_true", help="every rule, and end")
+    def __enter__(self) -> None:
+        if sys.stderr.isatty():
+            self._wait()
 
+    def __exit__(self, *failure: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._has_spoken:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-def _takes_output(parser: argparse.ArgumentParser) -> None:
-    out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=("text", "json", "sarif", "github", "diff"), default="text")
-    out.add_argument("--severity", choices=_SEVERITIES, default="info", help="the mildest to report")
-    out.add_argument(
-        "--fail-on", choices=_SEVERITIES, default="low", help="the mildest that gives exit status 1"
-    )
-    out.add_argument("--colour", "--color", choices=("auto", "always", "never"), default="auto")
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_PROGRESS, self._tell)
 
-
-def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import review_run
-
-    return review_run.run(chosen)
+    def _tell(self) -> None:
+        self._has_spoken = True
+        print("\r", end="", file=sys.stderr)
+        say(f"{self._running.progress} …", end="", file=sys.stderr, flush=True)
+        self._wait()

@@ -22,7 +22,7 @@ class NothingThere(LocalMistake):
     """A path on the command line does not exist."""
 
 
-class Gathered:
+class ReviewSources:
     """The texts of one run."""
 
     def __init__(self, note: Callable[[ReviewNote], None]) -> None:

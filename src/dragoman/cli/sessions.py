@@ -1,114 +1,246 @@
-"""`dragoman sessions`: the recorded conversations; lists, shows, exports, searches and deletes them.
+"""What `dragoman sessions` does: asks the journal, and writes down the answer.
 
-This is the command line alone; what it does is in `sessions_show`, imported when it runs.
+What an agent said is made harmless for a terminal before it is shown. Exit status 0 means that all of it was
+done, 1 that something was not; standard error then says what and why.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
 
-EXAMPLES = """examples:
-  dragoman sessions                            the latest sessions
-  dragoman sessions show last                  the conversation as text
-  dragoman sessions search needle haystack     sessions in which both words were said
-  dragoman sessions export 20260102-0304 a.ndjson
-  dragoman sessions import a.ndjson
-  dragoman sessions delete 20260102-030405-1a2b3c4d
+import msgspec
 
-An ID may be shortened as long as it is clear; `last` is the latest session, and the agent's own id will do.
-docs/journal.md describes what is stored, and the format of transcripts.
-"""
+from dragoman.apps.console import say
+from dragoman.apps.files import FileAct, explain_error, open_private
+from dragoman.apps.running_marks import with_current_state
+from dragoman.errors import JournalDamaged, JournalError
+from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal.conversation import Moment, MomentFold
+from dragoman.journal.history import history_path, new_stream
+from dragoman.journal.salvage import repair
+from dragoman.journal.transcript import export, load
+from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
 
-
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    sessions = commands.add_parser(
-        "sessions",
-        help="list, show, export, search and delete recorded sessions",
-        description="List, show, export, search and delete recorded sessions.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sessions.fill = _fill
+KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
+OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "! {}", "note": "# {}"}
 
 
-def _fill(sessions: argparse.ArgumentParser) -> None:
-    _takes_journal(sessions, default=None)
-    _takes_json(sessions, default=False)
-    sessions.set_defaults(action="list", agent=None, cwd=None, limit=30, run=_run)
-    actions = sessions.add_subparsers(metavar="ACTION", prog="dragoman sessions")
-    _add_list(actions)
-    _add_show(actions)
-    _add_search(actions)
-    _add_export(actions)
-    _add_import(actions)
-    _add_delete(actions)
-    _add_repair(actions)
+class SessionMistake(Exception):
+    """Said to the person, as it is."""
 
 
-def _add_list(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = _action(actions, "list", "the latest sessions")
-    parser.add_argument("--agent", metavar="NAME", help="only those with this agent")
-    parser.add_argument("--cwd", metavar="DIR", help="only those in this folder")
-    parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many; 0 for all")
-    _takes_json(parser)
+def run(chosen: argparse.Namespace) -> int:
+    """Run one action; returns the exit status."""
+    path = Path(chosen.journal) if chosen.journal else history_path()
+    try:
+        if chosen.action == "repair":
+            _repair(path)
+        elif path.exists() or chosen.action == "import":
+            asyncio.run(_run(chosen, path))
+        else:
+            _nothing_yet(chosen, path)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has read enough; Python would complain about it once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (SessionMistake, JournalError) as error:
+        say(f"dragoman sessions: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        act: FileAct = "write" if chosen.action == "export" else "read"
+        say(f"dragoman sessions: {explain_error(error, act=act)}", file=sys.stderr)
+        return 1
+    return 0
 
 
-def _add_show(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = _action(actions, "show", "the conversation as text")
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument("--notes", action="store_true", help="also what was not said on the wire")
-    _takes_json(parser)
+async def _run(chosen: argparse.Namespace, path: Path) -> None:
+    async with open_journal(path) as journal:
+        if journal.salvaged is not None:
+            saved = journal.salvaged
+            say(
+                f"The history was damaged: {saved.entries} entries of {saved.streams} sessions were saved, "
+                f"{saved.lost} lost. The damaged file is kept as {saved.aside}.",
+                file=sys.stderr,
+            )
+        await ACTIONS[chosen.action](journal, chosen)
 
 
-def _add_search(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = _action(actions, "search", "passages that have all these words")
-    parser.add_argument("words", metavar="WORD", nargs="+")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many passages")
-    _takes_json(parser)
+def _repair(path: Path) -> None:
+    if not path.exists():
+        raise SessionMistake(f"{path} does not exist")
+    saved = repair(path)
+    say(f"{saved.entries} entries of {saved.streams} sessions were saved, {saved.lost} lost.")
+    say(f"The old file is kept as {saved.aside}.")
 
 
-def _add_export(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = _action(actions, "export", "write a session as a transcript")
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="standard output if not given")
+def _nothing_yet(chosen: argparse.Namespace, path: Path) -> None:
+    if chosen.action not in ("list", "search"):
+        raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
+    if chosen.json:
+        _write_json({"sessions": []} if chosen.action == "list" else {"found": []})
+    else:
+        say(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
 
 
-def _add_import(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = _action(actions, "import", "read a transcript into the history")
-    parser.add_argument("file", metavar="FILE", help="- for standard input")
+async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
+    cwd = None if chosen.cwd is None else _real(chosen.cwd)
+    infos: list[StreamInfo] = []
+    cursor = None
+    while True:
+        left = chosen.limit - len(infos) if chosen.limit > 0 else 500
+        listing = await journal.list(agent=chosen.agent, cwd=cwd, limit=min(left, 500), cursor=cursor)
+        infos += map(with_current_state, listing.streams) if chosen.journal is None else listing.streams
+        cursor = listing.cursor
+        if cursor is None or 0 < chosen.limit <= len(infos):
+            break
+    if chosen.json:
+        _write_json({"sessions": infos})
+        return
+    rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
+    rows += [(info.stream, _when(info.updated), info.agent, info.state, info.title) for info in infos]
+    for row in _columns(rows) if infos else ["No session matches."]:
+        say(row)
 
 
-def _add_delete(actions: argparse._SubParsersAction[Any]) -> None:
-    parser = _action(actions, "delete", "forget sessions and all their text")
-    parser.add_argument("ids", metavar="ID", nargs="+")
+async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
+    info = await _find(journal, chosen.id)
+    if chosen.journal is None:
+        info = with_current_state(info)
+    if chosen.json:
+        moments = [moment async for moment in _moments(journal, info.stream)]
+        _write_json({"session": info, "moments": moments})
+        return
+    say(sanitize_line(info.title or info.stream))
+    about = (info.agent, info.cwd, _when(info.created), info.state)
+    say(sanitize_line(" · ".join(part for part in about if part)))
+    async for moment in _moments(journal, info.stream):
+        if moment.kind != "note" or chosen.notes:
+            say(f"\n{_rendered(moment)}")
 
 
-def _add_repair(actions: argparse._SubParsersAction[Any]) -> None:
-    _action(actions, "repair", "save what can be read of a damaged history; the damaged file is kept")
+async def _search(journal: Journal, chosen: argparse.Namespace) -> None:
+    found = await journal.search(" ".join(chosen.words), limit=max(1, chosen.limit))
+    if chosen.json:
+        _write_json({"found": found})
+        return
+    for one in found:
+        say(sanitize_line(f"{one.stream}  {one.title}"))
+        say(sanitize_line(f"  {one.kind} {one.sequence}: {one.excerpt}"))
+    if not found:
+        print("Nothing was found.", file=sys.stderr)
 
 
-def _action(actions: argparse._SubParsersAction[Any], name: str, does: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=does, description=does)
-    _takes_journal(parser)
-    parser.set_defaults(run=_run, action=name)
-    return parser
+async def _export(journal: Journal, chosen: argparse.Namespace) -> None:
+    info = await _find(journal, chosen.id)
+    if chosen.file == "-":
+        async for piece in export(journal, info.stream):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    # A transcript tells as much as the history does: it is for its owner's eyes too.
+    with open_private(chosen.file) as file:
+        async for piece in export(journal, info.stream):
+            file.write(piece)
 
 
-# What is said before the action holds for it too: an action without the option must not undo it.
+async def _import(journal: Journal, chosen: argparse.Namespace) -> None:
+    stream = new_stream()
+    source = sys.stdin.fileno() if chosen.file == "-" else chosen.file
+    with open(source, "rb", closefd=chosen.file != "-") as file:  # noqa: ASYNC230  # nothing else runs
+        await load(journal, stream, file)
+    say(stream)
 
 
-def _takes_journal(parser: argparse.ArgumentParser, *, default: Any = argparse.SUPPRESS) -> None:
-    text = "another file than this person's history"
-    parser.add_argument("--journal", metavar="PATH", help=text, default=default)
+async def _delete(journal: Journal, chosen: argparse.Namespace) -> None:
+    # All are found before one is deleted: a mistake in the last must not cost the first.
+    infos = [await _find(journal, name) for name in chosen.ids]
+    for info in infos:
+        if await journal.delete(info.stream):
+            say(f"deleted {sanitize_line(info.stream)}")
 
 
-def _takes_json(parser: argparse.ArgumentParser, *, default: Any = argparse.SUPPRESS) -> None:
-    text = "one JSON object instead of text"
-    parser.add_argument("--json", action="store_true", help=text, default=default)
+ACTIONS = {
+    "list": _list,
+    "show": _show,
+    "search": _search,
+    "export": _export,
+    "import": _import,
+    "delete": _delete,
+}
 
 
-def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.cli import sessions_show
+async def _find(journal: Journal, name: str) -> StreamInfo:
+    """The one session that is meant."""
+    exact = await journal.info(name)
+    if exact is not None:
+        return exact
+    if name == "last":
+        latest = (await journal.list(limit=1)).streams
+        if latest:
+            return latest[0]
+    found: list[StreamInfo] = []
+    cursor = None
+    while True:
+        listing = await journal.list(limit=500, cursor=cursor)
+        found += [info for info in listing.streams if info.stream.startswith(name) or info.session == name]
+        cursor = listing.cursor
+        if cursor is None:
+            break
+    if len(found) == 1:
+        return found[0]
+    if found:
+        some = ", ".join(info.stream for info in found[:5])
+        raise SessionMistake(sanitize_line(f"{name!r} may be any of {len(found)} sessions: {some}"))
+    raise SessionMistake(sanitize_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
 
-    return sessions_show.run(chosen)
+
+async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
+    """What happened, up to a damage if there is one; the damage is told behind it."""
+    fold = MomentFold()
+    damage = None
+    try:
+        async for page in journal.replay(stream):
+            for stored in page:
+                for moment in fold.add(stored):
+                    yield moment
+    except JournalDamaged as error:
+        damage = error
+    for moment in fold.finish():
+        yield moment
+    if damage is not None:
+        raise damage
+
+
+def _rendered(moment: Moment) -> str:
+    pattern = KINDS.get(moment.kind) or OTHERS[moment.kind]
+    return "\n".join(pattern.format(line) for line in sanitize(moment.text).split("\n"))
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    shown = [[sanitize_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]) - 1)]
+    for row in shown:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join([*cells, row[-1]]).rstrip()
+
+
+def _real(folder: str) -> str:
+    return os.path.realpath(folder)
+
+
+def _when(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OverflowError, ValueError, OSError):  # a clock can say anything
+        return "?"
+
+
+def _write_json(value: object) -> None:
+    sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(value)) + b"\n")

@@ -6,13 +6,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dragoman.cli.console import say
-
-if TYPE_CHECKING:
-    from dragoman.check.manifest import Side
-    from dragoman.journal.contract import Entry
+from dragoman.apps.console import say
+from dragoman.check.manifest import Side
+from dragoman.check.verdict import judge
+from dragoman.cli.recordings import recording_of
+from dragoman.errors import BadTranscript
+from dragoman.journal.contract import Entry
+from dragoman.journal.transcript import read_transcript
+from dragoman.trace.live import Live
+from dragoman.trace.tap.recorder import newest, taps_folder
 
 SIDES: tuple[Side, ...] = ("agent", "client")
 
@@ -25,8 +28,6 @@ PAUSE = 0.1
 
 def attach(words: list[str], *, folder: str | None) -> int:
     """Show a recording from its beginning, and follow it until its conversation has ended."""
-    from dragoman.trace.tap.recorder import newest, taps_folder
-
     path = Path(words[0]) if words else newest(taps_folder(folder))
     if path is None or not path.is_file():
         what = "there is no recording yet" if path is None else f"there is no file {path}"
@@ -44,10 +45,6 @@ def attach(words: list[str], *, folder: str | None) -> int:
 
 
 def _shown(path: Path) -> Iterator[str]:
-    from dragoman.errors import BadTranscript
-    from dragoman.journal.transcript import read_transcript
-    from dragoman.trace.live import Live
-
     live, warned, turns = Live(), set[str](), 0
     told: list[Entry] = []
     for text in _lines(path):
@@ -70,9 +67,6 @@ def _shown(path: Path) -> Iterator[str]:
 
 def _warnings(told: list[Entry], warned: set[str]) -> Iterator[str]:
     """What the rules of `check trace` find so far, each requirement once."""
-    from dragoman.check.verdict import judge
-    from dragoman.cli.recordings import recording_of
-
     recording = recording_of(told)
     for side in SIDES:
         for verdict in judge([recording], side):

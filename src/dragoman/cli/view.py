@@ -4,50 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+import webbrowser
+from pathlib import Path
+from typing import Any
 
-from dragoman.cli.console import say
-
-if TYPE_CHECKING:
-    from dragoman.journal.contract import Entry
-
-EPILOG = """examples:
-  dragoman view session.ndjson
-  dragoman view session.ndjson -o /tmp/session.html --open
-  dragoman tap --record session.ndjson -- my-agent; dragoman view session.ndjson
-
-The file needs no server and no network. It holds the whole recording, and is readable by you alone. Findings
-are those of `dragoman check trace`.
-"""
+from dragoman.apps.console import say
+from dragoman.apps.files import explain_error, open_private
+from dragoman.check.verdict import judge
+from dragoman.cli.recordings import read_entries, recording_of
+from dragoman.errors import BadTranscript
+from dragoman.journal.contract import Entry
+from dragoman.trace.view.page import make_page
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    view = commands.add_parser(
-        "view",
-        help="show a recording as one HTML file",
-        description="Show a recording as one HTML file.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    view.fill = _fill
-
-
-def _fill(view: argparse.ArgumentParser) -> None:
-    view.add_argument("recording", metavar="FILE", help="a recording: ours, another's, or plain frames")
-    view.add_argument("-o", "--output", metavar="FILE", help="where to write (beside the recording)")
-    view.add_argument("--open", action="store_true", help="open it in the browser")
-    view.add_argument("--title", metavar="TEXT", help="what to call it (the file's name)")
-    view.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from dragoman.cli.files import explain_error, open_private
-    from dragoman.cli.recordings import read_entries
-    from dragoman.errors import BadTranscript
-    from dragoman.trace.view.page import make_page
-
+def run(chosen: argparse.Namespace) -> int:
     path = Path(chosen.recording)
     target = Path(chosen.output) if chosen.output else path.with_suffix(".html")
     try:
@@ -67,17 +37,12 @@ def _run(chosen: argparse.Namespace) -> int:
         return 2
     say(target)
     if chosen.open:
-        import webbrowser
-
         webbrowser.open(target.resolve().as_uri())
     return 0
 
 
 def _findings(entries: list[Entry]) -> list[dict[str, Any]]:
     """What the rules of `check trace` say about both sides, at the first frame of each finding."""
-    from dragoman.check.verdict import judge
-    from dragoman.cli.recordings import recording_of
-
     recording = recording_of(entries)
     levels = {"failed": "fail", "warned": "warn"}
     found = [

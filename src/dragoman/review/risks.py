@@ -14,10 +14,10 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from dragoman.review.finding import Finding, ReviewSource, Severity
 from dragoman.review.languages import language_of
@@ -82,6 +82,46 @@ class Proposal(Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> int:
         return sum(map(len, self.commands)) + sum(len(one.text) for one in self.texts)
+
+
+class TextChange(Protocol):
+    """A file that would hold another text; a diff of the protocol is one."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def old_text(self) -> str | UnsetType | None: ...
+    @property
+    def new_text(self) -> str: ...
+
+
+def make_proposal(
+    commands: Sequence[str],
+    *,
+    changes: Sequence[TextChange],
+    paths: Sequence[str],
+    folders: Sequence[str],
+    most: int = LARGEST,
+) -> Proposal:
+    """Which lines are new is looked for in up to `most` characters: in a large change that takes too long for
+    an event loop. Without `paths`, the files of the changes are those that would be written.
+    """
+    is_small = sum(len(change.new_text) for change in changes) <= most
+    texts = [
+        ReviewSource(
+            change.path,
+            change.new_text,
+            new_lines(change.old_text or None, change.new_text) if is_small else None,
+        )
+        for change in changes
+    ]
+    named = [change.path for change in changes if change.path]
+    return Proposal(
+        commands=tuple(commands),
+        texts=tuple(texts),
+        paths=tuple(dict.fromkeys(paths or named)),
+        folders=tuple(folders),
+    )
 
 
 class RiskJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):

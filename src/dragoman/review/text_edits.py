@@ -6,13 +6,13 @@ which would move every finding behind a form feed.)
 
 from __future__ import annotations
 
-import difflib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from dragoman.review.finding import Edit, Finding, FindingPlace
+from dragoman.text.diff import make_patch
 
 
 class TextLines:
@@ -99,10 +99,7 @@ def apply_fixes(text: str, findings: Iterable[Finding], *, unsafe: bool = False)
 def diff(path: str, before: str, after: str) -> str:
     """A unified diff; empty if nothing changed."""
     name = path.lstrip("/")
-    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
+    return make_patch(f"a/{name}", _lines(before), f"b/{name}", _lines(after))
 
 
 def _first_edit(finding: Finding) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""How wide a text is on a terminal, which counts cells and not characters."""
+"""How wide a text is on a terminal, which counts cells and not characters, and where it is wrapped."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ def fit(text: str, width: int) -> str:
         text += "…"
     gap = " " * (room - cell_width(text))
     return gap + text if width < 0 else text + gap
+
+
+def word_breaks(text: str, width: int) -> list[int]:
+    """Where the lines of an ASCII text begin, but for the first, when it is wrapped: at words if possible."""
+    breaks: list[int] = []
+    at = 0
+    while len(text) - at > width:
+        space = text.rfind(" ", at, at + width + 1)
+        at = space + 1 if space > at else at + width
+        breaks.append(at)
+    return breaks
 
 
 def _cells(character: str) -> int:

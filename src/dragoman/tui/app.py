@@ -1,4 +1,12 @@
-"""The application: which screen is shown, what holds on all of them, and how it ends."""
+"""The terminal client as an application: which screen is shown, what holds on all of them, and how it ends.
+
+Written with Textual against the public face alone. What it stands on (agents, files, history, permissions) is
+passed in as a `ChatBackend` (see `ports`); `dragoman.apps.chat` builds one. Everything that comes from an
+agent is hostile text: it is sanitized where it is drawn, and never read as markup.
+
+Reading order: `ports`, `text` and `model` (pure), `drawing` (entries to lines), `conversation` (turns and
+the queue, without a screen), `widgets`, `screens`, this module.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +21,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme
 
-from dragoman.tui.ports import EndRequest, House, Wanted
+from dragoman.tui.ports import ChatBackend, ChatRequest, EndRequest
 from dragoman.tui.screens.chat import ChatScreen
 from dragoman.tui.screens.help import HelpScreen
 from dragoman.tui.screens.sessions import SessionsScreen
@@ -51,8 +59,8 @@ class ChatApp(App[int]):
 
     def __init__(
         self,
-        house: House,
-        wanted: Wanted | None = None,
+        backend: ChatBackend,
+        wanted: ChatRequest | None = None,
         *,
         colours: bool = True,
         end_request: EndRequest | None = None,
@@ -61,7 +69,7 @@ class ChatApp(App[int]):
             os.environ["NO_COLOR"] = "1"  # Textual takes it from there, and out of there
         with_colours = "NO_COLOR" not in os.environ
         super().__init__(driver_class=_driver_class(), ansi_color=None if with_colours else True)
-        self.house = house
+        self.backend = backend
         self.wanted = wanted
         self._end_request = end_request
         self.failure: BaseException | None = None
@@ -73,7 +81,7 @@ class ChatApp(App[int]):
         if self._end_request is not None:
             self.run_worker(self._leave_when_asked(self._end_request))
         if self.wanted is not None:
-            self.push_screen(ChatScreen(self.house, self.wanted))
+            self.push_screen(ChatScreen(self.backend, self.wanted))
         else:
             self._ask_what()
 
@@ -115,7 +123,7 @@ class ChatApp(App[int]):
             gc.freeze()
 
     def _ask_what(self) -> None:
-        self.push_screen(StartScreen(self.house), self._begin)
+        self.push_screen(StartScreen(self.backend), self._begin)
 
     @property
     def _is_free(self) -> bool:
@@ -126,14 +134,14 @@ class ChatApp(App[int]):
     def chat(self) -> ChatScreen | None:
         return next((screen for screen in self.screen_stack if isinstance(screen, ChatScreen)), None)
 
-    async def _begin(self, wanted: Wanted | None) -> None:
+    async def _begin(self, wanted: ChatRequest | None) -> None:
         if wanted is None:
             if self.chat is None:
                 self.exit(0)
         elif self.chat is not None:
             await self.chat.open(wanted)
         else:
-            await self.push_screen(ChatScreen(self.house, wanted))
+            await self.push_screen(ChatScreen(self.backend, wanted))
 
     def failed(self, error: BaseException) -> None:
         """A mistake of ours: everything ends, and it is told outside."""
@@ -154,9 +162,9 @@ class ChatApp(App[int]):
 
     def action_sessions(self) -> None:
         if self._is_free:
-            self.push_screen(SessionsScreen(self.house), self._go_on)
+            self.push_screen(SessionsScreen(self.backend), self._go_on)
 
-    async def _go_on(self, wanted: Wanted | None) -> None:
+    async def _go_on(self, wanted: ChatRequest | None) -> None:
         if wanted is None:
             return
         while isinstance(self.screen, StartScreen):

@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.tui.model.entries import Ran
+from dragoman.tui.model.entries import CommandEntry
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import Happening, House, Person, Review, Talk, Wanted
+from dragoman.tui.ports import ChangeReview, ChatBackend, ChatEvent, ChatRequest, ChatSession, ChatUser
 
 State: TypeAlias = Literal["starting", "idle", "running", "cancelling", "dead", "failed"]
 
@@ -46,7 +46,7 @@ class Away(NamedTuple):
     was_there: bool
 
 
-class Conversation:
+class ChatConversation:
     """A `Listener`."""
 
     def __init__(self, transcript: Transcript, tell: Callable[[], None]) -> None:
@@ -59,9 +59,9 @@ class Conversation:
         """Whether the queue waits for the person: the last turn was cancelled, or failed."""
         self.away: Away | None = None
         """The way to the agent is cut. It is a pause, and everything else stands as it stood."""
-        self.talk: Talk | None = None
-        self.review: Review | None = None
-        self.shells: list[Ran] = []
+        self.chat: ChatSession | None = None
+        self.review: ChangeReview | None = None
+        self.shells: list[CommandEntry] = []
         self.began = 0.0
         self._tell = tell
         self._news = asyncio.Event()
@@ -73,40 +73,40 @@ class Conversation:
 
     # The task.
 
-    async def converse(self, house: House, wanted: Wanted, person: Person) -> None:
+    async def converse(self, backend: ChatBackend, wanted: ChatRequest, person: ChatUser) -> None:
         """Until it is cancelled, or cannot be opened. What fails is told, never raised."""
         self._become("starting")
         try:
-            async with house.open(wanted, person, self) as talk:
-                self.talk = talk
+            async with backend.open(wanted, person, self) as chat:
+                self.chat = chat
                 self.transcript.end_turn()
-                self.transcript.facts.opened(talk.modes, talk.options)
+                self.transcript.facts.opened(chat.modes, chat.options)
                 if not self.transcript.prompts:  # the agent told nothing of what was before
                     await self.earlier()
                 self._become("idle")
-                await self._serve(talk)
+                await self._serve(chat)
         except DragomanError as error:
             self.transcript.note(f"{error}\nF5 tries again; Ctrl+O chooses another session.", "error")
             self._become("failed", str(error))
         finally:
-            self.talk = self.away = None
+            self.chat = self.away = None
             self.shells.clear()
 
-    async def _serve(self, talk: Talk) -> None:
+    async def _serve(self, chat: ChatSession) -> None:
         while True:
             await self._news.wait()
             self._news.clear()
             while self.queue and not self.is_held:
-                await self._turn(talk, self.queue.popleft())
+                await self._turn(chat, self.queue.popleft())
 
-    async def _turn(self, talk: Talk, text: str) -> None:
+    async def _turn(self, chat: ChatSession, text: str) -> None:
         self.transcript.prompt(text)
         self.began = time.monotonic()
         self._become("running")
         try:
-            await talk.look()
-            blocks = [v1.TextContent(text=text), *await talk.attachments(mentions(text))]
-            result = await talk.turn(blocks)
+            await chat.look()
+            blocks = [v1.TextContent(text=text), *await chat.attachments(mentions(text))]
+            result = await chat.turn(blocks)
         except DragomanError as error:
             self._turn_failed(error)
         else:
@@ -118,7 +118,7 @@ class Conversation:
             self._become("idle")
         finally:
             self.transcript.end_turn()
-        await self._look_at_changes(talk)
+        await self._look_at_changes(chat)
         self._tell()
 
     def _turn_failed(self, error: DragomanError) -> None:
@@ -131,9 +131,9 @@ class Conversation:
         self.transcript.note(f"The turn failed: {words}", "error")
         self._become("idle")
 
-    async def _look_at_changes(self, talk: Talk) -> None:
+    async def _look_at_changes(self, chat: ChatSession) -> None:
         try:
-            review = await talk.review()
+            review = await chat.review()
         except (DragomanError, OSError) as error:
             self.transcript.note(f"What has changed on disk cannot be told: {error}", "warning")
             return
@@ -182,35 +182,35 @@ class Conversation:
             await self._cancel()
 
     async def _cancel(self) -> None:
-        if self.talk is not None:
+        if self.chat is not None:
             self._become("cancelling")
             try:
-                await self.talk.cancel()
+                await self.chat.cancel()
             except DragomanError as error:
                 self.transcript.note(str(error), "warning")
 
     async def restart(self) -> None:
-        if self.talk is None or self.state != "dead":
+        if self.chat is None or self.state != "dead":
             return
         self._become("starting")
         try:
-            await self.talk.restart()
+            await self.chat.restart()
         except DragomanError as error:
             self._died(str(error))
             return
-        self.transcript.facts.opened(self.talk.modes, self.talk.options)
+        self.transcript.facts.opened(self.chat.modes, self.chat.options)
         self._become("idle")
 
     async def shell(self, line: str) -> None:
         """Run a line of the person's own beside the conversation."""
-        if self.talk is None:
+        if self.chat is None:
             return
         try:
-            running = self.talk.shell(line)
+            running = self.chat.shell(line)
         except LocalMistake as error:
             self.transcript.note(str(error), "error")
             return
-        entry = Ran(line, running)
+        entry = CommandEntry(line, running)
         self.shells.append(entry)
         self.transcript.add(entry)
         try:
@@ -222,7 +222,7 @@ class Conversation:
 
     async def earlier(self) -> bool:
         """Bring an earlier page of the conversation; whether there was one."""
-        page = None if self.talk is None else await self.talk.earlier()
+        page = None if self.chat is None else await self.chat.earlier()
         if page is None:
             return False
         self.transcript.prepend(page)
@@ -230,34 +230,34 @@ class Conversation:
 
     # What is heard.
 
-    def heard(self, update: v1.SessionUpdate | Unknown) -> None:
+    def on_update(self, update: v1.SessionUpdate | Unknown) -> None:
         if not self._muted:
             self.transcript.hear(update)
 
-    def happened(self, happening: Happening) -> None:
+    def on_chat_event(self, event: ChatEvent) -> None:
         # A session that is brought back is told again by some agents: all of that was seen.
-        if happening.kind == "restarting":
+        if event.kind == "restarting":
             self._muted = True
-        elif happening.kind in ("resumed", "lost_context"):
+        elif event.kind in ("resumed", "lost_context"):
             self._muted = False
-        if happening.kind in ("away", "unreached", "back"):
-            self._went(happening)
-        elif happening.kind in ("died", "gave_up"):
-            self._died(happening.text, happening.detail)
-        elif happening.kind in ("lost_context", "noted"):
-            self.transcript.note(happening.text, "warning")
-        elif happening.kind == "resumed":
-            self.transcript.note(happening.text)
+        if event.kind in ("away", "unreached", "back"):
+            self._went(event)
+        elif event.kind in ("died", "gave_up"):
+            self._died(event.text, event.detail)
+        elif event.kind in ("lost_context", "noted"):
+            self.transcript.note(event.text, "warning")
+        elif event.kind == "resumed":
+            self.transcript.note(event.text)
 
-    def _went(self, happening: Happening) -> None:
+    def _went(self, event: ChatEvent) -> None:
         """The connection is gone, or back."""
         now = time.monotonic()
-        if happening.kind == "back":
+        if event.kind == "back":
             self.away = None
         else:
             since = now if self.away is None else self.away.since
-            was_there = happening.kind == "away"
-            self.away = Away(since, now + happening.seconds, happening.text, was_there)
+            was_there = event.kind == "away"
+            self.away = Away(since, now + event.seconds, event.text, was_there)
         self._tell()
 
     def _died(self, text: str, detail: str = "") -> None:

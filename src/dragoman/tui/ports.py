@@ -1,8 +1,8 @@
 """What the terminal client stands on, and what it is in return.
 
-A `House` has agents and opens conversations with them; a `Talk` is one of those; a `Person` is whoever sits
-at the terminal and is asked. The client implements `Person` and `Listener`, and is handed a `House`. Text in
-these values is as it came, hostile, unless it says otherwise.
+A `ChatBackend` has agents and opens conversations with them; a `ChatSession` is one of these; a `ChatUser` is
+the person at the terminal, who answers questions. The client implements `ChatUser` and `ChatListener`, and is
+given a `ChatBackend`. Text in these values is as it came, hostile, unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dragoman import TurnResult
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.tui.model.entries import Output
+from dragoman.tui.model.entries import CommandOutput
 from dragoman.tui.model.transcript import Transcript
 
 Value: TypeAlias = str | int | float | bool | list[str]
@@ -47,7 +47,7 @@ class AgentChoice(Struct, frozen=True, kw_only=True):
     """Its command or address, without secrets."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class ChatRequest(Struct, frozen=True, kw_only=True):
     """A conversation that somebody wants."""
 
     agent: str
@@ -59,7 +59,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 class SessionRow(Struct, frozen=True, kw_only=True):
     """A stored conversation."""
 
-    wanted: Wanted | None
+    wanted: ChatRequest | None
     """How to open it; None if it cannot be."""
     title: str
     agent: str
@@ -77,7 +77,7 @@ class Caution(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class PermissionQuestion(Struct, frozen=True, kw_only=True):
     """A permission that is asked for. `text` is all of it, sanitized."""
 
     text: str
@@ -87,7 +87,7 @@ class Question(Struct, frozen=True, kw_only=True):
     """What is risky about it, as soon as that is known; asked for once, and nobody waits for it."""
 
 
-class Field(Struct, frozen=True, kw_only=True):
+class FormField(Struct, frozen=True, kw_only=True):
     """One field of a form."""
 
     name: str
@@ -102,32 +102,32 @@ class Field(Struct, frozen=True, kw_only=True):
     """Seems to ask for what a form must not."""
 
 
-class NotTaken(LocalMistake):
+class FieldRefused(LocalMistake):
     """A value that a field does not take; says why."""
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class FormPrompt(Struct, frozen=True, kw_only=True):
     """A question of an agent that wants more than a yes."""
 
     agent: str
     message: str
-    fields: Sequence[Field] = ()
+    fields: Sequence[FormField] = ()
     url: str | None = None
     """An address that the person is asked to open, in place of fields."""
     cautions: Sequence[str] = ()
     """What to look at before; ours."""
     check: Callable[[str, Value], Awaitable[Value]]
-    """The value as it would be sent; raises `NotTaken`."""
+    """The value as it would be sent; raises `FieldRefused`."""
 
 
-class Filled(Struct, frozen=True, kw_only=True):
+class FormAnswer(Struct, frozen=True, kw_only=True):
     """The answer to a form."""
 
     action: Literal["accept", "decline", "cancel"]
     values: dict[str, Value] = {}
 
 
-class Happening(Struct, frozen=True, kw_only=True):
+class ChatEvent(Struct, frozen=True, kw_only=True):
     """Something that happened to the agent, or to the way there.
 
     `away`: the connection is gone, and what is said waits; `unreached`: there was none yet; `back`: it goes
@@ -154,14 +154,14 @@ class Happening(Struct, frozen=True, kw_only=True):
     """`away`, `unreached`: until the next attempt; `back`: how long it was away."""
 
 
-class Behind(Struct, frozen=True, kw_only=True):
+class UpdatesBehind(Struct, frozen=True, kw_only=True):
     """What was said elsewhere and is not here yet."""
 
     updates: int
     or_more: bool
 
 
-class ChangedFile(Struct, frozen=True, kw_only=True):
+class ReviewedFile(Struct, frozen=True, kw_only=True):
     """A file that is not as it was before the turn."""
 
     path: str
@@ -172,41 +172,41 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
     binary: bool
 
 
-class Review(Protocol):
+class ChangeReview(Protocol):
     """What a turn changed on disk."""
 
     @property
-    def files(self) -> Sequence[ChangedFile]: ...
+    def files(self) -> Sequence[ReviewedFile]: ...
     @property
     def notes(self) -> Sequence[str]: ...
     async def revert(self, path: str) -> None:
         """Put one file back; raises `LocalMistake` with the reason if that is refused."""
 
 
-class Person(Protocol):
+class ChatUser(Protocol):
     """Whoever sits at the terminal. Cancelling what is awaited takes the question back."""
 
-    async def ask(self, question: Question) -> str | None:
+    async def ask(self, question: PermissionQuestion) -> str | None:
         """The id of the chosen option; None if nothing was chosen."""
 
-    async def fill(self, form: Form) -> Filled: ...
+    async def fill(self, form: FormPrompt) -> FormAnswer: ...
 
 
-class Listener(Protocol):
+class ChatListener(Protocol):
     """Whoever looks at a conversation. Neither method may wait."""
 
-    def heard(self, update: v1.SessionUpdate | Unknown) -> None: ...
-    def happened(self, happening: Happening) -> None: ...
+    def on_update(self, update: v1.SessionUpdate | Unknown) -> None: ...
+    def on_chat_event(self, event: ChatEvent) -> None: ...
 
 
-class Shell(Output, Protocol):
+class Shell(CommandOutput, Protocol):
     """A command of the person, running or not."""
 
     async def wait(self) -> None: ...
     async def kill(self) -> None: ...
 
 
-class Talk(Protocol):
+class ChatSession(Protocol):
     """A conversation with an agent."""
 
     @property
@@ -224,7 +224,7 @@ class Talk(Protocol):
     @property
     def options(self) -> Sequence[v1.SessionConfigOption]: ...
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ChatRequest:
         """How to come back to it."""
 
     def turn(self, blocks: Sequence[v1.ContentBlock]) -> Awaitable[TurnResult]:
@@ -240,10 +240,10 @@ class Talk(Protocol):
         """What was said before all that was shown, a page at a time; None if there is no more."""
 
     @property
-    def behind(self) -> Behind | None:
+    def behind(self) -> UpdatesBehind | None:
         """How far we are behind the agent after we were away; None if we are not."""
 
-    def terminal(self, terminal_id: str) -> Output | None:
+    def terminal(self, terminal_id: str) -> CommandOutput | None:
         """A command that the agent runs here."""
 
     def shell(self, line: str) -> Shell:
@@ -258,17 +258,19 @@ class Talk(Protocol):
     async def look(self) -> None:
         """A turn is about to begin: remember how the folder is."""
 
-    async def review(self) -> Review | None:
+    async def review(self) -> ChangeReview | None:
         """What the turn has changed; None if nobody can say, or nothing has."""
 
 
-class House(Protocol):
+class ChatBackend(Protocol):
     """Where conversations are opened."""
 
     @property
     def cwd(self) -> str: ...
     async def agents(self) -> Sequence[AgentChoice]: ...
-    def open(self, wanted: Wanted, person: Person, listener: Listener) -> AbstractAsyncContextManager[Talk]:
+    def open(
+        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AbstractAsyncContextManager[ChatSession]:
         """A conversation for the length of an `async with`; raises `DragomanError`."""
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:

@@ -22,7 +22,7 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    running.fork_server = server = ForkServer("dragoman.cli.run.command", "dragoman.cli.log_lines")
+    running.fork_server = server = ForkServer("dragoman.apps.run.command", "dragoman.apps.console")
     try:
         yield
     finally:

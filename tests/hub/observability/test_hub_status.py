@@ -15,9 +15,10 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from dragoman.cli.hub_status import NotAnswered, _watch, add_status_parser, ask_hub, find_hub, socket_address
+from dragoman.cli.hub_client import HubNotAnswered, find_hub, socket_address
+from dragoman.cli.hub_status import _watch, ask_hub
 from dragoman.cli.hub_status_text import show, show_agents
-from dragoman.cli.parser import Parser
+from dragoman.cli.parser import make_parser
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observability.processes import TreeUse
 from dragoman.hub.api.observability.status import (
@@ -148,7 +149,7 @@ def test_an_address_that_cannot_be_believed_is_said(
     if written is not None:
         place.write_text(written)
         place.chmod(mode)
-    with pytest.raises(NotAnswered, match=why) as raised:
+    with pytest.raises(HubNotAnswered, match=why) as raised:
         find_hub(place)
     assert raised.value.status == 9
 
@@ -223,13 +224,13 @@ async def test_a_hub_that_does_not_answer_is_told_with_a_status(
     answers: dict[str, Any], token: str, status: int, why: str
 ) -> None:
     async with hub(answers) as (url, _):
-        with pytest.raises(NotAnswered, match=why) as raised:
+        with pytest.raises(HubNotAnswered, match=why) as raised:
             await ask_hub(url, {"authorization": f"Bearer {token}"})
     assert raised.value.status == status
 
 
 async def test_nobody_there_is_told_with_a_status() -> None:
-    with pytest.raises(NotAnswered, match="cannot be reached") as raised:
+    with pytest.raises(HubNotAnswered, match="cannot be reached") as raised:
         await ask_hub("ws://127.0.0.1:9/acp", TOKEN)
     assert raised.value.status == 9
 
@@ -245,9 +246,7 @@ async def test_json_is_what_the_hub_said(capsysbinary: pytest.CaptureFixture[byt
 
 
 def parsed(*words: str) -> argparse.Namespace:
-    parser = Parser(prog="dragoman hub")
-    add_status_parser(parser.add_subparsers(metavar="COMMAND", required=True))
-    return parser.parse_args(list(words))
+    return make_parser().parse_args(["hub", *words])
 
 
 def test_help_has_examples_and_statuses(capsys: pytest.CaptureFixture[str]) -> None:

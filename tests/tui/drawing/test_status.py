@@ -2,29 +2,29 @@ from typing import Any
 
 import pytest
 
-from dragoman.tui.conversation import Conversation
+from dragoman.tui.conversation import ChatConversation
 from dragoman.tui.drawing.status import footing
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import Behind, Happening
+from dragoman.tui.ports import ChatEvent, UpdatesBehind
 
 
 class Talk:
-    def __init__(self, behind: Behind | None) -> None:
+    def __init__(self, behind: UpdatesBehind | None) -> None:
         self.behind = behind
 
 
-def shown(*happenings: Happening, behind: Behind | None = None, width: int = 100) -> str:
-    conversation = Conversation(Transcript(), lambda: None)
+def shown(*happenings: ChatEvent, behind: UpdatesBehind | None = None, width: int = 100) -> str:
+    conversation = ChatConversation(Transcript(), lambda: None)
     conversation.state = "running"
-    talk: Any = Talk(behind)
-    conversation.talk = talk
-    for happening in happenings:
-        conversation.happened(happening)
+    chat: Any = Talk(behind)
+    conversation.chat = chat
+    for event in happenings:
+        conversation.on_chat_event(event)
     return footing(conversation, width).plain
 
 
-def away(seconds: float = 500.0) -> Happening:
-    return Happening(kind="away", text="the hub\x1b[31m went", seconds=seconds)
+def away(seconds: float = 500.0) -> ChatEvent:
+    return ChatEvent(kind="away", text="the hub\x1b[31m went", seconds=seconds)
 
 
 def test_a_cut_connection_is_told_with_its_reason_and_the_next_attempt() -> None:
@@ -40,34 +40,34 @@ def test_an_attempt_that_is_due_is_not_in_zero_seconds() -> None:
 
 
 def test_a_server_that_was_never_there_was_not_lost() -> None:
-    line = shown(Happening(kind="unreached", text="refused", seconds=500.0))
+    line = shown(ChatEvent(kind="unreached", text="refused", seconds=500.0))
     assert line.startswith("◌ no connection yet, trying again in")
 
 
 @pytest.mark.parametrize(
     "after",
     [
-        Happening(kind="back", text="", seconds=3.0),
-        Happening(kind="died", text="the token was taken back"),
+        ChatEvent(kind="back", text="", seconds=3.0),
+        ChatEvent(kind="died", text="the token was taken back"),
     ],
 )
-def test_when_it_is_over_it_is_not_told_any_more(after: Happening) -> None:
+def test_when_it_is_over_it_is_not_told_any_more(after: ChatEvent) -> None:
     assert "away" not in shown(away(), after)
 
 
 def test_since_when_it_is_away_does_not_begin_anew_with_each_attempt() -> None:
-    conversation = Conversation(Transcript(), lambda: None)
-    conversation.happened(away())
+    conversation = ChatConversation(Transcript(), lambda: None)
+    conversation.on_chat_event(away())
     assert conversation.away is not None
     since = conversation.away.since
-    conversation.happened(away(700.0))
+    conversation.on_chat_event(away(700.0))
     assert conversation.away.since == since
     assert conversation.away.again > since + 600
 
 
 def test_what_is_still_to_come_is_counted() -> None:
-    assert " · behind by 1,200 updates · " in shown(behind=Behind(updates=1200, or_more=False))
-    assert "behind by 200 or more updates" in shown(behind=Behind(updates=200, or_more=True))
+    assert " · behind by 1,200 updates · " in shown(behind=UpdatesBehind(updates=1200, or_more=False))
+    assert "behind by 200 or more updates" in shown(behind=UpdatesBehind(updates=200, or_more=True))
     assert "behind" not in shown()
 
 

@@ -3,7 +3,7 @@ from typing import Any
 from dragoman import ToolState
 from dragoman.schema import v1
 from dragoman.tui.drawing.tools import draw_tool
-from dragoman.tui.model.entries import Worked
+from dragoman.tui.model.entries import ToolEntry
 
 SAID = v1.Content(content=v1.TextContent(text="\n".join(f"line {n}" for n in range(30))))
 
@@ -19,7 +19,7 @@ class Typed:
 def drawn(
     state: ToolState, *, is_open: bool | None = None, whole: bool = False, output: Typed | None = None
 ) -> list[str]:
-    entry = Worked(state)
+    entry = ToolEntry(state)
     entry.is_open = is_open
     return [line.plain for line in draw_tool(entry, 60, lambda _: output, cwd="/work", whole=whole)]
 

@@ -6,14 +6,14 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from dragoman.cli.run.narrate import Narrator
-from dragoman.cli.run.paint import Paint
-from dragoman.cli.run.texts import TextView
-from dragoman.cli.run.views import JsonView
+from dragoman.apps.run.narrate import Narrator
+from dragoman.apps.run.texts import TextView
+from dragoman.apps.run.views import JsonView
+from dragoman.apps.terminals import Paint
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.schema.codec import read
-from dragoman.tui.drawing.drawn import Drawn, Surroundings
+from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry
 from dragoman.tui.model.faces import FACTS, MOST_KINDS
 from dragoman.tui.model.transcript import Transcript
 
@@ -66,8 +66,8 @@ def in_chat(*updates: dict[str, Any]) -> list[str]:
     transcript = Transcript()
     for fields in updates:
         transcript.hear(update_of(fields))
-    around = Surroundings(lambda _: None)
-    return [line.plain for entry in transcript.entries for line in Drawn(entry, 80, around).lines]
+    around = DrawingContext(lambda _: None)
+    return [line.plain for entry in transcript.entries for line in DrawnEntry(entry, 80, around).lines]
 
 
 def in_run(*updates: dict[str, Any], is_terminal: bool = True) -> str:

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from dragoman.schema import v1
 from dragoman.schema.v1 import AgentMessageChunk, AgentThoughtChunk, TextContent, ToolCall, ToolCallProgress
-from dragoman.tui.model.entries import Entry, Noted, Planned, Said, Worked
+from dragoman.tui.model.entries import NoteEntry, PlannedSteps, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.model.transcript import Transcript
 
 
@@ -18,20 +18,20 @@ def shown(transcript: Transcript) -> list[str]:
     return [_shown(entry) for entry in transcript.entries]
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: TranscriptEntry) -> str:
     match entry:
-        case Said():
+        case SpeechEntry():
             return f"{entry.who}: {entry.text}"
-        case Worked():
+        case ToolEntry():
             return f"{entry.state.status}: {entry.state.title}"
-        case Planned():
+        case PlannedSteps():
             return f"plan of {len(entry.steps)}"
-        case Noted():
+        case NoteEntry():
             return f"{entry.level}: {entry.text}"
     raise AssertionError(entry)
 
 
-def heard(*updates: v1.SessionUpdate) -> Transcript:
+def on_update(*updates: v1.SessionUpdate) -> Transcript:
     transcript = Transcript()
     for update in updates:
         transcript.hear(update)
@@ -40,23 +40,25 @@ def heard(*updates: v1.SessionUpdate) -> Transcript:
 
 def test_chunks_of_one_speaker_become_one_entry() -> None:
     thought = AgentThoughtChunk(content=TextContent(text="hm"))
-    transcript = heard(said("a"), said("b"), thought, said("c"), said("d", message_id="2"))
+    transcript = on_update(said("a"), said("b"), thought, said("c"), said("d", message_id="2"))
     assert shown(transcript) == ["agent: ab", "thought: hm", "agent: c", "agent: d"]
 
 
 def test_a_tool_call_is_one_entry_however_often_it_is_mentioned() -> None:
     progress = ToolCallProgress(tool_call_id="1", status="completed")
-    transcript = heard(ToolCall(tool_call_id="1", title="Read"), said("x"), progress, said("y"))
+    transcript = on_update(ToolCall(tool_call_id="1", title="Read"), said("x"), progress, said("y"))
     assert shown(transcript) == ["completed: Read", "agent: xy"]
 
 
 def test_a_tool_call_that_was_never_announced_is_shown() -> None:
-    assert shown(heard(ToolCallProgress(tool_call_id="1", title="Run", status="failed"))) == ["failed: Run"]
+    assert shown(on_update(ToolCallProgress(tool_call_id="1", title="Run", status="failed"))) == [
+        "failed: Run"
+    ]
 
 
 def test_a_turn_has_one_plan() -> None:
     step = v1.PlanEntry(content="x", priority="medium", status="pending")
-    transcript = heard(v1.Plan(entries=[step]), said("a"), v1.Plan(entries=[step, step]))
+    transcript = on_update(v1.Plan(entries=[step]), said("a"), v1.Plan(entries=[step, step]))
     assert shown(transcript) == ["plan of 2", "agent: a"]
     transcript.prompt("next")
     transcript.hear(v1.Plan(entries=[step]))
@@ -73,12 +75,12 @@ def test_a_prompt_that_the_agent_says_again_is_shown_once() -> None:
 
 
 def test_what_was_said_before_a_replay_is_replayed_as_it_was() -> None:
-    assert shown(heard(user("a"), said("b"), user("c"))) == ["user: a", "agent: b", "user: c"]
+    assert shown(on_update(user("a"), said("b"), user("c"))) == ["user: a", "agent: b", "user: c"]
 
 
 def test_facts_are_learnt_and_make_no_entries() -> None:
     command = v1.AvailableCommand(name="go", description="goes")
-    transcript = heard(
+    transcript = on_update(
         v1.AvailableCommandsUpdate(available_commands=[command]),
         v1.CurrentModeUpdate(current_mode_id="b"),
         v1.UsageUpdate(used=5, size=10, cost=v1.Cost(amount=1.5, currency="EUR")),
@@ -97,20 +99,20 @@ def test_facts_are_learnt_and_make_no_entries() -> None:
 
 def test_a_notice_is_a_note_and_pictures_are_named() -> None:
     picture = AgentMessageChunk(content=v1.ImageContent(data="aGk=", mime_type="image/png"))
-    transcript = heard(v1.Notice(severity="warning", title="Old", description="very"), picture)
+    transcript = on_update(v1.Notice(severity="warning", title="Old", description="very"), picture)
     assert shown(transcript) == ["warning: Old: very", "agent: [image/png]"]
 
 
 def test_changes_are_gathered_until_somebody_takes_them() -> None:
-    transcript = heard(*[said("x")] * 1000)
+    transcript = on_update(*[said("x")] * 1000)
     assert [len(transcript.take_changes().touched) for _ in range(2)] == [1, 0]
     transcript.hear(said("y"))
     assert transcript.take_changes().touched == {transcript.entries[0]}
 
 
 def test_an_earlier_page_joins_what_the_cut_went_through() -> None:
-    earlier = heard(user("q"), ToolCall(tool_call_id="1", title="Run", kind="execute"), said("one "))
-    later = heard(said("two"), ToolCallProgress(tool_call_id="1", status="completed"))
+    earlier = on_update(user("q"), ToolCall(tool_call_id="1", title="Run", kind="execute"), said("one "))
+    later = on_update(said("two"), ToolCallProgress(tool_call_id="1", status="completed"))
     later.prepend(earlier)
     assert shown(later) == ["user: q", "agent: one two", "completed: Run"]
     assert later.take_changes().added_before == 1

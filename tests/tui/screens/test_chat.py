@@ -8,9 +8,9 @@ import pytest
 
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.schema import v1
-from dragoman.tui.model.entries import Said
-from dragoman.tui.ports import Wanted
-from tests.tui.stage import StageHouse, on_stage
+from dragoman.tui.model.entries import SpeechEntry
+from dragoman.tui.ports import ChatRequest
+from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 
@@ -55,8 +55,8 @@ def worker() -> Agent:
 async def test_a_turn_from_the_prompt_to_the_review_of_its_changes(shop: Path) -> None:
     file = shop / "shop.py"
     file.write_text(OLD)
-    house = StageHouse(shop, worker=worker())
-    async with on_stage(house, Wanted(agent="worker", cwd=str(shop))) as eyes:
+    backend = StageBackend(shop, worker=worker())
+    async with on_stage(backend, ChatRequest(agent="worker", cwd=str(shop))) as eyes:
         await eyes.see("● ready", "Ask")
         await eyes.say("Mend the sum in @shop.py")
         await eyes.see("Permission", "-    return prices[0]", "+    return sum(prices)", "(y)", "plan 1/2")
@@ -129,8 +129,8 @@ async def test_writing_with_commands_files_shell_queue_and_recall(project: Path)
     for name in ("alpha.txt", "beta.txt"):
         (project / name).write_text(name)
     gate = asyncio.Event()
-    house = StageHouse(project, talker=talker(gate))
-    async with on_stage(house, Wanted(agent="talker", cwd=str(project))) as eyes:
+    backend = StageBackend(project, talker=talker(gate))
+    async with on_stage(backend, ChatRequest(agent="talker", cwd=str(project))) as eyes:
         await eyes.see("● ready")
         await eyes.until(lambda: eyes.chat.transcript.facts.commands, "the commands")
         await eyes.press("/", "p", "l")
@@ -186,7 +186,9 @@ async def test_commands_of_the_agent_are_shown_live(project: Path) -> None:
     import os
 
     os.mkfifo(project / "go")
-    async with on_stage(StageHouse(project, runner=agent), Wanted(agent="runner", cwd=str(project))) as eyes:
+    async with on_stage(
+        StageBackend(project, runner=agent), ChatRequest(agent="runner", cwd=str(project))
+    ) as eyes:
         await eyes.see("● ready")
         await eyes.say("go")
         await eyes.see("Permission", "/bin/sh -c")
@@ -220,14 +222,16 @@ async def test_hostile_text_is_shown_and_not_obeyed_down_to_forty_columns_withou
         await turn.say(HOSTILE)
         await turn.say("\n\nthe end")
 
-    house = StageHouse(project, evil=agent)
-    async with on_stage(house, Wanted(agent="evil", cwd=str(project)), size=(40, 20), colours=False) as eyes:
+    backend = StageBackend(project, evil=agent)
+    async with on_stage(
+        backend, ChatRequest(agent="evil", cwd=str(project)), size=(40, 20), colours=False
+    ) as eyes:
         await eyes.see("● ready")
         await eyes.say("go")
         await eyes.see("the end", "● ready")
         assert max(map(len, eyes.screen.split("\n"))) <= 40
         assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2066"} & set(eyes.screen)
-        (said,) = [e for e in eyes.chat.transcript.entries if isinstance(e, Said) and e.who == "agent"]
+        (said,) = [e for e in eyes.chat.transcript.entries if isinstance(e, SpeechEntry) and e.who == "agent"]
         assert len(said.text) > 200_000
         view = eyes.chat.view
         await eyes.until(lambda: view.scroll_home(animate=False) or "❯ go" in eyes.screen, "the beginning")
@@ -247,8 +251,8 @@ async def test_a_long_history_opens_at_its_end_and_goes_back_when_one_scrolls(pr
             await session.say(f"answer {number}")
 
     agent.prompt(lambda turn: None)
-    wanted = Wanted(agent="keeper", cwd=str(project), session="old")
-    async with on_stage(StageHouse(project, keeper=agent), wanted) as eyes:
+    wanted = ChatRequest(agent="keeper", cwd=str(project), session="old")
+    async with on_stage(StageBackend(project, keeper=agent), wanted) as eyes:
         await eyes.see("answer 299", "● ready")
         assert len(eyes.chat.view._drawn) < 100
         for _ in range(4):
@@ -282,7 +286,7 @@ async def test_a_dead_agent_is_started_again_with_one_key(project: Path, tmp_pat
     script.write_text(SCRIPT)
     command = [sys.executable, "-m", "dragoman", "agent", "script", str(script)]
     async with on_stage(
-        StageHouse(project, mortal=command), Wanted(agent="mortal", cwd=str(project))
+        StageBackend(project, mortal=command), ChatRequest(agent="mortal", cwd=str(project))
     ) as eyes:
         await eyes.see("● ready")
         await eyes.say("die")

@@ -5,8 +5,8 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
-from dragoman.tui.ports import Wanted
-from tests.tui.stage import StageHouse, on_stage
+from dragoman.tui.ports import ChatRequest
+from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 
@@ -49,8 +49,8 @@ def curious() -> Agent:
 
 
 async def test_a_form_is_filled_in_checked_and_sent(project: Path) -> None:
-    house = StageHouse(project, curious=curious())
-    async with on_stage(house, Wanted(agent="curious", cwd=str(project)), size=(80, 40)) as eyes:
+    backend = StageBackend(project, curious=curious())
+    async with on_stage(backend, ChatRequest(agent="curious", cwd=str(project)), size=(80, 40)) as eyes:
         await eyes.see("● ready")
         await eyes.say("form")
         await eyes.see(

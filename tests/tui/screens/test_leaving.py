@@ -6,8 +6,8 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
-from dragoman.tui.ports import Wanted
-from tests.tui.stage import StageHouse, on_stage
+from dragoman.tui.ports import ChatRequest
+from tests.tui.stage import StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 
@@ -20,7 +20,9 @@ async def test_one_can_leave_while_a_question_is_open(project: Path) -> None:
         async with turn.tool("Do it", kind="execute") as call:
             await call.ask()
 
-    async with on_stage(StageHouse(project, asker=agent), Wanted(agent="asker", cwd=str(project))) as eyes:
+    async with on_stage(
+        StageBackend(project, asker=agent), ChatRequest(agent="asker", cwd=str(project))
+    ) as eyes:
         await eyes.see("● ready")
         await eyes.say("go")
         await eyes.see("Permission")
@@ -45,7 +47,9 @@ async def test_an_agent_that_did_not_open_a_session_is_tried_again_with_one_key(
     async def reply(turn: Turn) -> None:
         await turn.say("now")
 
-    async with on_stage(StageHouse(project, moody=agent), Wanted(agent="moody", cwd=str(project))) as eyes:
+    async with on_stage(
+        StageBackend(project, moody=agent), ChatRequest(agent="moody", cwd=str(project))
+    ) as eyes:
         await eyes.see("✗ not started", "F5 tries again")
         await eyes.say("hello")
         assert eyes.chat.box.text == "hello"  # kept: there is nobody to say it to

@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
-from dragoman.tui.person import AtScreen
-from dragoman.tui.ports import Caution, Question, Wanted
+from dragoman.tui.ports import Caution, ChatRequest, PermissionQuestion
+from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens import permission
-from tests.tui.stage import Eyes, StageHouse, on_stage
+from tests.tui.stage import Eyes, StageBackend, on_stage
 
 pytestmark = pytest.mark.bound(60)
 
@@ -30,7 +30,7 @@ def quiet() -> Agent:
     return agent
 
 
-async def rules_are_late(eyes: Eyes, person: AtScreen, question: Question) -> None:
+async def rules_are_late(eyes: Eyes, person: ScreenUser, question: PermissionQuestion) -> None:
     """What rules find comes when it comes, on top of what is asked."""
     judged: asyncio.Future[list[Caution]] = asyncio.get_running_loop().create_future()
     answer = asyncio.create_task(person.ask(replace(question, cautions=lambda: judged)))
@@ -50,12 +50,12 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
     text = (
         "somebody wants to run:\nCommand:\n" + "\n".join(f"  line {n}" for n in range(100)) + "\n  [red]end"
     )
-    question = Question(text=text, why="no rule speaks about it", options=OPTIONS)
-    house = StageHouse(project, quiet=quiet())
-    async with on_stage(house, Wanted(agent="quiet", cwd=str(project))) as eyes:
+    question = PermissionQuestion(text=text, why="no rule speaks about it", options=OPTIONS)
+    backend = StageBackend(project, quiet=quiet())
+    async with on_stage(backend, ChatRequest(agent="quiet", cwd=str(project))) as eyes:
         await eyes.see("● ready")
         typed = [0.0]
-        person = AtScreen(eyes.app, lambda: typed[0])
+        person = ScreenUser(eyes.app, lambda: typed[0])
 
         async def asked(*keys: str) -> str | None:
             answer = asyncio.create_task(person.ask(question))

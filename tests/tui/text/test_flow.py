@@ -3,7 +3,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.tui.text.flow import Flow
+from dragoman.tui.text.markdown import MarkdownLines
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -27,13 +27,13 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-def drawn(flow: Flow) -> list[str]:
+def drawn(flow: MarkdownLines) -> list[str]:
     return [line.plain for line in flow.lines]
 
 
 @given(TEXTS, st.data())
 def test_how_a_text_is_cut_into_pieces_changes_nothing(text: str, data: st.DataObject) -> None:
-    whole, pieces, rest = Flow(30), Flow(30), text
+    whole, pieces, rest = MarkdownLines(30), MarkdownLines(30), text
     whole.feed(text)
     while rest:
         cut = data.draw(st.integers(1, len(rest)))
@@ -44,7 +44,7 @@ def test_how_a_text_is_cut_into_pieces_changes_nothing(text: str, data: st.DataO
 
 
 def test_what_is_settled_is_not_drawn_again() -> None:
-    flow = Flow(40)
+    flow = MarkdownLines(40)
     flow.feed("first\n\nsecond")
     settled = flow.settled[0]
     flow.feed(" and more\n\nthird")
@@ -53,7 +53,7 @@ def test_what_is_settled_is_not_drawn_again() -> None:
 
 
 def test_a_code_block_that_is_still_open_is_code() -> None:
-    flow = Flow(40)
+    flow = MarkdownLines(40)
     flow.feed("look:\n```python\nx = 1\n")
     assert drawn(flow) == ["look:", "│ x = 1"]
     flow.feed("```")
@@ -63,7 +63,7 @@ def test_a_code_block_that_is_still_open_is_code() -> None:
 
 
 def test_a_paragraph_without_an_end_is_drawn_in_time_that_grows_with_its_length_alone() -> None:
-    flow = Flow(80)
+    flow = MarkdownLines(80)
     began = time.process_time()
     for _ in range(200):
         flow.feed("x" * 5000)

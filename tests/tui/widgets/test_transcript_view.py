@@ -2,7 +2,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from dragoman.schema import v1
-from dragoman.tui.drawing.drawn import Surroundings
+from dragoman.tui.drawing.entries import DrawingContext
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.widgets.transcript_view import TranscriptView
 
@@ -13,7 +13,7 @@ class Shown(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.transcript = Transcript()
-        self.view = TranscriptView(self.transcript, Surroundings(lambda name: None))
+        self.view = TranscriptView(self.transcript, DrawingContext(lambda name: None))
 
     def compose(self) -> ComposeResult:
         yield self.view

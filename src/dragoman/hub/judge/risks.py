@@ -21,7 +21,6 @@ from dragoman.hub.engine.live_session import EngineHub, LiveSession
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of
 from dragoman.hub.session.state import OpenRequest
-from dragoman.review.finding import ReviewSource
 from dragoman.review.risks import (
     AT_ONCE,
     LARGEST,
@@ -29,7 +28,7 @@ from dragoman.review.risks import (
     RiskJudgement,
     at_once,
     is_warm,
-    new_lines,
+    make_proposal,
     unjudged,
     warm,
 )
@@ -47,27 +46,17 @@ log = logging.getLogger(__name__)
 SOONER = 400
 """Entries before a request in which its tool call is looked for."""
 
-_WRITES = frozenset({"edit", "delete", "move"})
-
 
 def proposal_of(question: PolicyQuestion, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
     """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
     characters: in a large change that takes too long for a loop.
     """
-    judgeable = sum(len(diff.new_text) for diff in texts) <= most
-    sources = [
-        ReviewSource(
-            diff.path, diff.new_text, new_lines(diff.old_text or None, diff.new_text) if judgeable else None
-        )
-        for diff in texts
-    ]
-    named = [diff.path for diff in texts if diff.path]
-    written = question.paths if question.kinds & _WRITES or question.method == "fs/write" else ()
-    return Proposal(
-        commands=() if question.script is None else (question.script.text,),
-        texts=tuple(sources),
-        paths=tuple(dict.fromkeys(written or named)),
+    return make_proposal(
+        () if question.script is None else (question.script.text,),
+        changes=texts,
+        paths=question.written_paths,
         folders=question.roots,
+        most=most,
     )
 
 

@@ -9,6 +9,7 @@ import os
 from itertools import islice
 
 from dragoman.hub.gate.admission import Grant
+from dragoman.text.fuzzy import fuzzy_search
 
 MOST = 50
 """Folders in one answer: more than anybody reads."""
@@ -49,32 +50,10 @@ def _folders(parent: str, start: str) -> list[str]:
 
 def find_files(folder: str, pattern: str, limit: int) -> list[str]:
     """Files whose path has the letters of the pattern in their order, the closest first."""
-    found: list[tuple[int, int, str]] = []
-    seen = 0
+    paths: list[str] = []
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in SKIPPED)
-        for name in sorted(files):
-            seen += 1
-            path = os.path.relpath(os.path.join(at, name), folder)
-            spread = _spread(path.lower(), pattern)
-            if spread is not None:
-                found.append((spread, len(path), path))
-        if seen > FILES_LOOKED_AT:
+        paths += (os.path.relpath(os.path.join(at, name), folder) for name in sorted(files))
+        if len(paths) > FILES_LOOKED_AT:
             break
-    return [path for _, _, path in sorted(found)[:limit]]
-
-
-def _spread(path: str, pattern: str) -> int | None:
-    """How far apart the letters stand; less is better, and whatever is in the file's own name best."""
-    if not pattern:
-        return 0
-    name = path.rpartition("/")[2]
-    if pattern in name:
-        return name.index(pattern)
-    begin, place = -1, -1
-    for letter in pattern:
-        place = path.find(letter, place + 1)
-        if place < 0:
-            return None
-        begin = place if begin < 0 else begin
-    return 100 + place - begin
+    return fuzzy_search(pattern, sorted(paths, key=lambda path: (len(path), path)), key=str, most=limit)

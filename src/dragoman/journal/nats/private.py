@@ -147,7 +147,7 @@ class PublicNats:
 
 
 class _CheckedClient(Client):
-    """Does not log in without TLS where it is wanted, and hands over messages while the connection is read."""
+    """Does not log in without TLS where it is wanted; hands over messages while the connection is read."""
 
     def __init__(self, check_info: CheckInfo) -> None:
         super().__init__()

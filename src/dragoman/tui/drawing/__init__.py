@@ -1,1 +1,0 @@
-"""From the entries of a conversation to lines of styled text, at a given width."""

@@ -8,7 +8,7 @@ import time
 from textual.content import Content
 
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.conversation import Away, Conversation
+from dragoman.tui.conversation import Away, ChatConversation
 from dragoman.tui.model.facts import Facts
 from dragoman.tui.text.lines import cut, line, plain
 
@@ -33,7 +33,7 @@ def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
     return _apart(left, right, width)
 
 
-def footing(conversation: Conversation, width: int) -> Content:
+def footing(conversation: ChatConversation, width: int) -> Content:
     """How it stands, what can be done, what it cost."""
     pieces = _standing(conversation) if conversation.away is None else _absence(conversation.away)
     right = plain(usage(conversation.transcript.facts), "dim")
@@ -43,7 +43,7 @@ def footing(conversation: Conversation, width: int) -> Content:
     return _apart(left, right, width).truncate(width)
 
 
-def _standing(conversation: Conversation) -> list[tuple[str, str]]:
+def _standing(conversation: ChatConversation) -> list[tuple[str, str]]:
     mark, words, style = _STATES[conversation.state]
     pieces = [(f"{mark} {words}", style)]
     if conversation.is_busy:
@@ -51,7 +51,7 @@ def _standing(conversation: Conversation) -> list[tuple[str, str]]:
         done, steps = conversation.transcript.facts.steps_done
         if steps:
             pieces.append((f" · plan {done}/{steps}", "dim"))
-    behind = None if conversation.talk is None else conversation.talk.behind
+    behind = None if conversation.chat is None else conversation.chat.behind
     if behind is not None:
         words = f"behind by {behind.updates:,}{' or more' if behind.or_more else ''} updates"
         pieces.append((f" · {words}", "$text-warning"))
@@ -70,7 +70,7 @@ def _absence(away: Away) -> list[tuple[str, str]]:
     return [(f"◌ {words}, {again}", "$text-warning"), (f" · {sanitize_line(away.why)}", "dim")]
 
 
-def _hint(conversation: Conversation) -> str:
+def _hint(conversation: ChatConversation) -> str:
     match conversation.state:
         case "running":
             return "esc stops"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import msgspec
 from textual.content import Content
@@ -11,21 +12,54 @@ from textual.content import Content
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.drawing.looks import EXCERPT, GUTTER, KINDS, STATUS, UNFOLDED, UNKNOWN
-from dragoman.tui.model.entries import Output, Worked
+from dragoman.tui.model.entries import CommandOutput, ToolEntry
 from dragoman.tui.model.faces import name_of
-from dragoman.tui.text.ansi import output_lines
-from dragoman.tui.text.diff import Counted, compared, diff_lines
-from dragoman.tui.text.lines import block, hanging, line, plain, wrapped
+from dragoman.tui.text.diff import CountedChange, count_changes, diff_lines
+from dragoman.tui.text.lines import block, hanging, line, output_lines, plain, wrapped
 
-Terminals = Callable[[str], Output | None]
+# Marks and words for states: they must be told apart without colours too.
+
+GUTTER: Final = 2
+"""Cells before every entry: a mark and a space."""
+
+STATUS: Final = {
+    "pending": ("○", "dim"),
+    "in_progress": ("◐", "$text-warning"),
+    "completed": ("✓", "$text-success"),
+    "failed": ("✗", "$text-error"),
+}
+UNKNOWN: Final = ("·", "dim")
+
+STEPS: Final = {"completed": ("☑", "dim"), "in_progress": ("◐", "bold"), "pending": ("☐", "")}
+
+LEVELS: Final = {"info": ("·", "dim"), "warning": ("!", "$text-warning"), "error": ("✗", "$text-error bold")}
+
+KINDS: Final = {
+    "read": "read",
+    "edit": "edit",
+    "delete": "delete",
+    "move": "move",
+    "search": "search",
+    "execute": "run",
+    "think": "think",
+    "fetch": "fetch",
+    "switch_mode": "mode",
+}
+
+EXCERPT: Final = 8
+"""Lines of an output or a change that are shown until somebody unfolds it."""
+
+UNFOLDED: Final = 400
+"""Lines of one that was unfolded; the whole of it has a screen of its own."""
+
+Terminals = Callable[[str], CommandOutput | None]
 
 LONGEST = 1_000_000
 """Characters of one text that are shown, even where all of it is wanted."""
 
 
 def draw_tool(
-    entry: Worked, width: int, terminals: Terminals, *, cwd: str = "", whole: bool = False
+    entry: ToolEntry, width: int, terminals: Terminals, *, cwd: str = "", whole: bool = False
 ) -> list[Content]:
     """`whole` leaves nothing out."""
     found = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
@@ -40,16 +74,16 @@ def draw_tool(
     return found
 
 
-def summary(entry: Worked, cwd: str = "") -> str:
+def summary(entry: ToolEntry, cwd: str = "") -> str:
     """The title on one line."""
     return _title(entry, cwd).plain
 
 
-def _mark(entry: Worked) -> tuple[str, str]:
+def _mark(entry: ToolEntry) -> tuple[str, str]:
     return STATUS.get(entry.state.status, UNKNOWN)
 
 
-def _title(entry: Worked, cwd: str) -> Content:
+def _title(entry: ToolEntry, cwd: str) -> Content:
     state = entry.state
     title = sanitize_line(state.title or state.name or state.id)
     pieces = [(_near(title, cwd), "bold" if entry.is_running else "")]
@@ -71,7 +105,7 @@ def _near(text: str, cwd: str) -> str:
     return text.replace(f"{cwd}/", "") if cwd and cwd != "/" else text
 
 
-def _counts(entry: Worked) -> tuple[int, int]:
+def _counts(entry: ToolEntry) -> tuple[int, int]:
     added = removed = 0
     for item in entry.state.content:
         if isinstance(item, v1.Diff):
@@ -80,8 +114,8 @@ def _counts(entry: Worked) -> tuple[int, int]:
     return added, removed
 
 
-def _compared(item: v1.Diff) -> Counted:
-    return compared(item.old_text if isinstance(item.old_text, str) else None, item.new_text)
+def _compared(item: v1.Diff) -> CountedChange:
+    return count_changes(item.old_text if isinstance(item.old_text, str) else None, item.new_text)
 
 
 def _framed(
@@ -117,7 +151,7 @@ def _text(text: str, room: int, most: int | None) -> list[Content]:
     return found
 
 
-def _terminal(output: Output | None, room: int, most: int | None) -> list[Content]:
+def _terminal(output: CommandOutput | None, room: int, most: int | None) -> list[Content]:
     """The end of an output, or all of it."""
     if output is None:
         return [plain("(its output is not here any more)", "dim")]
@@ -139,7 +173,7 @@ def _short(lines: list[Content], most: int | None) -> list[Content]:
     return [*lines[:most], plain(f"… {len(lines) - most} more lines", "dim")]
 
 
-def _raw(entry: Worked, room: int) -> Iterator[Content]:
+def _raw(entry: ToolEntry, room: int) -> Iterator[Content]:
     """What the tool was given and gave back, where somebody wants to know all of it."""
     for name, value in (("Input", entry.state.raw_input), ("Output", entry.state.raw_output)):
         if value is None:

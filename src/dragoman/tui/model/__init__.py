@@ -1,1 +1,0 @@
-"""What a conversation looks like, without a screen. Pure."""

@@ -19,7 +19,7 @@ LONGEST = 2 * 1024 * 1024
 """Characters of one speech; a longer one goes on in another entry."""
 
 
-class Entry:
+class TranscriptEntry:
     """Something in the conversation."""
 
     __slots__ = ("is_open", "version")
@@ -38,7 +38,7 @@ class Entry:
         return 200
 
 
-class Said(Entry):
+class SpeechEntry(TranscriptEntry):
     """Words of somebody, growing."""
 
     __slots__ = ("_fresh", "_text", "is_done", "message_id", "who")
@@ -72,7 +72,7 @@ class Said(Entry):
         return len(self._text) + sum(map(len, self._fresh)) + 100
 
 
-class Worked(Entry):
+class ToolEntry(TranscriptEntry):
     """A tool call as it stands."""
 
     __slots__ = ("state",)
@@ -94,7 +94,7 @@ class Worked(Entry):
         return 400 + sum(_size(item) for item in self.state.content)
 
 
-class Planned(Entry):
+class PlannedSteps(TranscriptEntry):
     """A plan as it stands."""
 
     __slots__ = ("steps",)
@@ -104,7 +104,7 @@ class Planned(Entry):
         self.steps = steps
 
 
-class Noted(Entry):
+class NoteEntry(TranscriptEntry):
     """Something that the client, or the agent beside its answer, wants known."""
 
     __slots__ = ("level", "text")
@@ -115,7 +115,7 @@ class Noted(Entry):
         self.level = level
 
 
-class Output(Protocol):
+class CommandOutput(Protocol):
     """The output of a command, as it stands."""
 
     @property
@@ -125,12 +125,12 @@ class Output(Protocol):
         """How it ended, in a word; None while it runs."""
 
 
-class Ran(Entry):
+class CommandEntry(TranscriptEntry):
     """A command of the person."""
 
     __slots__ = ("line", "output")
 
-    def __init__(self, line: str, output: Output) -> None:
+    def __init__(self, line: str, output: CommandOutput) -> None:
         super().__init__()
         self.line = line
         self.output = output

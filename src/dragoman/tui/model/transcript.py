@@ -15,7 +15,16 @@ from typing import NamedTuple, TypeAlias, cast
 from dragoman import ToolState
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
-from dragoman.tui.model.entries import LONGEST, Entry, Level, Noted, Planned, Said, Who, Worked
+from dragoman.tui.model.entries import (
+    LONGEST,
+    Level,
+    NoteEntry,
+    PlannedSteps,
+    SpeechEntry,
+    ToolEntry,
+    TranscriptEntry,
+    Who,
+)
 from dragoman.tui.model.faces import TurnLines, line_of, name_of
 from dragoman.tui.model.facts import Facts
 
@@ -34,10 +43,10 @@ _ROLES: dict[type, Who] = {
 }
 
 
-class Change(NamedTuple):
+class TranscriptChange(NamedTuple):
     """What happened since somebody last looked."""
 
-    touched: set[Entry]
+    touched: set[TranscriptEntry]
     cut: int
     """Entries that went at the beginning."""
     added_before: int
@@ -48,18 +57,18 @@ class Transcript:
     """One conversation."""
 
     def __init__(self, *, most_entries: int = MOST_ENTRIES, most_characters: int = MOST_CHARACTERS) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[TranscriptEntry] = []
         self.facts = Facts()
         self.is_cut = False
         self.wake: Callable[[], None] = _nobody
         """Called when there is something to take; often."""
-        self._tools: dict[str, Worked] = {}
-        self._plan: Planned | None = None
-        self._plan_note: Noted | None = None
+        self._tools: dict[str, ToolEntry] = {}
+        self._plan: PlannedSteps | None = None
+        self._plan_note: NoteEntry | None = None
         self._lines = TurnLines()
-        self._last: Said | None = None
+        self._last: SpeechEntry | None = None
         self._expected = ""
-        self._touched: set[Entry] = set()
+        self._touched: set[TranscriptEntry] = set()
         self._cut = 0
         self._before = 0
         self._characters = 0
@@ -85,23 +94,23 @@ class Transcript:
         elif self.facts.learn(update):
             self.wake()
         elif (line := self._lines.new_line(update)) is not None:
-            self._add(Noted(line))  # below what is being said, which goes on
+            self._add(NoteEntry(line))  # below what is being said, which goes on
 
     def prompt(self, text: str) -> None:
         """The person said this; some agents say it again, which is not shown twice."""
         self._end_speech()
         self._end_plan()
         self.facts.plan = ()
-        said = Said("user", text)
+        said = SpeechEntry("user", text)
         said.is_done = True
         self._expected = text
         self._add(said)
 
     def note(self, text: str, level: Level = "info") -> None:
         self._end_speech()
-        self._add(Noted(text, level))
+        self._add(NoteEntry(text, level))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: TranscriptEntry) -> None:
         self._end_speech()
         self._add(entry)
 
@@ -111,7 +120,7 @@ class Transcript:
         self._expected = ""
         self._end_plan()
 
-    def touch(self, entry: Entry) -> None:
+    def touch(self, entry: TranscriptEntry) -> None:
         entry.touch()
         self._touched.add(entry)
         self.wake()
@@ -134,7 +143,11 @@ class Transcript:
         older = earlier.entries
         if older and self.entries:
             last, first = older[-1], self.entries[0]
-            if isinstance(last, Said) and isinstance(first, Said) and _is_one_speech(last, first):
+            if (
+                isinstance(last, SpeechEntry)
+                and isinstance(first, SpeechEntry)
+                and _is_one_speech(last, first)
+            ):
                 first.put_before(last.text)
                 self._touched.add(first)
                 older.pop()
@@ -153,9 +166,9 @@ class Transcript:
 
     # What goes out.
 
-    def take_changes(self) -> Change:
+    def take_changes(self) -> TranscriptChange:
         self._trim()
-        change = Change(self._touched, self._cut, self._before)
+        change = TranscriptChange(self._touched, self._cut, self._before)
         self._touched, self._cut, self._before = set(), 0, 0
         return change
 
@@ -163,15 +176,17 @@ class Transcript:
     def last_answer(self) -> str:
         """The last words of the agent, as they were written."""
         for entry in reversed(self.entries):
-            if isinstance(entry, Said) and entry.who == "agent":
+            if isinstance(entry, SpeechEntry) and entry.who == "agent":
                 return entry.text
         return ""
 
     @property
     def prompts(self) -> list[str]:
-        return [entry.text for entry in self.entries if isinstance(entry, Said) and entry.who == "user"]
+        return [
+            entry.text for entry in self.entries if isinstance(entry, SpeechEntry) and entry.who == "user"
+        ]
 
-    def running_terminals(self) -> list[Worked]:
+    def running_terminals(self) -> list[ToolEntry]:
         """Tool calls whose terminals may have news."""
         return [entry for entry in self._tools.values() if entry.is_running and entry.terminals]
 
@@ -186,7 +201,7 @@ class Transcript:
         last = self._last
         if last is None or last.who != who or last.message_id != message_id or len(last._text) > LONGEST:
             self._end_speech()
-            last = self._last = Said(who, message_id=message_id)
+            last = self._last = SpeechEntry(who, message_id=message_id)
             self._add(last)
         last.add(text)
         self._characters += len(text)
@@ -206,14 +221,14 @@ class Transcript:
             self.touch(known)
             return
         self._end_speech()
-        entry = self._tools[update.tool_call_id] = Worked(ToolState.of(update))
+        entry = self._tools[update.tool_call_id] = ToolEntry(ToolState.of(update))
         self._add(entry)
 
     def _planned(self, steps: list[v1.PlanEntry]) -> None:
         self.facts.plan = steps
         if self._plan is None:
             self._end_speech()
-            self._plan = Planned(steps)
+            self._plan = PlannedSteps(steps)
             self._add(self._plan)
         else:
             self._plan.steps = steps
@@ -222,7 +237,7 @@ class Transcript:
     def _plan_text(self, update: v1.PlanUpdate) -> None:
         """A plan that has no steps: told once in a turn, as it stands."""
         if self._plan_note is None:
-            self._plan_note = Noted("")
+            self._plan_note = NoteEntry("")
             self._add(self._plan_note)
         self._plan_note.text = line_of(update) or ""
         self.touch(self._plan_note)
@@ -231,7 +246,7 @@ class Transcript:
         self._plan = self._plan_note = None
         self._lines.begin_turn()
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: TranscriptEntry) -> None:
         self.entries.append(entry)
         self._characters += entry.size
         self._touched.add(entry)
@@ -254,7 +269,7 @@ class Transcript:
             self._characters -= self.entries[gone].size
             gone += 1
         for entry in self.entries[:gone]:
-            if isinstance(entry, Worked):
+            if isinstance(entry, ToolEntry):
                 self._tools.pop(entry.state.id, None)
             self._touched.discard(entry)
         del self.entries[:gone]
@@ -266,7 +281,7 @@ def _nobody() -> None:
     """Nobody looks."""
 
 
-def _is_one_speech(last: Said, first: Said) -> bool:
+def _is_one_speech(last: SpeechEntry, first: SpeechEntry) -> bool:
     return last.who == first.who and last.message_id == first.message_id and last.who != "user"
 
 

@@ -19,18 +19,18 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from dragoman.errors import DragomanError
+from dragoman.text.fuzzy import fuzzy_search
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.conversation import Conversation
-from dragoman.tui.drawing.drawn import Surroundings
+from dragoman.tui.conversation import ChatConversation
+from dragoman.tui.drawing.entries import DrawingContext
 from dragoman.tui.drawing.status import footing, heading
-from dragoman.tui.fuzzy import fuzzy
-from dragoman.tui.model.entries import Output
+from dragoman.tui.model.entries import CommandOutput
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.person import AtScreen
-from dragoman.tui.ports import House, Wanted
+from dragoman.tui.ports import ChatBackend, ChatRequest
+from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens.detail import DetailScreen
 from dragoman.tui.screens.review import ReviewScreen
-from dragoman.tui.screens.settings import Setting, SettingsScreen
+from dragoman.tui.screens.settings import SettingChoice, SettingsScreen
 from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.prompt_box import PromptBox
@@ -74,13 +74,13 @@ class ChatScreen(Screen[None]):
         Binding("pagedown", "scroll_view(1)", "Down", show=False, priority=True),
     ]
 
-    def __init__(self, house: House, wanted: Wanted) -> None:
+    def __init__(self, backend: ChatBackend, wanted: ChatRequest) -> None:
         super().__init__()
-        self.house = house
+        self.backend = backend
         self.wanted = wanted
         self.transcript = Transcript()
-        self.conversation = Conversation(self.transcript, self._mark)
-        self.around = Surroundings(self._terminal)
+        self.conversation = ChatConversation(self.transcript, self._mark)
+        self.around = DrawingContext(self._terminal)
         self.view = TranscriptView(self.transcript, self.around)
         self.box = PromptBox(self._said_before, self.withdraw)
         self.completions = Completions(self._complete)
@@ -118,16 +118,16 @@ class ChatScreen(Screen[None]):
 
     # The conversation.
 
-    async def open(self, wanted: Wanted) -> None:
+    async def open(self, wanted: ChatRequest) -> None:
         """Leave what was open, and begin this."""
         await self.close()
         self.wanted = wanted
         self.transcript.clear()
-        self.conversation = Conversation(self.transcript, self._mark)
+        self.conversation = ChatConversation(self.transcript, self._mark)
         self.around.cwd = wanted.cwd
-        person = AtScreen(self.app, lambda: self.box.typed_at)
-        talking = self.conversation.converse(self.house, wanted, person)
-        self._talking = asyncio.create_task(talking, name="conversation")
+        person = ScreenUser(self.app, lambda: self.box.typed_at)
+        conversing = self.conversation.converse(self.backend, wanted, person)
+        self._talking = asyncio.create_task(conversing, name="conversation")
         self._talking.add_done_callback(self._talked)
         self._is_opening = True
         self._chat_app.opening()
@@ -192,8 +192,8 @@ class ChatScreen(Screen[None]):
     @property
     def _is_apart(self) -> bool:
         """Whether the line below has something to count: the way to the agent is cut, or was."""
-        talk = self.conversation.talk
-        return self.conversation.away is not None or (talk is not None and talk.behind is not None)
+        chat = self.conversation.chat
+        return self.conversation.away is not None or (chat is not None and chat.behind is not None)
 
     def _look_at_commands(self) -> None:
         for entry in (*self.transcript.running_terminals(), *self.conversation.shells):
@@ -202,8 +202,8 @@ class ChatScreen(Screen[None]):
     def _show_state(self) -> None:
         """The lines around the conversation, as far as they are different now: each costs a drawing."""
         conversation, width = self.conversation, max(10, self.size.width - 2)
-        talk = conversation.talk
-        agent = self.wanted.agent if talk is None else talk.agent
+        chat = conversation.chat
+        agent = self.wanted.agent if chat is None else chat.agent
         waiting = [f"⋯ {cut(sanitize_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
         if len(conversation.queue) > len(waiting):
             waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
@@ -219,9 +219,9 @@ class ChatScreen(Screen[None]):
                 self.query_one(f"#{name}", Static).update(content, layout=name == "queue")
         self.query_one("#queue").display = bool(waiting)
 
-    def _terminal(self, terminal_id: str) -> Output | None:
-        talk = self.conversation.talk
-        return None if talk is None else talk.terminal(terminal_id)
+    def _terminal(self, terminal_id: str) -> CommandOutput | None:
+        chat = self.conversation.chat
+        return None if chat is None else chat.terminal(terminal_id)
 
     # Saying something.
 
@@ -262,12 +262,12 @@ class ChatScreen(Screen[None]):
             self.completions.offer(())
         elif sought.kind == "command":
             commands = self.transcript.facts.commands
-            found = fuzzy(sought.query, commands, key=lambda one: one.name)
+            found = fuzzy_search(sought.query, commands, key=lambda one: one.name)
             self.completions.offer(
                 [Completion(f"/{one.name} ", f"/{one.name}", one.description, not one.input) for one in found]
             )
-        elif self.conversation.talk is not None:
-            paths = await self.conversation.talk.files(sought.query)
+        elif self.conversation.chat is not None:
+            paths = await self.conversation.chat.files(sought.query)
             self.completions.offer([Completion(_mention(path), path) for path in paths])
 
     def _complete(self, one: Completion, is_enter: bool) -> None:
@@ -347,23 +347,23 @@ class ChatScreen(Screen[None]):
         modes = [mode.id for mode in facts.modes]
         if modes:
             after = (modes.index(facts.mode) + 1) % len(modes) if facts.mode in modes else 0
-            self._chosen(Setting("mode", modes[after], modes[after]))
+            self._chosen(SettingChoice("mode", modes[after], modes[after]))
 
-    def _chosen(self, setting: Setting | None) -> None:
+    def _chosen(self, setting: SettingChoice | None) -> None:
         if setting is not None:
             self._aside(self._set(setting))
 
-    async def _set(self, setting: Setting) -> None:
-        talk, facts = self.conversation.talk, self.transcript.facts
-        if talk is None:
+    async def _set(self, setting: SettingChoice) -> None:
+        chat, facts = self.conversation.chat, self.transcript.facts
+        if chat is None:
             return
         try:
             if setting.kind == "mode":
-                await talk.set_mode(setting.id)
+                await chat.set_mode(setting.id)
                 facts.mode = setting.id
             else:
-                await talk.set_option(setting.id, setting.value)
-                facts.options = talk.options
+                await chat.set_option(setting.id, setting.value)
+                facts.options = chat.options
         except DragomanError as error:
             self.transcript.note(str(error), "error")
         self._mark()
@@ -379,7 +379,7 @@ class ChatScreen(Screen[None]):
         except DragomanError as error:
             self.transcript.note(f"What was said earlier cannot be read: {error}", "warning")
 
-    def on_transcript_view_opened(self, event: TranscriptView.Opened) -> None:
+    def on_transcript_view_entry_opened(self, event: TranscriptView.EntryOpened) -> None:
         self.app.push_screen(DetailScreen(event.entry, self.around))
 
 

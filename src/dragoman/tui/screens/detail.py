@@ -10,12 +10,11 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
-from dragoman.tui.drawing.drawn import Drawn, Surroundings
+from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry
 from dragoman.tui.drawing.tools import draw_tool
-from dragoman.tui.model.entries import Entry, Ran, Said, Worked
+from dragoman.tui.model.entries import CommandEntry, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.screens.dialog import Dialog
-from dragoman.tui.text.ansi import output_lines
-from dragoman.tui.text.lines import block, wrapped
+from dragoman.tui.text.lines import block, output_lines, wrapped
 from dragoman.tui.widgets.lines_view import LinesView
 
 
@@ -25,7 +24,7 @@ class DetailScreen(Dialog[bool]):
     DEFAULT_CSS = "DetailScreen { & .dialog { height: 100%; max-width: 160; margin: 0; } }"
     BINDINGS: ClassVar[list[BindingType]] = [("q,o", "leave", "Close")]
 
-    def __init__(self, entry: Entry, around: Surroundings) -> None:
+    def __init__(self, entry: TranscriptEntry, around: DrawingContext) -> None:
         super().__init__()
         self.entry = entry
         self._around = around
@@ -42,10 +41,10 @@ class DetailScreen(Dialog[bool]):
 
     def _lines(self, width: int) -> Sequence[Content]:
         match self.entry:
-            case Worked():
+            case ToolEntry():
                 return draw_tool(self.entry, width, self._around.terminals, cwd=self._around.cwd, whole=True)
-            case Said():
+            case SpeechEntry():
                 return block(self.entry.text, width)
-            case Ran():
+            case CommandEntry():
                 return [part for one in output_lines(self.entry.output.text) for part in wrapped(one, width)]
-        return Drawn(self.entry, width, self._around).lines
+        return DrawnEntry(self.entry, width, self._around).lines

@@ -17,12 +17,12 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
 from dragoman.text.sanitize import sanitize, sanitize_line
-from dragoman.tui.ports import Field, Filled, Form, NotTaken, Value
+from dragoman.tui.ports import FieldRefused, FormAnswer, FormField, FormPrompt, Value
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.widgets.ticks import Ticks
 
 
-class FormScreen(Dialog[Filled]):
+class FormScreen(Dialog[FormAnswer]):
     """Gives the answer; escape gives `cancel`."""
 
     DEFAULT_CSS = """
@@ -35,7 +35,7 @@ class FormScreen(Dialog[Filled]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "send", "Send"), ("f4", "decline", "Decline")]
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: FormPrompt) -> None:
         super().__init__()
         self.form = form
 
@@ -79,32 +79,32 @@ class FormScreen(Dialog[Filled]):
         self.focus_next()
 
     def action_leave(self) -> None:
-        self.end(Filled(action="cancel"))
+        self.end(FormAnswer(action="cancel"))
 
     def action_decline(self) -> None:
-        self.end(Filled(action="decline"))
+        self.end(FormAnswer(action="decline"))
 
     async def action_send(self) -> None:
         values: dict[str, Value] = {}
         for at, field in enumerate(self.form.fields):
             try:
                 value = await self._value(at, field)
-            except NotTaken as error:
+            except FieldRefused as error:
                 self._complain(at, field, str(error))
                 return
             if value is not None:
                 values[field.name] = value
-        self.end(Filled(action="accept", values=values))
+        self.end(FormAnswer(action="accept", values=values))
 
-    async def _value(self, at: int, field: Field) -> Value | None:
+    async def _value(self, at: int, field: FormField) -> Value | None:
         said = _said(self.query_one(f"#field-{at}"), field) if field.kind != "unknown" else None
         if said is None or said == []:
             if field.is_required:
-                raise NotTaken("this one is needed")
+                raise FieldRefused("this one is needed")
             return None
         return await self.form.check(field.name, said)
 
-    def _complain(self, at: int, field: Field, why: str) -> None:
+    def _complain(self, at: int, field: FormField, why: str) -> None:
         self.query_one("#wrong", Static).update(
             Content(f"{sanitize_line(field.title)}: {sanitize_line(why)}")
         )
@@ -112,7 +112,7 @@ class FormScreen(Dialog[Filled]):
             self.query_one(f"#field-{at}").focus()
 
 
-def _field(at: int, field: Field) -> ComposeResult:
+def _field(at: int, field: FormField) -> ComposeResult:
     needed = "" if field.is_required else "  may be left empty"
     yield Static(Content.assemble((sanitize_line(field.title), "bold"), (needed, "dim")), classes="field")
     if field.description:
@@ -124,7 +124,7 @@ def _field(at: int, field: Field) -> ComposeResult:
     yield _widget(f"field-{at}", field)
 
 
-def _widget(ident: str, field: Field) -> Widget:
+def _widget(ident: str, field: FormField) -> Widget:
     default: Any = field.default
     if isinstance(default, bool):
         default = "yes" if default else "no"
@@ -150,11 +150,11 @@ def _widget(ident: str, field: Field) -> Widget:
     )
 
 
-def _choices(field: Field) -> Sequence[tuple[str, str]]:
+def _choices(field: FormField) -> Sequence[tuple[str, str]]:
     return (("yes", "yes"), ("no", "no")) if field.kind == "yes_no" else field.choices
 
 
-def _said(widget: Widget, field: Field) -> Value | None:
+def _said(widget: Widget, field: FormField) -> Value | None:
     """What the person said; None if nothing."""
     if isinstance(widget, Ticks):
         return widget.ticked

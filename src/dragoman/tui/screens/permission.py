@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 
 from dragoman.schema import v1
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.ports import Caution, Question
+from dragoman.tui.ports import Caution, PermissionQuestion
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.lines import hanging, plain
 from dragoman.tui.widgets.lines_view import LinesView
@@ -53,7 +53,7 @@ class PermissionScreen(Dialog[str]):
     }
     """
 
-    def __init__(self, question: Question, *, typed_at: float = 0.0) -> None:
+    def __init__(self, question: PermissionQuestion, *, typed_at: float = 0.0) -> None:
         super().__init__()
         self.question = question
         self._drawn: tuple[int, Sequence[Content]] = (-1, ())

@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 
 from dragoman.errors import LocalMistake
 from dragoman.text.sanitize import sanitize_line
-from dragoman.tui.ports import ChangedFile, Review
+from dragoman.tui.ports import ChangeReview, ReviewedFile
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.diff import patch_lines
 from dragoman.tui.text.lines import cut, plain
@@ -47,7 +47,7 @@ class ReviewScreen(Dialog[bool]):
         ("pageup", "scroll(-1)", "Up"),
     ]
 
-    def __init__(self, review: Review, *, cwd: str) -> None:
+    def __init__(self, review: ChangeReview, *, cwd: str) -> None:
         super().__init__()
         self.review = review
         self._cwd = cwd
@@ -74,7 +74,7 @@ class ReviewScreen(Dialog[bool]):
         files.focus()
 
     @property
-    def _file(self) -> ChangedFile | None:
+    def _file(self) -> ReviewedFile | None:
         at = self.query_one("#files", OptionList).highlighted
         files = self.review.files
         return files[at] if at is not None and at < len(files) else None
@@ -87,7 +87,7 @@ class ReviewScreen(Dialog[bool]):
         files.add_options(Option(self._shown(file, width)) for file in self.review.files)
         files.highlighted = at
 
-    def _shown(self, file: ChangedFile, width: int) -> Content:
+    def _shown(self, file: ReviewedFile, width: int) -> Content:
         path = sanitize_line(file.path.removeprefix(self._cwd + "/"))
         size = "binary" if file.binary else f"+{file.added} -{file.removed}"
         fate = self._fates.get(file.path, "")
@@ -128,7 +128,7 @@ class ReviewScreen(Dialog[bool]):
                 await self._revert(file)
         self._list()
 
-    async def _revert(self, file: ChangedFile) -> None:
+    async def _revert(self, file: ReviewedFile) -> None:
         if self._fates.get(file.path) == "put back":
             return
         try:

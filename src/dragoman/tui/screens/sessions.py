@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from dragoman.errors import DragomanError
 from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.drawing.status import short_path
-from dragoman.tui.ports import House, SessionRow, Wanted
+from dragoman.tui.ports import ChatBackend, ChatRequest, SessionRow
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.lines import cut
 
@@ -24,7 +24,7 @@ PAUSE = 0.15
 """Seconds without a key after which words are looked for."""
 
 
-class SessionsScreen(Dialog[Wanted]):
+class SessionsScreen(Dialog[ChatRequest]):
     """Gives the conversation to go on with."""
 
     DEFAULT_CSS = """
@@ -35,9 +35,9 @@ class SessionsScreen(Dialog[Wanted]):
     }
     """
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, backend: ChatBackend) -> None:
         super().__init__()
-        self.house = house
+        self.backend = backend
         self._rows: Sequence[SessionRow] = ()
 
     def compose(self) -> ComposeResult:
@@ -61,7 +61,7 @@ class SessionsScreen(Dialog[Wanted]):
         if words:
             await asyncio.sleep(PAUSE)
         try:
-            self._rows = await self.house.sessions(words.strip())
+            self._rows = await self.backend.sessions(words.strip())
         except DragomanError as error:
             self._say(str(error))
             self._rows = ()

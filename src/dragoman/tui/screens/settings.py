@@ -18,7 +18,7 @@ from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.lines import cut
 
 
-class Setting(NamedTuple):
+class SettingChoice(NamedTuple):
     """What to set, and to what."""
 
     kind: Literal["mode", "option"]
@@ -26,16 +26,16 @@ class Setting(NamedTuple):
     value: str | bool
 
 
-class Row(NamedTuple):
+class SettingRow(NamedTuple):
     """One thing that can be chosen; without a setting it is a heading."""
 
-    setting: Setting | None
+    setting: SettingChoice | None
     name: str
     about: str
     is_current: bool
 
 
-class SettingsScreen(Dialog[Setting]):
+class SettingsScreen(Dialog[SettingChoice]):
     """Gives one setting to be made."""
 
     DEFAULT_CSS = """
@@ -66,20 +66,25 @@ class SettingsScreen(Dialog[Setting]):
         self.end(self.rows[event.option_index].setting)
 
 
-def rows_of(facts: Facts) -> list[Row]:
-    found: list[Row] = []
+def rows_of(facts: Facts) -> list[SettingRow]:
+    found: list[SettingRow] = []
     if facts.modes:
-        found.append(Row(None, "Mode", "", is_current=False))
+        found.append(SettingRow(None, "Mode", "", is_current=False))
         found += [
-            Row(Setting("mode", mode.id, mode.id), mode.name, mode.description or "", mode.id == facts.mode)
+            SettingRow(
+                SettingChoice("mode", mode.id, mode.id),
+                mode.name,
+                mode.description or "",
+                mode.id == facts.mode,
+            )
             for mode in facts.modes
         ]
     for option in facts.options:
         if isinstance(option, v1.SessionConfigSelect):
-            found.append(Row(None, option.name, option.description or "", is_current=False))
+            found.append(SettingRow(None, option.name, option.description or "", is_current=False))
             found += [
-                Row(
-                    Setting("option", option.id, value.value),
+                SettingRow(
+                    SettingChoice("option", option.id, value.value),
                     value.name,
                     value.description or "",
                     value.value == option.current_value,
@@ -87,10 +92,10 @@ def rows_of(facts: Facts) -> list[Row]:
                 for value in _values(option)
             ]
         elif isinstance(option, v1.SessionConfigBoolean):
-            found.append(Row(None, option.name, option.description or "", is_current=False))
+            found.append(SettingRow(None, option.name, option.description or "", is_current=False))
             found += [
-                Row(
-                    Setting("option", option.id, value),
+                SettingRow(
+                    SettingChoice("option", option.id, value),
                     "on" if value else "off",
                     "",
                     value == option.current_value,
@@ -110,7 +115,7 @@ def _values(option: v1.SessionConfigSelect) -> Sequence[v1.SessionConfigSelectOp
     return found
 
 
-def _shown(row: Row, width: int) -> Content:
+def _shown(row: SettingRow, width: int) -> Content:
     name, about = sanitize_line(row.name), sanitize_line(row.about)
     if row.setting is None:
         return Content.assemble(

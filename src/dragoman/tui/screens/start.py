@@ -18,11 +18,11 @@ from textual.widgets.option_list import Option
 from dragoman.errors import DragomanError
 from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.drawing.status import short_path
-from dragoman.tui.ports import AgentChoice, House, Wanted
+from dragoman.tui.ports import AgentChoice, ChatBackend, ChatRequest
 from dragoman.tui.text.lines import cut
 
 
-class StartScreen(Screen[Wanted | None]):
+class StartScreen(Screen[ChatRequest | None]):
     """Gives what was wanted; None to leave."""
 
     DEFAULT_CSS = """
@@ -43,10 +43,10 @@ class StartScreen(Screen[Wanted | None]):
         ("f1,question_mark", "app.help", "Help"),
     ]
 
-    def __init__(self, house: House, *, cwd: str | None = None) -> None:
+    def __init__(self, backend: ChatBackend, *, cwd: str | None = None) -> None:
         super().__init__()
-        self.house = house
-        self._cwd = cwd or house.cwd
+        self.backend = backend
+        self._cwd = cwd or backend.cwd
         self._agents: Sequence[AgentChoice] = ()
 
     def compose(self) -> ComposeResult:
@@ -67,7 +67,7 @@ class StartScreen(Screen[Wanted | None]):
     @work
     async def _load(self) -> None:
         try:
-            self._agents = await self.house.agents()
+            self._agents = await self.backend.agents()
         except DragomanError as error:
             self._complain(str(error))
         agents = self.query_one("#agents", OptionList)
@@ -87,7 +87,7 @@ class StartScreen(Screen[Wanted | None]):
             self._complain(f"{folder} is no folder")
             self.query_one("#folder").focus()
         elif at < len(self._agents):
-            self.dismiss(Wanted(agent=self._agents[at].name, cwd=folder))
+            self.dismiss(ChatRequest(agent=self._agents[at].name, cwd=folder))
 
     def _complain(self, why: str) -> None:
         self.query_one("#wrong", Static).update(Content(sanitize_line(why)))

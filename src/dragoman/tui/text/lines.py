@@ -6,16 +6,14 @@ a piece is shown as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
 from textual.content import Content
 
+from dragoman.text.ansi import Piece, output_pieces
+from dragoman.text.cells import word_breaks
 from dragoman.text.sanitize import sanitize
-
-Piece: TypeAlias = tuple[str, str]
-"""A text and its style."""
 
 CHOPPED = 4000
 """Characters of one line that are wrapped at words; a longer one is chopped into such pieces first, because
@@ -41,7 +39,7 @@ def wrapped(content: Content, width: int) -> list[Content]:
         return [content]
     text = content.plain
     if text.isascii() and "\n" not in text:
-        cuts = _cuts(text, width)
+        cuts = word_breaks(text, width)
         if not content.spans:
             return [Content(text[start:end].rstrip(" ")) for start, end in pairwise([0, *cuts, len(text)])]
         return [one.rstrip(" ") for one in content.divide(cuts)]
@@ -53,15 +51,9 @@ def wrapped(content: Content, width: int) -> list[Content]:
     return found
 
 
-def _cuts(text: str, width: int) -> list[int]:
-    """Where lines of plain letters begin but for the first: this is most of what is said."""
-    cuts: list[int] = []
-    at = 0
-    while len(text) - at > width:
-        space = text.rfind(" ", at, at + width + 1)
-        at = space + 1 if space > at else at + width
-        cuts.append(at)
-    return cuts
+def output_lines(text: str) -> Iterator[Content]:
+    """Each line of a command's output with its colours, unwrapped."""
+    return map(line, output_pieces(text))
 
 
 def hanging(content: Content, width: int, first: Content, rest: Content | None = None) -> list[Content]:

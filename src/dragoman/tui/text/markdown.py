@@ -20,6 +20,7 @@ from dragoman.text.markdown import (
     Table,
     TextSpan,
 )
+from dragoman.text.markdown_stream import MarkdownStream
 from dragoman.tui.text.lines import hanging, line, plain, wrapped
 from dragoman.tui.text.tables import draw_table
 
@@ -118,3 +119,32 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
     for one in shown.split("\n", allow_blank=True) if text else [Content("")]:
         found += hanging(one, width, bar, bar)
     return found
+
+
+class MarkdownLines:
+    """A Markdown text that is still being written, at one width: what is finished is drawn once, what is open
+    again.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.settled: list[Content] = []
+        self._width = width
+        self._stream = MarkdownStream()
+
+    def feed(self, text: str) -> None:
+        for block in self._stream.feed(text):
+            self.settled += self._drawn([block])
+
+    @property
+    def lines(self) -> list[Content]:
+        """All of it as it stands."""
+        return [*self.settled, *self.open_lines]
+
+    @property
+    def open_lines(self) -> list[Content]:
+        """What stands behind `settled` and may still become something else."""
+        return self._drawn(self._stream.open)
+
+    def _drawn(self, blocks: list[Block]) -> list[Content]:
+        gap = [Content("")] if self.settled and blocks and blocks[0].gap else []
+        return [*gap, *draw_blocks(blocks, self._width)]

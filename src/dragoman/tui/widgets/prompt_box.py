@@ -23,7 +23,7 @@ LONGEST = 1024 * 1024
 """Characters of one paste: more belongs into a file."""
 
 
-class Sought(NamedTuple):
+class CompletionQuery(NamedTuple):
     """What is being completed: from this column of the cursor's line to the cursor."""
 
     kind: Literal["command", "file"]
@@ -129,14 +129,14 @@ class PromptBox(TextArea):
     # Completing.
 
     @property
-    def sought(self) -> Sought | None:
+    def sought(self) -> CompletionQuery | None:
         """What the person is in the middle of, if it can be completed."""
         row, column = self.cursor_location
         before = self.document[row][:column]
         if row == 0 and (command := _COMMAND.fullmatch(before)):
-            return Sought("command", command[1], 0)
+            return CompletionQuery("command", command[1], 0)
         if found := _FILE.search(before):
-            return Sought("file", found[1], found.start(1) - 1)
+            return CompletionQuery("file", found[1], found.start(1) - 1)
         return None
 
     def complete(self, text: str) -> None:

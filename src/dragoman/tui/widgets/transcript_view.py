@@ -21,8 +21,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 
-from dragoman.tui.drawing.drawn import Drawn, Surroundings, gap_between
-from dragoman.tui.model.entries import Entry, Planned, Said, Worked
+from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry, gap_between
+from dragoman.tui.model.entries import PlannedSteps, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.text.lines import plain
 
@@ -61,24 +61,24 @@ class TranscriptView(ScrollView, can_focus=True):
         ("o", "open", "Open"),
     ]
 
-    cursor: reactive[Entry | None] = reactive(None)
+    cursor: reactive[TranscriptEntry | None] = reactive(None)
 
     class EarlierWanted(Message):
         """Somebody scrolled to the beginning of what is here."""
 
-    class Opened(Message):
+    class EntryOpened(Message):
         """Somebody wants to see all of an entry."""
 
-        def __init__(self, entry: Entry) -> None:
+        def __init__(self, entry: TranscriptEntry) -> None:
             super().__init__()
             self.entry = entry
 
-    def __init__(self, transcript: Transcript, around: Surroundings) -> None:
+    def __init__(self, transcript: Transcript, around: DrawingContext) -> None:
         self._strips: dict[int, tuple[Content, Strip]] = {}  # by the line, and good for this content of it
         super().__init__()
         self.transcript = transcript
         self.around = around
-        self._drawn: list[Drawn] = []
+        self._drawn: list[DrawnEntry] = []
         self._start = 0  # the entry that the first of them is for
         self._tops: list[int] = [0]  # the first line of each, and the end
         self._asked_at = -1
@@ -110,10 +110,10 @@ class TranscriptView(ScrollView, can_focus=True):
     def _room(self) -> int:
         return max(self.scrollable_content_region.width, 8)
 
-    def _make(self, at: int) -> Drawn:
+    def _make(self, at: int) -> DrawnEntry:
         entries = self.transcript.entries
         before = entries[at - 1] if at else None
-        return Drawn(entries[at], self._room, self.around, gap=gap_between(before, entries[at]))
+        return DrawnEntry(entries[at], self._room, self.around, gap=gap_between(before, entries[at]))
 
     def _shift(self, cut: int, added: int) -> None:
         """Entries came or went at the beginning of the conversation."""
@@ -126,7 +126,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self._settle(0)
             self.scroll_to(y=max(0, self.scroll_offset.y - height), animate=False, force=True)
 
-    def _redraw(self, touched: set[Entry]) -> int | None:
+    def _redraw(self, touched: set[TranscriptEntry]) -> int | None:
         """Draw again what changed; the place of the first of them."""
         lowest = None
         for at, drawn in enumerate(self._drawn):
@@ -149,15 +149,15 @@ class TranscriptView(ScrollView, can_focus=True):
         self._drawn += [self._make(at) for at in range(known, len(entries))]
         return there
 
-    def _lay_out(self, top: Entry | None) -> None:
+    def _lay_out(self, top: TranscriptEntry | None) -> None:
         """Anew: from an entry to the end, or enough of the end."""
         entries = self.transcript.entries
         self._start, self._drawn, self._tops = len(entries), [], [0]
         self._draw_above(top)
 
-    def _draw_above(self, top: Entry | None = None) -> int:
+    def _draw_above(self, top: TranscriptEntry | None = None) -> int:
         """Some screens full above what is laid out, and at least up to this entry; how many lines."""
-        found: list[Drawn] = []
+        found: list[DrawnEntry] = []
         height = 0
         is_found = top is None
         while self._start and not (is_found and height > SCREENS * self.size.height):
@@ -228,16 +228,16 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def action_open(self) -> None:
         if self.cursor is not None:
-            self.post_message(self.Opened(self.cursor))
+            self.post_message(self.EntryOpened(self.cursor))
 
-    def fold(self, entry: Entry) -> None:
+    def fold(self, entry: TranscriptEntry) -> None:
         """Fold or unfold it, if it is of a kind that can be."""
-        if isinstance(entry, Said) and entry.who == "thought":
+        if isinstance(entry, SpeechEntry) and entry.who == "thought":
             is_open = self.around.thoughts_open if entry.is_open is None else entry.is_open
             entry.is_open = not is_open
-        elif isinstance(entry, Worked):
+        elif isinstance(entry, ToolEntry):
             entry.is_open = {None: True, True: False, False: None}[entry.is_open]
-        elif isinstance(entry, Planned):
+        elif isinstance(entry, PlannedSteps):
             entry.is_open = entry.is_open is False
         else:
             return
@@ -258,7 +258,7 @@ class TranscriptView(ScrollView, can_focus=True):
     def on_blur(self) -> None:
         self.cursor = None
 
-    def _reveal(self, entry: Entry) -> None:
+    def _reveal(self, entry: TranscriptEntry) -> None:
         at = next(at for at, drawn in enumerate(self._drawn) if drawn.entry is entry)
         top, end = self._tops[at], self._tops[at + 1]
         height = self.size.height
@@ -267,7 +267,7 @@ class TranscriptView(ScrollView, can_focus=True):
         elif end > self.scroll_offset.y + height:
             self.scroll_to(y=min(top, end - height), animate=False, force=True)
 
-    def _entry_at(self, y: int) -> Entry | None:
+    def _entry_at(self, y: int) -> TranscriptEntry | None:
         at = bisect_right(self._tops, y) - 1
         return self._drawn[at].entry if 0 <= at < len(self._drawn) else None
 

@@ -24,6 +24,7 @@ Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mc
 
 METHODS: Final[tuple[Method, ...]] = ("permission", "fs/read", "fs/write", "terminal", "mcp")
 READS: Final = frozenset({"read", "search", "think"})
+WRITES: Final = frozenset({"edit", "delete", "move"})
 
 _FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
 _PLACE_KEYS: Final = ("abs_path", "absolute_path", "notebook_path", "directory", "dir_path")
@@ -75,6 +76,11 @@ class PolicyQuestion(Struct, frozen=True, kw_only=True):
         else:
             return frozenset({self.kind})
         return frozenset({real} if self.kind in READS or self.kind == "other" else {real, self.kind})
+
+    @property
+    def written_paths(self) -> tuple[str, ...]:
+        """The files that it changes, if it changes any."""
+        return self.paths if self.kinds & WRITES or self.method == "fs/write" else ()
 
     @property
     def is_read(self) -> bool:

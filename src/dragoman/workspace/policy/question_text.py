@@ -6,9 +6,7 @@ cursor or turn writing around, is shown as an escape, so that what a person read
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +14,7 @@ from msgspec import UNSET
 
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
+from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.question import PolicyQuestion
 
@@ -117,16 +116,7 @@ def _json(value: Any) -> str:
 
 def diff_lines(old: str | None, new: str) -> Iterator[str]:
     """A change as a unified diff, every changed line in it; of a new file, all of its lines."""
-    before, after = [] if old is None else old.split("\n"), new.split("\n")
-    for lines in (before, after):
-        if lines and lines[-1] == "":
-            lines.pop()
-    if len(before) * len(after) > MOST_WORK:
-        changes: Iterator[str] = iter([*(f"-{line}" for line in before), *(f"+{line}" for line in after)])
-    else:
-        # The first two lines name the files; a changed line may look like them.
-        changes = islice(difflib.unified_diff(before, after, lineterm=""), 2, None)
-    for line in changes:
+    for line in changed_lines(old, new, most_work=MOST_WORK):
         yield sanitize(line, exact=True)
     if (old or "").endswith("\n") != new.endswith("\n") and old is not None:
         yield "(the last line " + ("now has" if new.endswith("\n") else "no longer has") + " a line end)"

@@ -1,0 +1,74 @@
+"""What a turn changed on disk, for the review on the screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from dragoman.errors import LocalMistake
+from dragoman.journal.history import history_path
+from dragoman.tui.ports import ReviewedFile
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.snapshot_entries import SnapshotSettings
+from dragoman.workspace.snapshots import FileChange, Snapshot, TurnChangeSet, take_snapshot
+
+SETTINGS = SnapshotSettings(seconds=3.0)
+"""Somebody waits for the turn to begin: a folder that takes longer is not looked at, and that is told."""
+
+
+class TurnSnapshot:
+    """The folder before the turn, and what was different after it. One at a time; `aclose` forgets it."""
+
+    def __init__(self, folder: str, tell: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._tell = tell
+        self._complained = False
+        self._snapshot: Snapshot | None = None
+
+    async def take(self) -> None:
+        await self.aclose()
+        try:
+            self._snapshot = await take_snapshot([self._folder], settings=SETTINGS)
+        except (LocalMistake, OSError) as error:
+            if not self._complained:
+                self._complained = True
+                self._tell(f"what changes on disk cannot be told: {error}")
+
+    async def compare(self) -> SnapshotReview | None:
+        if self._snapshot is None:
+            return None
+        changes = await self._snapshot.compare()
+        return SnapshotReview(changes, [change for change in changes.files if not _is_ours(change.path)])
+
+    async def aclose(self) -> None:
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            await snapshot.aclose()
+
+
+class SnapshotReview:
+    """A `Review`."""
+
+    def __init__(self, changes: TurnChangeSet, files: Sequence[FileChange]) -> None:
+        self._changes = changes
+        self.notes = list(changes.notes)
+        self.files = [
+            ReviewedFile(
+                path=change.path,
+                kind=change.kind,
+                diff=change.diff,
+                added=change.lines_added,
+                removed=change.lines_removed,
+                binary=change.binary,
+            )
+            for change in files
+        ]
+
+    async def revert(self, path: str) -> None:
+        await self._changes.revert(path)
+
+
+def _is_ours(path: str) -> bool:
+    """Our own history and logs change with every turn, and may lie in the folder."""
+    ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
+    return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

@@ -1,0 +1,93 @@
+"""`dragoman chat`, the terminal client: from parsed arguments to an exit status.
+
+The screen is `dragoman.tui`; the other modules here are the backend that it talks to. Mistakes that can be
+found without a screen are found first. The log stays silent: it would write over the screen, which shows what
+goes wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from dragoman.apps.chat.ending import TerminalEnd
+from dragoman.apps.chat.hub_backend import HubBackend
+from dragoman.apps.chat.local_backend import LocalBackend
+from dragoman.apps.chat.rules import ChatRules
+from dragoman.apps.console import UsageMistake, say
+from dragoman.apps.files import authorization
+from dragoman.errors import LocalMistake
+from dragoman.text.sanitize import sanitize
+from dragoman.tui.app import ChatApp
+from dragoman.tui.ports import ChatBackend, ChatRequest
+
+USAGE = 2
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """`dragoman chat`; returns the exit status."""
+    if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
+        return _refuse("needs a terminal; `dragoman run` does one turn without one")
+    try:
+        backend, wanted = make_backend(chosen)
+    except UsageMistake as mistake:
+        return _refuse(f"{mistake}\nTo go on: {mistake.next_step}.")
+    except LocalMistake as error:
+        return _refuse(str(error))
+    return _show(backend, wanted, colours=not chosen.no_color)
+
+
+def make_backend(chosen: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:
+    """The backend, and the session to open first. Raises `UsageMistake` or another `LocalMistake`."""
+    cwd = chosen.cwd if chosen.hub and chosen.cwd else _folder(chosen.cwd)
+    rules = ChatRules(
+        policy=chosen.policy and os.path.abspath(chosen.policy),
+        approve=chosen.approve,
+        shell_lines=chosen.shell_lines,
+    )
+    backend: LocalBackend
+    if chosen.hub:
+        backend = HubBackend(cwd, rules, url=chosen.hub, headers=authorization(chosen.token_file))
+    else:
+        backend = LocalBackend(
+            cwd, rules, variables=chosen.env, record=not chosen.no_history, dialect=chosen.dialect
+        )
+    rules.check([] if chosen.hub else [cwd])
+    session = "last" if chosen.continue_ else chosen.resume
+    if session is not None and chosen.agent is None:
+        return backend, backend.find_stored(session, cwd)
+    agent = chosen.agent or ("" if chosen.hub and session is None else None)
+    if agent is None:
+        return backend, None
+    return backend, ChatRequest(agent=agent, cwd=cwd, session=session)
+
+
+def _show(backend: ChatBackend, wanted: ChatRequest | None, *, colours: bool) -> int:
+    log = logging.getLogger("dragoman")
+    log.propagate = False
+    log.addHandler(logging.NullHandler())
+    end = TerminalEnd()
+    app = ChatApp(backend, wanted, colours=colours, end_request=end)
+    end.abandon = app.give_terminal_back
+    with end:
+        status = app.run()
+    if app.failure is not None:
+        traceback.print_exception(app.failure)
+        return 1
+    return end.status or app.return_code or status or 0
+
+
+def _folder(path: str | None) -> str:
+    place = Path(path or os.getcwd()).expanduser().absolute()
+    if not place.is_dir():
+        raise UsageMistake(f"{str(path)!r} is no folder", "check the path")
+    return os.path.normpath(place)
+
+
+def _refuse(why: str) -> int:
+    say(f"dragoman chat: {sanitize(why)}", file=sys.stderr)
+    return USAGE

@@ -1,0 +1,147 @@
+"""The agents and sessions of a hub.
+
+A hub is an agent like any other: its sessions are listed and loaded by the protocol alone. What it offers
+beyond that (the names of its agents, search, files, changes; docs/hub-protocol.md) is used where it is there.
+The files are the hub's: nothing of this machine is lent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from dragoman import connect
+from dragoman.apps.chat.hub_chat import HubChat, call_hub
+from dragoman.apps.chat.hub_route import HubRoute
+from dragoman.apps.chat.local_backend import LocalBackend
+from dragoman.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
+from dragoman.apps.chat.rules import ChatRules
+from dragoman.errors import CallFailed, HandshakeTimeout, LinkClosed, LocalMistake, NotAdvertised
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.transport.address import RemoteAddress, parse_address
+from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionRow
+
+LISTED = 60
+
+
+class HubBackend(LocalBackend):
+    """A `ChatBackend` whose agents run elsewhere. Several addresses, with commas between, are those of hubs
+    that serve the same sessions.
+    """
+
+    def __init__(self, cwd: str, rules: ChatRules, *, url: str, headers: Mapping[str, str]) -> None:
+        super().__init__(cwd, rules, record=False)
+        self._urls = url.split(",")
+        for one in self._urls:
+            if not isinstance(parse_address(one), RemoteAddress):
+                raise LocalMistake(f"{one!r} is no address of a hub: give ws://… or https://…")
+        self._headers = dict(headers)
+        self._route: HubRoute | None = None
+        self._chat: LocalChat | None = None
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        async with self._for_a_question() as agent:
+            told = await call_hub(agent, "_dragoman/hub/agents", {})
+            listed = told.get("agents") if isinstance(told, dict) else None
+            found = (
+                [_choice(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            )
+            name = agent.info.name if agent.info is not None else self._urls[0]
+            return found or [AgentChoice(name="", title=name, detail=self._urls[0])]
+
+    @asynccontextmanager
+    async def open(
+        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AsyncIterator[LocalChat]:
+        urls = ",".join(with_agent(url, wanted.agent) for url in self._urls)
+        route = self._route = HubRoute(urls, self._headers, listener)
+        source = ChatAgent(
+            name=wanted.agent or "hub", target=route.dial, is_nameless=not wanted.agent, is_local=False
+        )
+        try:
+            async with open_chat(source, wanted, person, listener, rules=self._rules, kind=HubChat) as chat:
+                assert isinstance(chat, HubChat)
+                chat.travel(route)
+                self._chat = chat
+                yield chat
+        except (CallFailed, HandshakeTimeout) as error:
+            if why := route.why_not(error):
+                raise LinkClosed(why) from error
+            raise
+        finally:
+            self._chat = None
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        if self._chat is not None and self._route is not None and self._route.is_open:
+            return await self._sessions(self._chat.session.agent.handle, query)
+        async with self._for_a_question() as agent:
+            return await self._sessions(agent, query)
+
+    @asynccontextmanager
+    async def _for_a_question(self) -> AsyncIterator[AgentHandle]:
+        """A connection of its own, to the first address where somebody is."""
+        async with AsyncExitStack() as stack:
+            yield await self._entered(stack, self._urls)
+
+    async def _entered(self, stack: AsyncExitStack, urls: Sequence[str]) -> AgentHandle:
+        first, *others = urls
+        try:
+            return await stack.enter_async_context(connect(first, headers=self._headers))
+        except LinkClosed:
+            if not others:
+                raise
+        return await self._entered(stack, others)
+
+    def find_stored(self, name: str, cwd: str) -> ChatRequest:
+        if name == "last":
+            raise LocalMistake("name a session of the hub with --resume ID, or choose one with Ctrl+O")
+        return ChatRequest(agent="", cwd=cwd, session=name)
+
+    async def _sessions(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        rows: list[SessionRow] = []
+        try:
+            async for info in agent.list_sessions():
+                title = info.title or info.session_id
+                if query.casefold() in f"{title} {info.cwd}".casefold():
+                    wanted = ChatRequest(agent="", cwd=info.cwd, session=info.session_id)
+                    when = str(info.updated_at or "")[:16].replace("T", " ")
+                    rows.append(SessionRow(wanted=wanted, title=title, agent="hub", cwd=info.cwd, when=when))
+                if len(rows) >= LISTED:
+                    break
+        except NotAdvertised:
+            pass  # then there is nothing to list
+        return rows + (await self._searched(agent, query) if query else [])
+
+    async def _searched(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        told = await call_hub(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
+        found = told.get("found") if isinstance(told, dict) else None
+        return [
+            SessionRow(
+                wanted=ChatRequest(agent="", cwd=self.cwd, session=str(one.get("sessionId"))),
+                title=str(one.get("title") or one.get("sessionId")),
+                agent="hub",
+                cwd="",
+                when="",
+                excerpt=str(one.get("excerpt") or ""),
+            )
+            for one in (found if isinstance(found, list) else ())
+            if isinstance(one, dict) and one.get("sessionId")
+        ]
+
+
+def with_agent(url: str, agent: str) -> str:
+    """The address at which a hub gives this agent."""
+    if not agent:
+        return url
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "agent"]
+    return urlunsplit(parts._replace(query=urlencode([*query, ("agent", agent)])))
+
+
+def _choice(one: Mapping[str, object]) -> AgentChoice:
+    return AgentChoice(
+        name=str(one.get("name") or ""),
+        title=str(one.get("title") or ""),
+        detail=str(one.get("description") or ""),
+    )

@@ -1,0 +1,238 @@
+"""The agents and the history of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from dragoman.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
+from dragoman.apps.chat.rules import ChatRules
+from dragoman.apps.chat.stored_history import StoredHistory
+from dragoman.apps.running_marks import INTERRUPTED, RunningMark
+from dragoman.apps.target import AgentTarget, display_command
+from dragoman.errors import JournalError, LocalMistake
+from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal.history import HistoryRecorder, history_path, new_stream
+from dragoman.sdk.environment import agent_environment
+from dragoman.sdk.known import AgentSource as AgentSource
+from dragoman.sdk.known import known_agents, reach_agent, read_config
+from dragoman.transport.contract import Transport
+from dragoman.tui.ports import AgentChoice, ChatListener, ChatRequest, ChatUser, SessionRow
+
+LISTED = 60
+"""Sessions in the list; words find the others."""
+
+
+class LocalBackend:
+    """A `ChatBackend`: agents are child processes, and every session is recorded unless `record` is off."""
+
+    def __init__(
+        self,
+        cwd: str,
+        rules: ChatRules,
+        *,
+        variables: Iterable[str] = (),
+        record: bool = True,
+        dialect: str | None = None,
+    ) -> None:
+        """`dialect` wins over what the configuration says that an agent speaks."""
+        self.cwd = cwd
+        self._dialect = dialect
+        self._rules = rules
+        self._variables = list(variables)
+        self._record = record
+        self._names: dict[str, str] = {}  # how the history calls an agent, and how it was asked for here
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        config = await asyncio.to_thread(read_config)
+        found = await asyncio.to_thread(known_agents, config=config)
+        choices = [AgentChoice(name=one.name, title=one.title, detail=display_command(one)) for one in found]
+        return sorted(choices, key=lambda one: one.name != config.default_agent)
+
+    @asynccontextmanager
+    async def open(
+        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+    ) -> AsyncIterator[LocalChat]:
+        async with AsyncExitStack() as stack:
+            journal = await self._journal(stack)
+            wanted, past = await self._resolve(journal, wanted)
+            target = await self._target(wanted.agent)
+            recorder = None
+            stream = new_stream()
+            if journal is not None and self._record:
+                stack.enter_context(RunningMark(stream))
+                recorder = await stack.enter_async_context(HistoryRecorder(journal))
+            source = ChatAgent(
+                name=target.agent.name,
+                target=target.agent.command or (lambda: _dialled(target)),
+                is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),
+                env=target.env,
+                dialect=target.dialect,
+                tap=None if recorder is None else recorder.tap(stream),
+                on_stderr=None if recorder is None else partial(_complained, recorder, stream),
+            )
+            chat = await stack.enter_async_context(
+                open_chat(source, wanted, person, listener, rules=self._rules, past=past)
+            )
+            name = self._remember(target, chat, wanted)
+            try:
+                yield chat
+            finally:
+                if recorder is not None and journal is not None:
+                    await _describe(recorder, journal, stream, name)
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        """What the history has."""
+        if not history_path().exists():
+            return ()
+        known = {one.name for one in await asyncio.to_thread(known_agents)}
+        async with open_journal(history_path()) as journal:
+            if not query:
+                infos = (await journal.list(limit=LISTED)).streams
+                return [self._row(info, known) for info in _once(infos)]
+            found = await journal.search(query, limit=LISTED)
+            rows = []
+            for one in found:
+                info = await journal.info(one.stream)
+                if info is not None:
+                    rows.append(self._row(info, known, excerpt=one.excerpt))
+            return rows
+
+    def find_stored(self, name: str, cwd: str) -> ChatRequest:
+        """The conversation that is meant by an id, whoever it was with. Raises `LocalMistake`."""
+        return asyncio.run(self._find_stored(name, cwd))
+
+    async def _find_stored(self, name: str, cwd: str) -> ChatRequest:
+        if not history_path().exists():
+            raise LocalMistake("nothing is recorded yet, so there is nothing to go on with")
+        async with open_journal(history_path()) as journal:
+            info = await _find(journal, name, cwd)
+        if info is None or not info.session:
+            raise LocalMistake(f"there is no session {name!r} to go on with; `dragoman sessions` shows all")
+        return ChatRequest(agent=info.agent, cwd=info.cwd or cwd, session=info.session)
+
+    # Steps.
+
+    async def _journal(self, stack: AsyncExitStack) -> Journal | None:
+        """None if there is no history, or it cannot be used: a conversation is worth more than its record."""
+        if not (self._record or history_path().exists()):
+            return None
+        try:
+            return await stack.enter_async_context(open_journal(history_path(), durability="normal"))
+        except (JournalError, OSError):
+            return None
+
+    async def _resolve(
+        self, journal: Journal | None, wanted: ChatRequest
+    ) -> tuple[ChatRequest, StoredHistory | None]:
+        """Which session is meant, and what was said in it."""
+        if wanted.session is None:
+            return wanted, None
+        session = wanted.session
+        if journal is not None and (info := await _find(journal, session, wanted.cwd, wanted.agent)):
+            session = info.session or session
+        elif session == "last":
+            raise LocalMistake("there is no session of this agent in this folder to go on with")
+        found = ChatRequest(agent=wanted.agent, cwd=wanted.cwd, session=session)
+        if journal is None:
+            return found, None
+        streams = (await journal.list(session=session, limit=200)).streams
+        return found, StoredHistory(journal, streams, session) if streams else None
+
+    async def _target(self, text: str) -> AgentTarget:
+        reached = await reach_agent(self._names.get(text, text))
+        agent = reached.agent
+        allow, explicit = [*agent.allow], dict(agent.env)
+        for variable in self._variables:
+            name, is_set, value = variable.partition("=")
+            if is_set:
+                explicit[name] = value
+            else:
+                allow.append(name)
+        env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
+        return AgentTarget(agent, env, dialect=self._dialect or agent.dialect)
+
+    def _remember(self, target: AgentTarget, chat: LocalChat, wanted: ChatRequest) -> str:
+        """How the history calls it. A command line may hold a secret, and its first word says little."""
+        info = chat.session.agent.info
+        is_known = target.agent.source not in (AgentSource.COMMAND, AgentSource.ADDRESS)
+        name = target.agent.name if is_known or info is None else info.name
+        self._names.setdefault(name, wanted.agent)
+        return name
+
+    def _row(self, info: StreamInfo, known: set[str], *, excerpt: str = "") -> SessionRow:
+        can = bool(info.session) and (info.agent in known or info.agent in self._names)
+        wanted = ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session) if can else None
+        return SessionRow(
+            wanted=wanted if os.path.isdir(info.cwd) else None,
+            title=info.title or info.stream,
+            agent=info.agent,
+            cwd=info.cwd,
+            when=_when(info.updated),
+            excerpt=excerpt,
+        )
+
+
+def _dialled(target: AgentTarget) -> Transport:
+    found = target.open()
+    assert not isinstance(found, Sequence)
+    return found
+
+
+def _complained(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
+    recorder.note(stream, stderr=chunk.decode(errors="replace"))
+
+
+async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:
+    try:
+        await recorder.flush()
+        info = await journal.info(stream)
+        if info is not None:
+            state = INTERRUPTED if info.state == "running" else None
+            await journal.describe(stream, agent=agent, state=state)
+    except JournalError:
+        return  # the history has a gap, and says so itself
+
+
+async def _find(journal: Journal, name: str, cwd: str, agent: str | None = None) -> StreamInfo | None:
+    """A session by the name of its stream, the beginning of that, the agent's own id, or `last`."""
+    if name == "last":
+        found = [info for info in (await journal.list(cwd=cwd, limit=200)).streams if info.session]
+        return next((info for info in found if agent is None or _is_agent(info, agent)), None)
+    exact = await journal.info(name)
+    if exact is not None:
+        return exact
+    own = (await journal.list(session=name, limit=1)).streams
+    if own:
+        return own[0]
+    begun = [info for info in (await journal.list(limit=500)).streams if info.stream.startswith(name)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _is_agent(info: StreamInfo, agent: str) -> bool:
+    """Whether this was with that agent; what was started by a command goes by its own name."""
+    return info.agent in (agent, Path(agent.split()[0]).name) or " " in agent
+
+
+def _once(infos: Sequence[StreamInfo]) -> list[StreamInfo]:
+    """Each session once, as it was last."""
+    seen: set[str] = set()
+    found = []
+    for info in infos:
+        key = info.session or info.stream
+        if key not in seen:
+            seen.add(key)
+            found.append(info)
+    return found
+
+
+def _when(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OverflowError, ValueError, OSError):  # a clock can say anything
+        return "?"

@@ -1,0 +1,286 @@
+"""One conversation: a supervised agent, its session, and what it is lent.
+
+`open_chat` is an `async with`: leaving it leaves no process, no task, no temporary file. What the agent asks
+for goes through the policy and, where that says so, to the person.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman import Client, TurnResult, supervised
+from dragoman.apps.chat.changes import TurnSnapshot
+from dragoman.apps.chat.files import FileFinder
+from dragoman.apps.chat.forms import ScreenForms
+from dragoman.apps.chat.risk_notes import RiskNotes
+from dragoman.apps.chat.rules import ChatRules
+from dragoman.apps.chat.shell import TerminalOutput, UserCommand, start
+from dragoman.apps.chat.stored_history import StoredHistory
+from dragoman.apps.console import UsageMistake
+from dragoman.apps.run.attach import blocks_of, read_attachments
+from dragoman.errors import ErrorAnswer, LocalMistake
+from dragoman.schema import v1
+from dragoman.sdk.supervision.events import SupervisionEvent
+from dragoman.sdk.supervision.session import SupervisedSession
+from dragoman.sdk.supervision.starting import Startable
+from dragoman.sdk.supervision.supervisor import Supervised
+from dragoman.transport.tapped import Tap
+from dragoman.tui.model.transcript import Transcript
+from dragoman.tui.ports import ChangeReview, ChatEvent, ChatListener, ChatRequest, ChatUser, UpdatesBehind
+from dragoman.version import VERSION
+from dragoman.workspace.policy.elicitation import ElicitationService
+from dragoman.workspace.policy.tool_calls import ToolCalls
+from dragoman.workspace.settings import FileSettings, TerminalSettings
+from dragoman.workspace.workspace import Workspace
+
+MOST_TERMINALS = 64
+"""Terminals whose output is still shown after the agent released them."""
+
+_TOOLS = (v1.ToolCall, v1.ToolCallProgress)
+
+_KINDS = {"started": "starting", "initialized": "ready"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAgent:
+    """An agent that can be started, and how it is called here."""
+
+    name: str
+    target: Startable
+    env: dict[str, str] | None = None
+    is_nameless: bool = False
+    """Whether its own name says more than ours."""
+    is_local: bool = True
+    tap: Tap | None = None
+    on_stderr: Callable[[bytes], None] | None = None
+    dialect: str = "auto"
+
+
+class LocalChat:
+    """A `ChatSession`, made by `open_chat`."""
+
+    def __init__(
+        self,
+        source: ChatAgent,
+        wanted: ChatRequest,
+        person: ChatUser,
+        listener: ChatListener,
+        rules: ChatRules,
+    ) -> None:
+        self.agent = source.name
+        self.cwd = wanted.cwd
+        self.is_local = source.is_local
+        self.past: StoredHistory | None = None
+        self._wanted = wanted
+        self._listener = listener
+        self._calls = ToolCalls()
+        self._session: SupervisedSession | None = None
+        self._files = FileFinder(wanted.cwd)
+        self._look = TurnSnapshot(wanted.cwd, self._note)
+        self._lines: list[UserCommand] = []
+        self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
+        roots = [wanted.cwd]
+        self._risk_notes = RiskNotes()
+        desk = rules.desk(
+            person, self._calls, agent=source.name, roots=roots, tell=self._note, risk_notes=self._risk_notes
+        )
+        questions = ElicitationService(asker=ScreenForms(person), agent=source.name)
+        self.client = Client(
+            "dragoman-chat", version=VERSION, title="Dragoman", elicitation_modes=("form", "url")
+        )
+        self.client.update(self._on_update)
+        self.client.request_permission(self._risk_notes.keep_risks(desk.permission))
+        self.client.elicit(questions.elicit)
+        self.workspace = Workspace(
+            guard=desk.guard, terminals=TerminalSettings(shell_lines=rules.shell_lines)
+        )
+        if source.is_local:
+            self.workspace.serve(self.client)
+
+    # The session.
+
+    @property
+    def session(self) -> SupervisedSession:
+        assert self._session is not None
+        return self._session
+
+    async def open(self, agent: Supervised, session_id: str | None) -> None:
+        if session_id is None:
+            await self._make(agent)
+            return
+        # To resume is cheaper, but only our own history can then show what was said.
+        can = agent.handle.capabilities
+        if "sessionCapabilities.resume" in can and (self.past is not None or "loadSession" not in can):
+            self._lend(session_id, agent)
+            self._session = await agent.resume_session(session_id, cwd=self.cwd)
+        elif "loadSession" in can:
+            self.past = None
+            self._lend(session_id, agent)
+            self._session = await agent.load_session(session_id, cwd=self.cwd)
+        else:
+            await self._make(agent)
+            self._note("This agent cannot go on with a stored session: what you see above, it does not know.")
+
+    async def _make(self, agent: Supervised) -> None:
+        if not self.is_local:
+            self._session = await agent.new_session(cwd=self.cwd)
+            return
+        with self.workspace.opening(cwd=self.cwd, settings=_settings(agent)) as opening:
+            self._session = await agent.new_session(cwd=self.cwd)
+            opening.settle(self._session.id)
+
+    def _lend(self, session_id: str, agent: Supervised) -> None:
+        if self.is_local:
+            self.workspace.open(session_id, cwd=self.cwd, settings=_settings(agent))
+
+    @property
+    def wanted(self) -> ChatRequest:
+        return ChatRequest(agent=self._wanted.agent, cwd=self.cwd, session=self.session.id)
+
+    @property
+    def modes(self) -> v1.SessionModeState | None:
+        return self.session.modes
+
+    @property
+    def options(self) -> Sequence[v1.SessionConfigOption]:
+        return self.session.config_options
+
+    @property
+    def behind(self) -> UpdatesBehind | None:
+        return None
+
+    async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
+        self.session.late.clear()  # the listener heard them when they came
+        return await self.session.prompt(*blocks, keep_text=False)
+
+    async def cancel(self) -> None:
+        await self.session.cancel()
+
+    async def set_mode(self, mode_id: str) -> None:
+        await self.session.set_mode(mode_id)
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:
+        await self.session.set_config_option(option_id, value)
+
+    async def restart(self) -> None:
+        self.session.agent.forgive()
+        await self.session.ready()
+
+    async def earlier(self) -> Transcript | None:
+        return None if self.past is None else await self.past.earlier()
+
+    # What is heard.
+
+    def _on_update(self, notification: v1.SessionNotification) -> None:
+        if self._session is not None and notification.session_id != self._session.id:
+            return
+        update = notification.update
+        if isinstance(update, _TOOLS):  # a history may bring tens of thousands of others
+            self._calls.on_update(notification)
+            for item in update.content or ():
+                if isinstance(item, v1.Terminal):
+                    self._keep(item.terminal_id, notification.session_id)
+        self._listener.on_update(update)
+
+    def on_chat_event(self, event: SupervisionEvent) -> None:
+        if event.kind == "lost_context" and event.session_id is not None and self.is_local:
+            self.workspace.open(event.session_id, cwd=self.cwd)
+        kind = _KINDS.get(event.kind, event.kind)
+        self._listener.on_chat_event(ChatEvent(kind=kind, text=event.text, detail=event.stderr))  # type: ignore[arg-type]
+
+    def _note(self, text: str) -> None:
+        self._listener.on_chat_event(ChatEvent(kind="noted", text=text))
+
+    # Commands.
+
+    def _keep(self, terminal_id: str, session_id: str) -> None:
+        """Hold on to a terminal: its agent may release it before anybody has seen the end of it."""
+        try:
+            found = self.workspace.terminals(session_id).get(terminal_id)
+        except ErrorAnswer:
+            return
+        self._terminals.setdefault(terminal_id, TerminalOutput(found))
+        while len(self._terminals) > MOST_TERMINALS:
+            self._terminals.popitem(last=False)
+
+    def terminal(self, terminal_id: str) -> TerminalOutput | None:
+        return self._terminals.get(terminal_id)
+
+    def shell(self, line: str) -> UserCommand:
+        if not os.path.isdir(self.cwd):
+            raise LocalMistake(f"{self.cwd} is not on this machine, so nothing can be run there from here")
+        running = start(line, self.cwd)
+        self._lines = [one for one in self._lines if one.ended is None] + [running]
+        return running
+
+    # FileFinder.
+
+    async def files(self, query: str) -> Sequence[str]:
+        return await self._files.find(query)
+
+    async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
+        there = [place for path in paths if (place := Path(self.cwd, path)).is_file()]
+        try:
+            found = read_attachments([str(place) for place in there], [])
+            return blocks_of(found, self.session.life.handle.capabilities)
+        except UsageMistake as mistake:
+            raise LocalMistake(str(mistake)) from mistake
+
+    async def look(self) -> None:
+        if self.is_local:
+            await self._look.take()
+
+    async def review(self) -> ChangeReview | None:
+        return await self._look.compare()
+
+    async def aclose(self) -> None:
+        for line in self._lines:
+            await line.kill()
+        await self._look.aclose()
+        await self._risk_notes.aclose()
+
+
+@asynccontextmanager
+async def open_chat(
+    source: ChatAgent,
+    wanted: ChatRequest,
+    person: ChatUser,
+    listener: ChatListener,
+    *,
+    rules: ChatRules,
+    past: StoredHistory | None = None,
+    kind: type[LocalChat] | None = None,
+) -> AsyncIterator[LocalChat]:
+    """The conversation, open. Raises `DragomanError` if it cannot be."""
+    async with AsyncExitStack() as stack:
+        chat = (kind or LocalChat)(source, wanted, person, listener, rules)
+        chat.past = past
+        stack.push_async_callback(chat.aclose)
+        await stack.enter_async_context(chat.workspace)
+        supervisor = supervised(
+            source.target,
+            client=chat.client,
+            cwd=wanted.cwd if source.is_local else None,
+            env=source.env,
+            tap=source.tap,
+            on_event=chat.on_chat_event,
+            on_stderr=source.on_stderr,
+            dialect=source.dialect,
+            policy=rules.policy or "",
+        )
+        agent = await stack.enter_async_context(supervisor)
+        if source.is_nameless and agent.info is not None:
+            chat.agent = agent.info.title or agent.info.name
+        await chat.open(agent, wanted.session)
+        yield chat
+
+
+def _settings(agent: Supervised) -> FileSettings:
+    # It reads each file before it creates it, and gives up when that is answered with an error.
+    reads_first = agent.info is not None and "gemini" in agent.info.name.lower()
+    return FileSettings(missing="empty" if reads_first else "not_found")

@@ -1,0 +1,98 @@
+"""What the reviewer's rules find in what an agent asks permission for, for the dialog.
+
+The rules are our own, here as at a hub. What a hub has found is added and takes nothing away: `_meta` is
+data, and an agent that said there that it is harmless would not be believed. Nobody waits for the rules, and
+they decide nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import TypeAlias
+
+from dragoman.review.assessor import Assessor
+from dragoman.review.risks import make_proposal
+from dragoman.schema import v1
+from dragoman.tui.ports import Caution
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+
+Permit: TypeAlias = Callable[[v1.RequestPermissionRequest], Awaitable[v1.RequestPermissionResponse]]
+
+_SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
+
+# Each request is answered in a task of its own, so this is the request that is being answered.
+_told: ContextVar[Sequence[Caution]] = ContextVar("told", default=())
+
+
+class RiskNotes:
+    """For one conversation. Constructing one starts nothing."""
+
+    def __init__(self) -> None:
+        self._assessor: Assessor | None = None
+
+    def keep_risks(self, permit: Permit) -> Permit:
+        """The same answer, while what the request says of its risks is kept for `about`."""
+
+        async def on_update(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
+            _told.set(tuple(cautions_in(request.meta)))
+            return await permit(request)
+
+        return on_update
+
+    def about(self, asked: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
+        """Gives what is found, as soon as it is."""
+        told = _told.get()
+
+        async def found() -> Sequence[Caution]:
+            own = await self._judged(asked)
+            return list(dict.fromkeys([*own, *told]))
+
+        return found
+
+    async def _judged(self, asked: PermissionPrompt) -> Sequence[Caution]:
+        question = asked.question
+        proposal = await asyncio.to_thread(
+            make_proposal,
+            () if question.script is None else (question.script.text,),
+            changes=asked.texts,
+            paths=question.written_paths,
+            folders=question.roots,
+        )
+        if proposal.is_empty:
+            return ()
+        if self._assessor is None:
+            self._assessor = Assessor()
+        judged = await self._assessor.judge(proposal)
+        found = [
+            _caution(risk.severity.value, risk.text, risk.rule, risk.path, risk.line)
+            for risk in judged.risks or ()
+        ]
+        return [*found, *([Caution(severity="", text=judged.note)] if judged.note else ())]
+
+    async def aclose(self) -> None:
+        if self._assessor is not None:
+            await self._assessor.aclose()
+
+
+def cautions_in(meta: object) -> Iterator[Caution]:
+    """What a hub has found, from the `_meta` of a request (docs/hub-protocol.md)."""
+    ours = meta.get("dragoman") if isinstance(meta, dict) else None
+    risks = ours.get("risks") if isinstance(ours, dict) else None
+    for risk in risks if isinstance(risks, list) else ():
+        if isinstance(risk, dict) and isinstance(risk.get("text"), str):
+            severity = str(risk.get("severity"))
+            line = risk.get("line")
+            yield _caution(
+                severity if severity in _SEVERITIES else "",
+                risk["text"],
+                str(risk.get("rule") or ""),
+                str(risk.get("path") or ""),
+                line if isinstance(line, int) else 0,
+            )
+
+
+def _caution(severity: str, text: str, rule: str, path: str, line: int) -> Caution:
+    where = f" in {path}{f':{line}' if line else ''}" if path else ""
+    return Caution(severity=severity, text=f"{text}{where} ({rule})" if rule else f"{text}{where}")

@@ -1,0 +1,98 @@
+"""Who decides what the agent may do: the policy, and the person at the terminal where it says to ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dragoman.apps.chat.risk_notes import RiskNotes
+from dragoman.apps.run.permissions import load_policy
+from dragoman.tui.ports import ChatUser, PermissionQuestion
+from dragoman.workspace.policy.audit import AuditEntry, AuditLog
+from dragoman.workspace.policy.permission_prompt import PermissionPrompt
+from dragoman.workspace.policy.permission_service import PermissionService
+from dragoman.workspace.policy.policy import Approve
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.tool_calls import ToolCalls
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRules:
+    """What was said about permissions on the command line."""
+
+    policy: str | None = None
+    approve: Approve | None = None
+    shell_lines: bool = False
+
+    def check(self, roots: Sequence[str]) -> None:
+        """Raises `UsageMistake` with the file and the line."""
+        load_policy(roots, file=self.policy, approve=self.approve)
+
+    def desk(
+        self,
+        person: ChatUser,
+        calls: ToolCalls,
+        *,
+        agent: str,
+        roots: Sequence[str],
+        tell: Tell,
+        risk_notes: RiskNotes,
+    ) -> PermissionService:
+        """Needs a running loop."""
+        return PermissionService(
+            load_policy(roots, file=self.policy, approve=self.approve),
+            asker=_Asker(person, risk_notes),
+            audit=_TellingLog(policy_paths().audit, tell),
+            remembered=RememberedRules(policy_paths().remembered),
+            agent=agent,
+            roots=roots,
+            known=calls.known,
+        )
+
+
+class _Asker:
+    """An `Asker` of the policy, in front of the person."""
+
+    def __init__(self, person: ChatUser, risk_notes: RiskNotes) -> None:
+        self._person = person
+        self._risk_notes = risk_notes
+
+    async def ask(self, asked: PermissionPrompt) -> str | None:
+        return await self._person.ask(
+            PermissionQuestion(
+                text=asked.text,
+                why=asked.decision.why,
+                options=asked.options,
+                cautions=self._risk_notes.about(asked),
+            )
+        )
+
+
+class _TellingLog(AuditLog):
+    """The audit log, which also tells the person what was denied without asking."""
+
+    def __init__(self, path: str, tell: Tell) -> None:
+        super().__init__(path)
+        self._say = tell
+        self._loop = asyncio.get_running_loop()
+        self._complained = False
+
+    def append(self, line: AuditEntry) -> None:
+        try:
+            super().append(line)
+        except OSError as error:
+            if not self._complained:
+                self._complained = True
+                why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
+                self._tell(f"{why}, so nothing is permitted; set XDG_STATE_HOME to a folder where it can be")
+            raise  # what is not written down is not permitted
+        if line.outcome == "deny" and line.by == "policy":
+            what = line.command or line.title or " ".join((line.kind, *line.paths))
+            self._tell(f"Not allowed: {what} ({line.why})")
+
+    def _tell(self, text: str) -> None:
+        self._loop.call_soon_threadsafe(self._say, text)

@@ -1,0 +1,58 @@
+"""What commands print, and what they log. Whatever a peer, a file or a hub put into a text is sanitized here.
+
+A text is sanitized as many lines. Whoever puts a name or a title into a line sanitizes it as one line
+first, so that it cannot pretend to be another line.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+from dragoman.errors import LocalMistake
+from dragoman.text.sanitize import sanitize, sanitize_json
+
+
+class UsageMistake(LocalMistake):
+    """A command cannot do what its arguments say: what is wrong, and what to do next."""
+
+    def __init__(self, what: str, next_step: str = "dragoman run --help") -> None:
+        super().__init__(what)
+        self.next_step = next_step
+
+
+def say(text: object = "", *, file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
+    """Print a text, to standard output unless `file` is another one."""
+    print(sanitize(str(text)), file=file, end=end, flush=flush)
+
+
+def say_json(encoded: bytes) -> None:
+    """Print encoded JSON to standard output; its value stays the same."""
+    print(sanitize_json(encoded).decode())
+
+
+def write_stderr(text: str) -> None:
+    """Write a text that is sanitized already to standard error, at once. A closed standard error is no
+    failure: its owner wants to read nothing.
+    """
+    if sys.stderr is None:  # `2>&-`; printing to nothing would print to standard output
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # it was closed meanwhile
+        pass
+
+
+class SafeFormatter(logging.Formatter):
+    """Log lines that a terminal may show: they may quote what a peer sent."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return sanitize(super().format(record))
+
+
+def sanitize_log_lines() -> None:
+    """For commands that set up no log: Python then prints warnings to standard error by itself."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(SafeFormatter())

@@ -1,0 +1,95 @@
+"""What a run changed on disk, told at its end, and put back if that is wanted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from dragoman.apps.console import write_stderr
+from dragoman.apps.run import events
+from dragoman.apps.run.narrate import now
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.errors import LocalMistake
+from dragoman.journal.history import history_path
+from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.terminal_lines import TerminalLines
+from dragoman.workspace.snapshot_entries import SnapshotSettings
+from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, TurnChangeSet, take_snapshot
+
+What: TypeAlias = Literal["keep", "revert", "ask"]
+
+SETTINGS = SnapshotSettings(seconds=8.0)
+"""A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
+
+
+async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot | None:
+    """How the folders are now; None if nobody can say."""
+    try:
+        return await take_snapshot(roots, settings=SETTINGS)
+    except (LocalMistake, OSError) as error:
+        reporter.note(f"what will change on disk cannot be told: {error}", level="warning")
+        return None
+
+
+async def tell_changes(snapshot: Snapshot, reporter: RunReporter, what: What, *, attended: bool) -> None:
+    """Compare, put back what is not wanted, and tell."""
+    try:
+        changes = await snapshot.compare()
+    except (LocalMistake, OSError) as error:
+        reporter.note(f"what has changed on disk cannot be told: {error}", level="warning")
+        return
+    files = [change for change in changes.files if not _is_ours(change.path)]
+    if what == "ask" and files and not attended:
+        reporter.note("nobody is there to be asked about the changes; they are kept", level="warning")
+        what = "keep"
+    unwanted = await _unwanted(files, what)
+    reverted = [change.path for change in unwanted if await _revert(changes, change, reporter)]
+    told = [_told(change, reverted=change.path in reverted) for change in files]
+    reporter.emit(events.ChangesEvent(time=now(), files=told, notes=list(changes.notes)))
+
+
+async def _unwanted(files: Sequence[FileChange], what: What) -> Sequence[FileChange]:
+    if what != "ask":
+        return files if what == "revert" else ()
+
+    lines, unwanted = TerminalLines(0), []
+    for change in files:
+        write_stderr(f"\n{sanitize(change.diff or '')}{change.kind} {sanitize_line(change.path)}\n")
+        while True:
+            write_stderr("Keep it, or put it back? k or r: ")
+            answer = await lines.read()
+            if answer is None or answer.strip().casefold() in ("k", "keep"):
+                break  # whoever is gone has put nothing back
+            if answer.strip().casefold() in ("r", "revert"):
+                unwanted.append(change)
+                break
+    return unwanted
+
+
+async def _revert(changes: TurnChangeSet, change: FileChange, reporter: RunReporter) -> bool:
+    try:
+        await changes.revert(change.path)
+    except (RevertRefused, OSError) as error:
+        reporter.note(f"{change.path} was not put back: {error}", level="warning")
+        return False
+    return True
+
+
+def _told(change: FileChange, *, reverted: bool) -> events.ChangedFileEntry:
+    return events.ChangedFileEntry(
+        path=change.path,
+        kind=change.kind,
+        lines_added=change.lines_added,
+        lines_removed=change.lines_removed,
+        binary=change.binary,
+        diff=change.diff,
+        reverted=reverted,
+    )
+
+
+def _is_ours(path: str) -> bool:
+    """Our own history and logs change with every run, and may lie in the folder."""
+    ours = (policy_paths().config, policy_paths().state, str(history_path().parent))
+    return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)

@@ -1,0 +1,227 @@
+"""`dragoman run`, one turn with any agent: from parsed arguments to an exit status.
+
+Reading order: `exits` how a run can end, `events` what it reports, `drive` the order of steps; each other
+file holds one idea of these. Mistakes that can be found without an agent are found first, and nothing is
+started. Then one event loop runs the drive; whatever happens in it, the last event is `end` and the exit
+status is its outcome's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import time
+from pathlib import Path
+
+from dragoman import Limits
+from dragoman.apps.console import SafeFormatter, UsageMistake, write_stderr
+from dragoman.apps.run import events
+from dragoman.apps.run.attach import read_attachments
+from dragoman.apps.run.drive import RunDriver, RunPlan
+from dragoman.apps.run.exits import EXITS
+from dragoman.apps.run.lend import RunRules
+from dragoman.apps.run.mcp import read_mcp
+from dragoman.apps.run.narrate import now, raw
+from dragoman.apps.run.opening import SessionRequest
+from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
+from dragoman.apps.run.output import OutputClosed, OutputWriter
+from dragoman.apps.run.permissions import load_policy
+from dragoman.apps.run.prompt import read_prompt
+from dragoman.apps.run.questions import load_answers
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.stop import RunStop
+from dragoman.apps.run.texts import TextView
+from dragoman.apps.run.views import EventView, JsonView, QuietView
+from dragoman.apps.target import find_target
+from dragoman.apps.terminals import Paint, is_terminal, shows_colours
+from dragoman.text.sanitize import sanitize
+from dragoman.transport.patient import claim_stderr
+from dragoman.version import VERSION
+
+log = logging.getLogger(__name__)
+
+STDOUT = 1
+
+LAST_WORDS = 1.0
+"""Seconds for the reader of standard output when everything is to end; otherwise it has all the time."""
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """`dragoman run`; returns the exit status."""
+    try:
+        return _run_command(chosen)
+    except KeyboardInterrupt:  # before anything was started, or after all of it has ended
+        return EXITS["cancelled"].status
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is decided; Python's own end is not interrupted
+
+
+def _run_command(chosen: argparse.Namespace) -> int:
+    claim_stderr(2)
+    _set_up_logging(verbose=chosen.verbose)
+    try:
+        plan = make_plan(chosen)
+    except UsageMistake as mistake:
+        write_stderr(f"dragoman run: {sanitize(str(mistake))}\nTo go on: {mistake.next_step}.\n")
+        return EXITS["usage"].status
+    try:
+        os.fstat(STDOUT)
+    except OSError:
+        write_stderr("dragoman run: standard output is closed\n")
+        return EXITS["output_closed"].status
+    return asyncio.run(_run(plan, chosen))
+
+
+def make_plan(chosen: argparse.Namespace) -> RunPlan:
+    """Everything that is known before an agent is started; raises `UsageMistake`."""
+    target = find_target(chosen.agent, chosen.env, dialect=chosen.dialect)
+    attended = chosen.format != "json" and is_terminal(0) and is_terminal(2)
+    roots = [_folder(path) for path in (chosen.cwd or os.getcwd(), *chosen.add_dir)]
+    return RunPlan(
+        target=target,
+        prompt=read_prompt(chosen.words, chosen.prompt_file),
+        attachments=read_attachments(chosen.file, chosen.image),
+        wanted=SessionRequest(
+            cwd=roots[0],
+            directories=roots[1:],
+            servers=[server for path in chosen.mcp for server in read_mcp(path)],
+            session_id=chosen.session,
+            mode=chosen.mode,
+            options=[_pair(text) for text in chosen.options],
+        ),
+        rules=RunRules(
+            policy=load_policy(
+                roots, file=chosen.policy, approve=chosen.approve or (None if attended else "reads")
+            ),
+            policy_file=os.path.abspath(chosen.policy) if chosen.policy else "",
+            answers=load_answers(chosen.answers),
+            shell_lines=chosen.shell_lines,
+            ask=attended,
+        ),
+        limits=Limits(handshake_seconds=chosen.start_timeout or None, end_seconds=chosen.end_timeout),
+        silence=chosen.silence or None,
+        continue_=chosen.continue_,
+        record=not chosen.no_history,
+        changes=chosen.changes,
+        attended=attended,
+    )
+
+
+async def _run(plan: RunPlan, chosen: argparse.Namespace) -> int:
+    output = OutputWriter(STDOUT)
+    reporter = RunReporter(_view(chosen), output, verbose=chosen.verbose)
+    began = time.monotonic()
+    reporter.emit(
+        events.StartEvent(
+            time=now(),
+            schema=events.SCHEMA,
+            version=VERSION,
+            agent=plan.target.agent.name,
+            cwd=plan.wanted.cwd,
+        )
+    )
+    if plan.target.note is not None:
+        reporter.note(plan.target.note)
+    stop = RunStop(reporter.note, step=plan.limits.end_seconds)
+    drive = RunDriver(plan, reporter, output, stop)
+    task = asyncio.create_task(drive.run(), name="run")
+    stop.watch(task, timeout=chosen.timeout)
+    try:
+        outcome = await _ended(task, stop)
+        _tell_end(reporter, outcome, drive.session_id, time.monotonic() - began)
+        reporter.finish()
+        return await _finish(output, outcome, patience=LAST_WORDS if stop.is_ending else None)
+    finally:
+        stop.close()
+        output.close()
+
+
+async def _ended(task: asyncio.Task[RunOutcome], stop: RunStop) -> RunOutcome:
+    try:
+        await asyncio.wait((task,))
+        outcome = task.result()
+    except (Exception, asyncio.CancelledError) as error:  # each has an outcome, ours too
+        outcome = outcome_of_error(_single(error))
+        if outcome.name == "failed":
+            log.exception("the run failed")
+    if stop.reason is not None and outcome.name != "output_closed":
+        return RunOutcome(name=stop.reason, message=EXITS[stop.reason].meaning, result=outcome.result)
+    return outcome
+
+
+def _single(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _tell_end(reporter: RunReporter, outcome: RunOutcome, session_id: str | None, seconds: float) -> None:
+    result = outcome.result
+    if outcome.message and outcome.name != "end_turn":
+        stop = "" if "\n" in (outcome.next_step or "") else "."  # a list of commands has none
+        next_step = f"\nTo go on: {outcome.next_step}{stop}" if outcome.next_step else ""
+        reporter.note(outcome.message + next_step, level="error")
+    end = events.EndEvent(
+        time=now(),
+        outcome=outcome.name,
+        status=outcome.status,
+        seconds=round(seconds, 3),
+        stop_reason=None if result is None else result.stop_reason,
+        session_id=session_id,
+        message=outcome.message,
+    )
+    if result is not None and result.usage is not None:
+        end = events.EndEvent(
+            **{name: getattr(end, name) for name in end.__struct_fields__} | {"usage": raw(result.usage)}
+        )
+    reporter.emit(end)
+
+
+async def _finish(output: OutputWriter, outcome: RunOutcome, *, patience: float | None) -> int:
+    try:
+        async with asyncio.timeout(patience):
+            await output.finish()
+    except OutputClosed:
+        return outcome.status or EXITS["output_closed"].status
+    except TimeoutError:
+        pass  # we were told to end, and nobody reads
+    return outcome.status
+
+
+def _view(chosen: argparse.Namespace) -> EventView:
+    if chosen.format == "json":
+        return JsonView()
+    if chosen.format == "quiet":
+        return QuietView()
+    terminal = is_terminal(STDOUT)
+    colours = shows_colours(os.environ, is_terminal=terminal, refused=chosen.no_color)
+    return TextView(Paint(colours=colours), is_terminal=terminal)
+
+
+def _folder(path: str) -> str:
+    place = Path(path).absolute()
+    if not place.is_dir():
+        raise UsageMistake(f"{path!r} is no folder", "check the path")
+    return os.path.normpath(place)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, is_set, value = text.partition("=")
+    if not key or not is_set:
+        raise UsageMistake(f"--set takes KEY=VALUE, not {text!r}", "say which value it shall have")
+    return key, value
+
+
+def _set_up_logging(*, verbose: bool) -> None:
+    """Our log is for those who asked for it: it may quote what an agent sent."""
+    log = logging.getLogger("dragoman")
+    log.propagate = False
+    if verbose:
+        handler = logging.StreamHandler()
+        handler.setFormatter(SafeFormatter("dragoman: %(levelname)s: %(message)s"))
+        log.addHandler(handler)
+    else:
+        log.addHandler(logging.NullHandler())

@@ -1,0 +1,312 @@
+"""The order of steps: connect, open a session, prompt, listen until it is quiet, look at what changed.
+
+Every wait here has a deadline (the handshake, every call, the silence within a turn) or an owner: `RunStop`,
+which cancels the task that runs this, and standard output, whose reader sets the pace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import UNSET
+
+from dragoman import Limits, connect
+from dragoman.apps.console import UsageMistake
+from dragoman.apps.login_methods import login_hint, login_methods
+from dragoman.apps.run import events
+from dragoman.apps.run.attach import Attachment, blocks_of
+from dragoman.apps.run.changes import What, look_before, tell_changes
+from dragoman.apps.run.history import RunHistory
+from dragoman.apps.run.lend import LentWorkspace, RunRules
+from dragoman.apps.run.login import StartAgain, make_login
+from dragoman.apps.run.narrate import Narrator, now, raw
+from dragoman.apps.run.opening import SessionRequest, open_session, settle
+from dragoman.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login, outcome_of_turn
+from dragoman.apps.run.output import OutputWriter
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.stop import RunStop
+from dragoman.apps.target import AgentTarget
+from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
+from dragoman.errors import DragomanError, LoginRequired
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.prompt import TurnResult
+from dragoman.sdk.client.session import Session
+from dragoman.sdk.connect import BoundedNotes, Connecting
+from dragoman.sdk.known import AgentSource
+from dragoman.sdk.login import logged_in
+from dragoman.workspace.snapshots import Snapshot
+
+QUIET = 0.08
+"""Seconds without a frame after which an agent that has answered has said everything."""
+
+REPLAY = 0.4
+"""Seconds that a loaded session may need to begin a replay that should have come before the answer."""
+
+LINGER = 2.0
+"""Seconds that it may go on talking after its answer, because some never stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """All that the command line said, checked as far as that is possible without an agent."""
+
+    target: AgentTarget
+    prompt: str
+    attachments: Sequence[Attachment]
+    wanted: SessionRequest
+    rules: RunRules
+    limits: Limits
+    silence: float | None
+    continue_: bool
+    record: bool
+    changes: What
+    attended: bool
+    """Whether a person sits at the terminal and can be asked."""
+
+    @property
+    def roots(self) -> list[str]:
+        return [self.wanted.cwd, *self.wanted.directories]
+
+
+class RunDriver:
+    """One run."""
+
+    def __init__(self, plan: RunPlan, reporter: RunReporter, output: OutputWriter, stop: RunStop) -> None:
+        self._plan = plan
+        self._reporter = reporter
+        self._output = output
+        self._narrator = Narrator()
+        self._agent: AgentHandle | None = None
+        self.session_id: str | None = None
+        self._stop = stop
+        self._logged_in = False  # in a terminal, which is done once
+
+    async def run(self) -> RunOutcome:
+        plan = self._plan
+        async with RunHistory(
+            self._reporter, record=plan.record, look_up=plan.continue_ or plan.record
+        ) as history:
+            lending = LentWorkspace(
+                plan.rules,
+                self._reporter,
+                agent=plan.target.agent.name,
+                roots=plan.roots,
+                on_open_question=self._stop.question_left_open,
+            )
+            state = "failed"
+            try:
+                outcome = await self._connect(lending, history)
+                state = outcome.name
+            except LoginRequired as error:
+                outcome = outcome_of_login(error, self._login_hint())
+                state = outcome.name
+            except DragomanError as error:
+                state = outcome_of_error(error).name
+                raise
+            finally:
+                await history.describe(agent=self._agent_name(), state=self._stop.reason or state)
+            return outcome
+
+    async def _connect(self, lending: LentWorkspace, history: RunHistory) -> RunOutcome:
+        def complained(chunk: bytes) -> None:
+            self._reporter.stderr(chunk)
+            history.stderr(chunk)
+
+        def start() -> Connecting:
+            return connect(
+                self._plan.target.open(),
+                client=lending.client,
+                limits=self._plan.limits,
+                cwd=self._plan.wanted.cwd,
+                env=self._plan.target.env,
+                on_stderr=complained,
+                on_stray=BoundedNotes(self._reporter.warn),
+                tap=history.tap,
+                dialect=self._plan.target.dialect,
+                ledger=Ledger(on_loss=self._lost, on_decision=self._found),
+                policy=self._plan.rules.policy_file,
+            )
+
+        async with lending.workspace:
+            try:
+                return await self._talk(start(), lending, history)
+            except StartAgain:
+                self._logged_in = True
+                self._reporter.note("logged in; the agent is started again")
+                return await self._talk(start(), lending, history)
+
+    async def _talk(self, connecting: Connecting, lending: LentWorkspace, history: RunHistory) -> RunOutcome:
+        async with connecting as agent:
+            self._owns(agent)
+            self._introduce(agent)
+            wanted = await self._wanted(agent, history)
+            return await self._converse(agent, lending, wanted)
+
+    async def _wanted(self, agent: AgentHandle, history: RunHistory) -> SessionRequest:
+        wanted = self._plan.wanted
+        if not self._plan.continue_:
+            return wanted
+        names = {self._agent_name(), self._plan.target.agent.name}
+        session_id = await history.last_session(names, wanted.cwd)
+        if session_id is None:
+            raise UsageMistake(
+                "there is no session of this agent in this folder to go on with", "leave --continue out"
+            )
+        return replace(wanted, session_id=session_id)
+
+    async def _converse(
+        self, agent: AgentHandle, lending: LentWorkspace, wanted: SessionRequest
+    ) -> RunOutcome:
+        blocks = blocks_of(self._plan.attachments, agent.capabilities)
+        attended = self._plan.attended and not self._logged_in
+        login = make_login(agent, self._plan.target, self._reporter, attended=attended)
+        looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
+        try:
+            session, how = await logged_in(
+                agent, lambda: open_session(agent, lending.workspace, wanted), login
+            )
+            self.session_id = session.id
+            self._reporter.emit(_opened(session, how))
+            if how == "loaded" and not session.late:
+                await self._hear_replay(session)
+            self._tell_late(session, "before" if how == "new" else "replay")
+            await settle(session, wanted)
+            self._tell_late(session, "before")
+            snapshot = await looking
+            content = [v1.TextContent(text=self._plan.prompt), *blocks]
+            try:
+                result = await logged_in(agent, lambda: self._turn(session, content), login)
+                await self._listen(session)
+            except DragomanError:
+                await self._tell_changes(snapshot)
+                raise
+            await self._tell_changes(snapshot)
+        finally:
+            await _put_away(looking)
+        decisions = lending.decisions
+        return outcome_of_turn(
+            result, last_was_denied=decisions.last_was_denied, last_refusal=decisions.last_refusal
+        )
+
+    async def _tell_changes(self, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            await tell_changes(snapshot, self._reporter, self._plan.changes, attended=self._plan.attended)
+
+    async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
+        turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
+        cancelling: list[asyncio.Task[None]] = []
+        self._stop.turn(lambda: cancelling.append(asyncio.create_task(session.cancel())))
+        try:
+            async for update in turn:
+                self._reporter.emit(self._narrator.tell(update))
+                if self._output.is_behind:
+                    await self._output.flow()
+        finally:
+            self._stop.turn(None)
+            # An agent that is gone cannot be told; the turn itself says so.
+            await asyncio.gather(*cancelling, return_exceptions=True)
+        return turn.result
+
+    async def _hear_replay(self, session: Session) -> None:
+        """Some agents replay only after they answered; what they replay is not what they will say."""
+        loop, link = asyncio.get_running_loop(), session.agent.link
+        began = loop.time()
+        while link.gone is None and loop.time() < began + LINGER:
+            quiet_at = link.heard + QUIET if session.late else began + REPLAY
+            if loop.time() >= quiet_at:
+                return
+            await asyncio.sleep(min(QUIET, quiet_at - loop.time()))
+
+    async def _listen(self, session: Session) -> None:
+        """Some agents speak on after their answer: until they pause, what they say belongs to this run."""
+        loop, link = asyncio.get_running_loop(), session.agent.link
+        give_up = loop.time() + LINGER
+        while True:
+            self._tell_late(session, "after")
+            await self._output.flow()
+            quiet_at = min(give_up, link.heard + QUIET)
+            if link.gone is not None or loop.time() >= quiet_at:
+                return
+            await asyncio.sleep(quiet_at - loop.time())
+
+    def _tell_late(self, session: Session, phase: events.Phase) -> None:
+        while session.late:
+            self._reporter.emit(self._narrator.tell(session.late.popleft(), phase))
+
+    def _login_hint(self) -> str:
+        target = self._plan.target
+        methods = [] if self._agent is None else login_methods(self._agent)
+        return login_hint(
+            target.wanted, methods, allow=target.agent.allow, handed=target.env, ours=os.environ
+        )
+
+    def _agent_name(self) -> str:
+        """How the history calls it. A command line may hold a secret, and its first word says little."""
+        known = self._plan.target.agent
+        info = None if self._agent is None else self._agent.info
+        if known.source in (AgentSource.COMMAND, AgentSource.ADDRESS) and info is not None:
+            return info.name
+        return known.name
+
+    def _found(self, decision: DialectDecision) -> None:
+        if decision.dialect != "v1":
+            self._reporter.note(f"translated: {decision.text}")
+
+    def _lost(self, entry: LedgerEntry) -> None:
+        self._reporter.note(f"lost in translation: {entry.what}: {entry.done}")
+
+    def _owns(self, agent: AgentHandle) -> None:
+        self._agent = agent
+        tree = getattr(agent.link.transport, "tree", None)
+        if tree is not None:
+            self._stop.owns(tree.kill)
+
+    def _introduce(self, agent: AgentHandle) -> None:
+        info = agent.info
+        self._reporter.emit(
+            events.AgentEvent(
+                time=now(),
+                name=None if info is None else info.name,
+                version=None if info is None else info.version,
+                title=None if info is None or not info.title else info.title,
+                protocol_version=agent.protocol_version,
+                capabilities={} if agent.capabilities.typed is UNSET else raw(agent.capabilities.typed),
+                auth_methods=[method.id for method in agent.auth_methods],
+            )
+        )
+
+
+def _opened(session: Session, how: str) -> events.SessionEvent:
+    return events.SessionEvent(
+        time=now(),
+        session_id=session.id,
+        how=how,  # type: ignore[arg-type]  # one of the three
+        modes=UNSET if session.modes is None else raw(session.modes),
+        config_options=raw(session.config_options) if session.config_options else UNSET,
+    )
+
+
+async def _put_away(looking: asyncio.Task[Snapshot | None]) -> None:
+    """However a run ends, and though it is told to once more, it leaves nothing of its snapshot on disk."""
+    putting = asyncio.create_task(_forget(looking), name="forget the snapshot")
+    told: asyncio.CancelledError | None = None
+    while not putting.done():
+        try:
+            await asyncio.wait((putting,))
+        except asyncio.CancelledError as error:
+            told = error
+    if told is not None:
+        raise told
+
+
+async def _forget(looking: asyncio.Task[Snapshot | None]) -> None:
+    looking.cancel()
+    await asyncio.wait((looking,))
+    if not looking.cancelled() and looking.exception() is None:
+        snapshot = looking.result()
+        if snapshot is not None:
+            await snapshot.aclose()

@@ -1,0 +1,226 @@
+"""What a run reports, as data: one type for each kind of event.
+
+This is the schema of `--format json`, version 1: each event is one line of JSON with its name in `event` and
+its moment in `time`. The first event of a run is `start`, which alone carries `schema`; the last is `end`.
+Within one version, fields and events may be added; none changes its meaning or goes away. docs/run.md
+describes every event and field, and a test compares it with this page.
+
+Agent's objects (`update`, `block`, `content`, …) are passed on as the protocol has them. Fields that are not
+known are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+SCHEMA = 1
+
+AgentJson: TypeAlias = Any
+"""A value of the agent as the protocol has it: encoded already, or plain data."""
+
+Phase: TypeAlias = Literal["before", "turn", "after", "replay"]
+"""When an update came: before the turn, in it, after its answer, or while a session was loaded."""
+
+
+class RunEvent(Struct, frozen=True, kw_only=True, tag_field="event", rename="camel", omit_defaults=True):
+    """What every event has."""
+
+    time: str
+
+
+class StartEvent(RunEvent, frozen=True, kw_only=True, tag="start"):
+    """The run begins; nothing has been started yet."""
+
+    schema: int
+    version: str
+    agent: str
+    cwd: str
+
+
+class AgentEvent(RunEvent, frozen=True, kw_only=True, tag="agent"):
+    """The agent has introduced itself."""
+
+    name: str | None = None
+    version: str | None = None
+    title: str | None = None
+    protocol_version: int
+    capabilities: AgentJson
+    auth_methods: list[str] = []
+
+
+class SessionEvent(RunEvent, frozen=True, kw_only=True, tag="session"):
+    """A session is open."""
+
+    session_id: str
+    how: Literal["new", "loaded", "resumed"]
+    modes: AgentJson | UnsetType = UNSET
+    config_options: AgentJson | UnsetType = UNSET
+
+
+class UpdateEvent(RunEvent, frozen=True, kw_only=True, tag="update"):
+    """An update that has no event of its own, and the fields of those that have."""
+
+    phase: Phase = "turn"
+    kind: str
+    update: AgentJson
+
+
+class TextEvent(RunEvent, frozen=True, kw_only=True, tag="text"):
+    """A piece of what the agent says."""
+
+    phase: Phase = "turn"
+    text: str
+    message_id: str | None = None
+
+
+class ThoughtEvent(RunEvent, frozen=True, kw_only=True, tag="thought"):
+    """A piece of what the agent thinks aloud."""
+
+    phase: Phase = "turn"
+    text: str
+    message_id: str | None = None
+
+
+class UserEvent(RunEvent, frozen=True, kw_only=True, tag="user"):
+    """A piece of what the user said, as the agent tells it."""
+
+    phase: Phase = "turn"
+    text: str
+    message_id: str | None = None
+
+
+class ContentEvent(RunEvent, frozen=True, kw_only=True, tag="content"):
+    """Something in a message that is not text."""
+
+    phase: Phase = "turn"
+    role: Literal["agent", "thought", "user"]
+    block: AgentJson
+    message_id: str | None = None
+
+
+class ToolEvent(RunEvent, frozen=True, kw_only=True, tag="tool"):
+    """A tool call, as it stands now. The fields after `status` are there when this update brought them."""
+
+    phase: Phase = "turn"
+    id: str
+    title: str
+    kind: str
+    status: str
+    name: str | None = None
+    content: AgentJson | UnsetType = UNSET
+    locations: AgentJson | UnsetType = UNSET
+    raw_input: AgentJson | UnsetType = UNSET
+    raw_output: AgentJson | UnsetType = UNSET
+
+
+class PlanEvent(RunEvent, frozen=True, kw_only=True, tag="plan"):
+    """The whole plan, as it stands now."""
+
+    phase: Phase = "turn"
+    entries: AgentJson
+
+
+class UsageEvent(RunEvent, frozen=True, kw_only=True, tag="usage"):
+    """How full the context is, and what the session has cost so far."""
+
+    phase: Phase = "turn"
+    used: int
+    size: int
+    cost: AgentJson | UnsetType = UNSET
+
+
+class NoticeEvent(RunEvent, frozen=True, kw_only=True, tag="notice"):
+    """Something that the agent wants the user to know."""
+
+    phase: Phase = "turn"
+    severity: str
+    title: str
+    description: str | None = None
+
+
+class DecisionEvent(RunEvent, frozen=True, kw_only=True, tag="decision"):
+    """Something that the agent asked for, or used of what it is lent, was allowed or denied."""
+
+    what: str
+    method: str
+    kind: str
+    paths: list[str] = []
+    outcome: str
+    by: str
+    rule: str
+    why: str
+
+
+class QuestionEvent(RunEvent, frozen=True, kw_only=True, tag="question"):
+    """The agent asks the user something; `action` says what was answered, `open` that nobody was there."""
+
+    request: AgentJson
+    action: str
+
+
+class NoteEvent(RunEvent, frozen=True, kw_only=True, tag="note"):
+    """Something that we want the user to know."""
+
+    level: Literal["info", "warning", "error"]
+    message: str
+
+
+class StderrEvent(RunEvent, frozen=True, kw_only=True, tag="stderr"):
+    """A line that the agent wrote to standard error; only with `--verbose`."""
+
+    text: str
+
+
+class ChangedFileEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One file of `changes`."""
+
+    path: str
+    kind: Literal["added", "modified", "removed"]
+    lines_added: int = 0
+    lines_removed: int = 0
+    binary: bool = False
+    diff: str | None = None
+    reverted: bool = False
+
+
+class ChangesEvent(RunEvent, frozen=True, kw_only=True, tag="changes"):
+    """What is different on disk since the turn began, whoever did it and in whichever way."""
+
+    files: list[ChangedFileEntry]
+    notes: list[str] = []
+
+
+class EndEvent(RunEvent, frozen=True, kw_only=True, tag="end"):
+    """The run is over; the process ends with `status`."""
+
+    outcome: str
+    status: int
+    seconds: float
+    stop_reason: str | None = None
+    session_id: str | None = None
+    message: str | None = None
+    usage: AgentJson | UnsetType = UNSET
+
+
+AnyEvent: TypeAlias = (
+    StartEvent
+    | AgentEvent
+    | SessionEvent
+    | UpdateEvent
+    | TextEvent
+    | ThoughtEvent
+    | UserEvent
+    | ContentEvent
+    | ToolEvent
+    | PlanEvent
+    | UsageEvent
+    | NoticeEvent
+    | DecisionEvent
+    | QuestionEvent
+    | NoteEvent
+    | StderrEvent
+    | ChangesEvent
+    | EndEvent
+)

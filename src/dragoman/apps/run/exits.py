@@ -1,0 +1,52 @@
+"""How a run can end, and the exit status of each way.
+
+The status is a promise to scripts: a number never changes its meaning. Numbers that other tools have given a
+meaning are used in that meaning (`timeout`, the shell's signals, a command that was not found). docs/run.md
+has the same table, and a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class ExitStatus(NamedTuple):
+    """One way to end."""
+
+    status: int
+    meaning: str
+
+
+EXITS: Final[dict[str, ExitStatus]] = {
+    "end_turn": ExitStatus(0, "the agent ended its turn"),
+    "failed": ExitStatus(1, "something of ours failed; standard error says what"),
+    "usage": ExitStatus(
+        2, "the command line or a file that it names makes no sense, or the agent cannot do it"
+    ),
+    "max_tokens": ExitStatus(3, "the turn reached its limit of tokens"),
+    "max_turn_requests": ExitStatus(4, "the turn reached its limit of model requests"),
+    "refusal": ExitStatus(5, "the agent refuses to go on"),
+    "question_open": ExitStatus(6, "the agent asked a question that nobody was there to answer"),
+    "permission_denied": ExitStatus(
+        7, "the last thing that the agent wanted to do was denied by the policy, or allowed and then refused"
+    ),
+    "auth_needed": ExitStatus(8, "the agent wants a login"),
+    "agent_died": ExitStatus(9, "the agent ended, or hung up, before its turn did"),
+    "protocol_error": ExitStatus(
+        10, "the agent broke the protocol in a way that leaves nothing to go on with"
+    ),
+    "agent_error": ExitStatus(11, "the agent answered with an error"),
+    "timeout": ExitStatus(124, "a deadline passed"),
+    "not_started": ExitStatus(127, "the agent could not be started"),
+    "cancelled": ExitStatus(130, "the turn was cancelled, by Ctrl-C or by the agent"),
+    "output_closed": ExitStatus(141, "nobody reads standard output any more"),
+    "terminated": ExitStatus(143, "we were asked to end (SIGTERM, SIGHUP)"),
+}
+
+
+def table() -> str:
+    """For the help text."""
+    width = max(map(len, EXITS))
+    return "\n".join(
+        f"  {exit_.status:>3}  {name:<{width}}  {exit_.meaning}" for name, exit_ in EXITS.items()
+    )

@@ -1,0 +1,79 @@
+"""The local history of runs: each is recorded at the frame, and the last session of a folder is found again.
+
+A history that cannot be opened or written is told and not waited for: a run is worth more than its record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from types import TracebackType
+
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.running_marks import RunningMark
+from dragoman.errors import JournalError
+from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal.history import HistoryRecorder, history_path, new_stream
+from dragoman.transport.tapped import Tap
+
+
+class RunHistory:
+    """`async with RunHistory(…) as history:` around a run. `tap` is for `connect`; None records nothing."""
+
+    def __init__(self, reporter: RunReporter, *, record: bool, look_up: bool) -> None:
+        self._reporter = reporter
+        self._record = record
+        self._look_up = look_up
+        self._stack = AsyncExitStack()
+        self._journal: Journal | None = None
+        self._recorder: HistoryRecorder | None = None
+        self._stream = new_stream()
+        self.tap: Tap | None = None
+
+    async def __aenter__(self) -> RunHistory:
+        if not (self._record or self._look_up):
+            return self
+
+        try:
+            # Survives our own death; that the lights go out is not what a local history is for.
+            opened = open_journal(history_path(), durability="normal")
+            self._journal = await self._stack.enter_async_context(opened)
+        except (JournalError, OSError) as error:
+            self._reporter.note(f"the history cannot be used: {error}", level="warning")
+            return self
+        if self._record:
+            self._stack.enter_context(RunningMark(self._stream))
+            self._recorder = await self._stack.enter_async_context(HistoryRecorder(self._journal))
+            self.tap = self._recorder.tap(self._stream)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    def stderr(self, chunk: bytes) -> None:
+        if self._recorder is not None:
+            self._recorder.note(self._stream, stderr=chunk.decode(errors="replace"))
+
+    async def last_session(self, names: Iterable[str], cwd: str) -> str | None:
+        """The id of the latest session that one of these agents had in this folder."""
+        if self._journal is None:
+            return None
+        found: list[StreamInfo] = []
+        for name in names:
+            listing = await self._journal.list(agent=name, cwd=cwd, limit=20)
+            found += [info for info in listing.streams if info.session and info.stream != self._stream]
+        latest = max(found, key=lambda info: info.updated, default=None)
+        return None if latest is None else latest.session
+
+    async def describe(self, *, agent: str, state: str) -> None:
+        """How it ended, under the name by which its user calls the agent."""
+        if self._recorder is None or self._journal is None:
+            return
+        try:
+            await self._recorder.flush()
+            if await self._journal.info(self._stream) is not None:
+                await self._journal.describe(self._stream, agent=agent, state=state)
+        except JournalError as error:
+            self._reporter.note(f"the history is incomplete: {error}", level="warning")

@@ -1,0 +1,61 @@
+"""When the agent of a run wants a login: what is tried, once, and with which patience.
+
+A method that the agent handles by itself is asked for; one that needs a terminal gets ours, if there is one.
+After a login in a terminal the agent is started again: it looks for what was stored when it starts. What is
+missing otherwise is told by name (see `dragoman.sdk.login`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.target import AgentTarget
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.environment import withheld
+from dragoman.sdk.login import Login
+from dragoman.workspace.policy.login import plan_login
+
+ALONE = 60.0
+"""Seconds for a login that nobody watches: it has a key or it never ends."""
+
+ATTENDED = 300.0
+"""Seconds for a person who has to find a browser first."""
+
+
+class StartAgain(Exception):
+    """The person has logged in beside the running agent, which cannot know of it."""
+
+
+def make_login(agent: AgentHandle, target: AgentTarget, reporter: RunReporter, *, attended: bool) -> Login:
+    """`attended`: there is a person, who has not logged in in vain before."""
+
+    async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
+        reporter.note(f"logging in: {method.name}")
+        # Standard output is the run's: what the login says goes to the person, beside it.
+        process = await asyncio.create_subprocess_exec(
+            *target.agent.command,
+            *(method.args or ()),
+            env={**target.env, **(method.env or {})},
+            stdout=sys.stderr.fileno(),
+        )
+        try:
+            if await process.wait() != 0:
+                return False
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        raise StartAgain
+
+    can_start = attended and bool(target.agent.command)
+    plan = plan_login(agent.auth_methods, os.environ, can_start, handed=target.env.keys())
+    return Login(
+        method=None if plan.step is None else plan.step.method_id,
+        terminal=in_terminal if can_start else None,
+        seconds=ATTENDED if attended else ALONE,
+        withheld=withheld(allow=tuple(target.env)),
+    )

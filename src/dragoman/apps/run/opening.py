@@ -1,0 +1,149 @@
+"""The session of a run: a new one, or one to go on with, with its mode and options set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dragoman.apps.console import UsageMistake
+from dragoman.errors import CallFailed
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.session import Session
+from dragoman.workspace.settings import FileSettings
+from dragoman.workspace.workspace import Workspace
+
+METHOD_NOT_FOUND = -32601
+
+How: TypeAlias = Literal["new", "loaded", "resumed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """What was asked for on the command line."""
+
+    cwd: str
+    directories: Sequence[str]
+    servers: Sequence[v1.McpServer]
+    session_id: str | None
+    mode: str | None
+    options: Sequence[tuple[str, str]]
+
+
+async def open_session(
+    agent: AgentHandle, workspace: Workspace, wanted: SessionRequest
+) -> tuple[Session, How]:
+    """The session; its agent may use the workspace from the first moment."""
+    if "sessionCapabilities.additionalDirectories" not in agent.capabilities and wanted.directories:
+        raise UsageMistake("the agent takes no further folders", "leave --add-dir out")
+    if wanted.session_id is None:
+        with workspace.opening(
+            cwd=wanted.cwd, additional_directories=wanted.directories, settings=_settings(agent)
+        ) as opening:
+            session = await agent.new_session(
+                cwd=wanted.cwd, mcp_servers=wanted.servers, additional_directories=wanted.directories
+            )
+            opening.settle(session.id)
+        return session, "new"
+    return await _reopen(agent, workspace, wanted, wanted.session_id)
+
+
+async def _reopen(
+    agent: AgentHandle, workspace: Workspace, wanted: SessionRequest, session_id: str
+) -> tuple[Session, How]:
+    # To resume is cheaper: nothing is replayed that nobody would look at.
+    ways: dict[str, tuple[How, str]] = {
+        "sessionCapabilities.resume": ("resumed", "resume_session"),
+        "loadSession": ("loaded", "load_session"),
+    }
+    offered = [way for capability, way in ways.items() if capability in agent.capabilities]
+    for how, method in offered:
+        try:
+            workspace.open(
+                session_id,
+                cwd=wanted.cwd,
+                additional_directories=wanted.directories,
+                settings=_settings(agent),
+            )
+            session: Session = await getattr(agent, method)(
+                session_id,
+                cwd=wanted.cwd,
+                mcp_servers=wanted.servers,
+                additional_directories=wanted.directories,
+            )
+            return session, how
+        except CallFailed as refused:  # some advertise what they then do not know
+            if refused.code != METHOD_NOT_FOUND or (how, method) == offered[-1]:
+                raise
+    raise UsageMistake(
+        "the agent cannot go on with a stored session", "start a new one without --session or --continue"
+    )
+
+
+def _settings(agent: AgentHandle) -> FileSettings:
+    # It reads each file before it creates it, and gives up when that is answered with an error.
+    reads_first = agent.info is not None and "gemini" in agent.info.name.lower()
+    return FileSettings(missing="empty" if reads_first else "not_found")
+
+
+async def settle(session: Session, wanted: SessionRequest) -> None:
+    """Switch the mode and set the options; raises `UsageMistake` with what there is."""
+    if wanted.mode is not None:
+        await _set_mode(session, wanted.mode)
+    for key, value in wanted.options:
+        await _set_option(session, key, value)
+
+
+async def _set_mode(session: Session, mode: str) -> None:
+    modes = [known.id for known in session.modes.available_modes] if session.modes else []
+    if mode in modes:
+        await session.set_mode(mode)
+        return
+    for option in session.config_options:  # agents move their modes there
+        if isinstance(option, v1.SessionConfigSelect) and option.category == "mode":
+            await _set_option(session, option.id, mode)
+            return
+    raise UsageMistake(f"there is no mode {mode!r}", _known("modes", modes))
+
+
+async def _set_option(session: Session, key: str, value: str) -> None:
+    options = [
+        option
+        for option in session.config_options
+        if isinstance(option, v1.SessionConfigSelect | v1.SessionConfigBoolean)
+    ]
+    for option in options:
+        if option.id == key:
+            await session.set_config_option(key, _value(option, value))
+            return
+    raise UsageMistake(f"there is no option {key!r}", _known("options", [option.id for option in options]))
+
+
+def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str) -> str | bool:
+    if isinstance(option, v1.SessionConfigBoolean):
+        words = {"true": True, "on": True, "yes": True, "1": True}
+        words |= {"false": False, "off": False, "no": False, "0": False}
+        if value.lower() not in words:
+            raise UsageMistake(
+                f"the option {option.id!r} is true or false, not {value!r}", "say true or false"
+            )
+        return words[value.lower()]
+    values = _values(option)
+    if value not in values:
+        raise UsageMistake(f"the option {option.id!r} cannot be {value!r}", _known("values", values))
+    return value
+
+
+def _values(option: v1.SessionConfigSelect) -> list[str]:
+    found: list[str] = []
+    for entry in option.options:
+        if isinstance(entry, v1.SessionConfigSelectGroup):
+            found += [one.value for one in entry.options]
+        else:
+            found.append(entry.value)
+    return found
+
+
+def _known(what: str, names: Sequence[str]) -> str:
+    return f"the agent's {what} are {', '.join(names)}" if names else f"this agent has no {what}"

@@ -1,0 +1,148 @@
+"""From how a run went to how it ended: an outcome is a name of `exits`, with what to tell a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dragoman.apps.console import UsageMistake
+from dragoman.apps.run.exits import EXITS
+from dragoman.apps.run.output import OutputClosed
+from dragoman.errors import (
+    CallFailed,
+    DeadlineExceeded,
+    DragomanError,
+    HandshakeTimeout,
+    LinkClosed,
+    LocalMistake,
+    LoginRequired,
+    NotAdvertised,
+    PeerDied,
+    RemoteMistake,
+    SpawnFailed,
+)
+from dragoman.sdk.client.prompt import TurnResult
+
+AUTH_REQUIRED = -32000
+
+LONGEST = 500
+"""Characters of an agent's own explanation; more is a dump, and in the history."""
+
+
+NOT_ACP = "it printed text that is not ACP (shown above)"
+
+TURN_ACP_ON = (
+    "check the command: many programs need an option that turns ACP on, such as --acp; "
+    "`dragoman doctor AGENT` says more"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """How a run ended."""
+
+    name: str
+    message: str | None = None
+    next_step: str | None = None
+    result: TurnResult | None = None
+
+    @property
+    def status(self) -> int:
+        return EXITS[self.name].status
+
+
+def outcome_of_turn(
+    result: TurnResult, *, last_was_denied: bool, last_refusal: str | None = None
+) -> RunOutcome:
+    """The agent has answered the prompt."""
+    reason = result.stop_reason
+    if last_was_denied and reason in ("end_turn", "refusal", "cancelled"):
+        return RunOutcome(
+            name="permission_denied",
+            message="the last thing that the agent asked permission for was denied",
+            next_step="allow it with --approve or --policy, or take it as it is",
+            result=result,
+        )
+    if last_refusal is not None and reason in ("end_turn", "refusal", "cancelled"):
+        return RunOutcome(
+            name="permission_denied",
+            message=f"the last thing that was allowed was not done: {last_refusal}",
+            next_step="mend what the message names; `dragoman policy explain` says what would be allowed",
+            result=result,
+        )
+    if reason in ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"):
+        message = None if reason == "end_turn" else EXITS[reason].meaning
+        return RunOutcome(name=reason, message=message, result=result)
+    return RunOutcome(
+        name="protocol_error",
+        message=f"the turn ended for a reason that is not known: {reason}",
+        result=result,
+    )
+
+
+def outcome_of_error(error: BaseException) -> RunOutcome:
+    """The run ended early."""
+    match error:
+        case UsageMistake():
+            return RunOutcome(name="usage", message=str(error), next_step=error.next_step)
+        case OutputClosed():
+            return RunOutcome(name="output_closed")
+        case SpawnFailed():
+            return RunOutcome(
+                name="not_started", message=str(error), next_step="dragoman doctor AGENT says more"
+            )
+        case NotAdvertised():
+            return RunOutcome(name="usage", message=str(error), next_step="this agent cannot do that")
+        case CallFailed():
+            return _refused(error)
+        case HandshakeTimeout(stray=stray) | PeerDied(stray=stray) if stray:
+            return _not_acp(error)
+        case DeadlineExceeded():
+            return RunOutcome(name="timeout", message=str(error))
+        case LinkClosed():
+            return RunOutcome(name="agent_died", message=str(error))
+        case RemoteMistake():
+            return RunOutcome(name="protocol_error", message=str(error))
+        case LocalMistake() | DragomanError():
+            return RunOutcome(name="failed", message=str(error))
+        case asyncio.CancelledError():
+            return RunOutcome(name="cancelled", message="the run was cancelled")
+    return RunOutcome(name="failed", message=f"this is a mistake of ours: {type(error).__name__}: {error}")
+
+
+def _not_acp(error: HandshakeTimeout | PeerDied) -> RunOutcome:
+    """It printed something else. The lines themselves were shown when they came."""
+    if isinstance(error, HandshakeTimeout):
+        message = f"the agent did not answer initialize within {error.seconds:g} seconds; {NOT_ACP}"
+        return RunOutcome(name="timeout", message=message, next_step=TURN_ACP_ON)
+    last_words = f"; its last words were:\n{error.stderr.rstrip()}" if error.stderr.strip() else ""
+    message = f"{error.what} ended with {error.how}; {NOT_ACP}{last_words}"
+    return RunOutcome(name="agent_died", message=message, next_step=TURN_ACP_ON)
+
+
+def _details(data: object) -> str:
+    """Many agents say what went wrong beside the message, and nothing in it."""
+    told = data
+    if isinstance(data, Mapping):
+        told = next((data[name] for name in ("details", "message", "reason", "error") if name in data), None)
+    return f" ({told[:LONGEST]})" if isinstance(told, str) and told else ""
+
+
+def outcome_of_login(error: LoginRequired, hint: str) -> RunOutcome:
+    """The agent wants a login, which was tried or cannot be; `hint` is what a person can do."""
+    tried = f"; the method {error.tried} was tried: {error.why}" if error.tried else ""
+    return RunOutcome(
+        name="auth_needed", message=f"the agent wants a login: {error.reason}{tried}", next_step=hint
+    )
+
+
+def _refused(error: CallFailed) -> RunOutcome:
+    if error.code != AUTH_REQUIRED:
+        return RunOutcome(name="agent_error", message=f"{error}{_details(error.data)}")
+    # Nobody knows of its methods: it refused before it had named them.
+    return RunOutcome(
+        name="auth_needed",
+        message=f"the agent wants a login: {error.message}",
+        next_step="log in with the agent's own program, or hand it its key with --env NAME",
+    )

@@ -1,0 +1,78 @@
+"""Standard output of a run: written without ever blocking the event loop, and with back-pressure.
+
+What is put here leaves in the order it came, in few writes. A reader that is slow makes `flow` wait, and
+with it whoever reads from the agent; one that is gone makes it raise `OutputClosed`. Nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from dragoman.errors import DragomanError, LinkClosed
+from dragoman.transport.contract import DEFAULT_LIMITS
+from dragoman.transport.writing import open_writer
+
+BLOCK = 32 * 1024
+"""Bytes that are gathered before they are written without waiting for the loop's next turn."""
+
+
+class OutputClosed(DragomanError):
+    """Nobody reads our standard output any more."""
+
+
+class OutputWriter:
+    """Writes to a copy of a descriptor; needs a running loop."""
+
+    def __init__(self, fd: int) -> None:
+        self._writer = open_writer(os.dup(fd), limits=DEFAULT_LIMITS, broken=lambda _: self._broken())
+        self._gathered = bytearray()
+        self._scheduled = False
+        self.closed = asyncio.Event()
+
+    def put(self, data: bytes) -> None:
+        """Never waits; call `flow` where waiting is possible."""
+        if not data or self.closed.is_set():
+            return
+        self._gathered += data
+        if len(self._gathered) >= BLOCK:
+            self._flush()
+        elif not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    @property
+    def is_behind(self) -> bool:
+        return self.closed.is_set() or self._writer.pending > DEFAULT_LIMITS.high
+
+    async def flow(self) -> None:
+        """Wait until the reader has caught up."""
+        await self._drain(DEFAULT_LIMITS.low)
+
+    async def finish(self) -> None:
+        """Until everything has been taken."""
+        self._flush()
+        await self._drain(0)
+
+    def close(self) -> None:
+        self._gathered.clear()
+        self._writer.close()
+
+    async def _drain(self, down_to: int) -> None:
+        try:
+            await self._writer.drain(down_to)
+        except LinkClosed as error:
+            raise OutputClosed("standard output was closed") from error
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        if self._gathered:
+            block = bytes(self._gathered)
+            self._gathered.clear()
+            try:
+                self._writer.write(block)
+            except LinkClosed:
+                pass  # `closed` is set, and `flow` tells whoever can act on it
+
+    def _broken(self) -> None:
+        self.closed.set()

@@ -1,0 +1,137 @@
+"""Who decides what the agent may do in this run, and where that is told.
+
+The policy decides (see `dragoman policy`); what it would ask is asked in the terminal if somebody is there,
+and answered by `--approve` otherwise. Each decision is in the audit log before it takes effect, and becomes
+an event here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from dragoman import Client
+from dragoman.apps.console import UsageMistake
+from dragoman.apps.run import events
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.errors import ErrorAnswer
+from dragoman.sdk.handlers import Handler
+from dragoman.text.sanitize import sanitize_line
+from dragoman.workspace.policy.audit import AuditEntry, AuditLog
+from dragoman.workspace.policy.permission_prompt import Asker
+from dragoman.workspace.policy.permission_service import PermissionService
+from dragoman.workspace.policy.policy import Approve, Policy
+from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.remembered_rules import RememberedRules
+from dragoman.workspace.policy.tool_calls import ToolCalls
+
+EFFECTS = ("fs/write_text_file", "terminal/create")
+"""What an agent is given permission for, and asks a client to do."""
+
+
+def load_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
+    """Raises `UsageMistake` with the file and the line."""
+    try:
+        return Policy.load(roots=roots, file=file, approve=approve)
+    except PolicyError as error:
+        raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
+
+
+class DecisionLog(AuditLog):
+    """The audit log of a run, which also tells. It may be written to from any thread."""
+
+    def __init__(self, path: str, reporter: RunReporter) -> None:
+        super().__init__(path)
+        self._reporter = reporter
+        self._loop = asyncio.get_running_loop()
+        self._complained = False
+        self.last_was_denied = False
+        """Whether the policy denied the last thing that was asked for; reading does not count."""
+        self.last_refusal: str | None = None
+        """Why the last write or command was refused although nobody denied it; None if it was not."""
+
+    def append(self, line: AuditEntry) -> None:
+        try:
+            super().append(line)
+        except OSError as error:
+            self._loop.call_soon_threadsafe(self._cannot_write, error)
+            raise  # what is not written down is not permitted
+        self._loop.call_soon_threadsafe(self._tell, line)
+
+    def watch(self, client: Client) -> None:
+        """Hear of every write and command whether it was done: an approval alone does nothing."""
+        for method in EFFECTS:
+            handler = client.handlers.get(method)
+            if handler is not None:
+                client.handlers.replace(method, Handler(self._watched(method, handler)))
+
+    def _watched(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def do(request: Any, agent: Any) -> Any:  # of the method's type
+            try:
+                done = await handler.work(request, agent)
+            except ErrorAnswer as refused:
+                # After what the audit log has to tell of this: a denial is no refusal.
+                self._loop.call_soon(self._refused, method, refused.message)
+                raise
+            self._loop.call_soon(self._done)
+            return done
+
+        return do
+
+    def _refused(self, method: str, why: str) -> None:
+        if not self.last_was_denied:
+            self.last_refusal = f"{method}: {why}"
+            self._reporter.note(f"refused although it was allowed: {self.last_refusal}", level="warning")
+
+    def _done(self) -> None:
+        self.last_refusal = None
+
+    def _cannot_write(self, error: OSError) -> None:
+        self.last_was_denied = True
+        if not self._complained:
+            self._complained = True
+            why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
+            remedy = "set XDG_STATE_HOME to a folder where it can be"
+            self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")
+
+    def _tell(self, line: AuditEntry) -> None:
+        if line.method != "fs/read" or line.outcome == "deny":
+            self.last_was_denied = line.outcome == "deny" and line.by == "policy"
+        what = line.command or line.title or " ".join((line.kind, *line.paths))
+        self._reporter.emit(
+            events.DecisionEvent(
+                time=line.time,
+                what=what,
+                method=line.method,
+                kind=line.kind,
+                paths=list(line.paths),
+                outcome=line.outcome,
+                by=line.by,
+                rule=line.rule,
+                why=line.why,
+            )
+        )
+        if line.outcome == "deny" and line.by == "policy":
+            self._reporter.tell(f"not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")
+
+
+def make_desk(
+    policy: Policy,
+    decisions: DecisionLog,
+    calls: ToolCalls,
+    *,
+    asker: Asker | None,
+    agent: str,
+    roots: Sequence[str],
+) -> PermissionService:
+    return PermissionService(
+        policy,
+        asker=asker,
+        audit=decisions,
+        remembered=RememberedRules(policy_paths().remembered),
+        agent=agent,
+        roots=roots,
+        known=calls.known,
+    )

@@ -1,0 +1,88 @@
+"""Questions of the agent to the user: answered from a file, by the person at the terminal, or left open.
+
+A question that is left open ends the run. It is told as an event, and where standard output is not for
+machines, as one line of JSON on standard error, so that whoever started the run can answer it in a file and
+start again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from dragoman.apps.console import UsageMistake, write_stderr
+from dragoman.apps.run import events
+from dragoman.apps.run.narrate import now
+from dragoman.apps.run.reporter import RunReporter
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.text.sanitize import sanitize_json
+from dragoman.workspace.policy.elicitation import ElicitationService, FormAsker
+from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
+from dragoman.workspace.policy.permission_prompt import Asker
+from dragoman.workspace.policy.terminal_asker import TerminalAsker
+from dragoman.workspace.policy.terminal_forms import TerminalForms
+from dragoman.workspace.policy.terminal_lines import TerminalLines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalUser:
+    """Whoever sits at the terminal, for both kinds of questions."""
+
+    permissions: Asker
+    forms: FormAsker
+
+
+def at_terminal() -> TerminalUser:
+    """The person whose terminal is our standard input; what is asked goes to standard error."""
+    lines, lock = TerminalLines(0), asyncio.Lock()
+    return TerminalUser(
+        permissions=TerminalAsker(lines, write=write_stderr, lock=lock),
+        forms=TerminalForms(lines, write=write_stderr, lock=lock),
+    )
+
+
+def load_answers(path: str | None) -> FormAnswers | None:
+    """Raises `UsageMistake`."""
+    try:
+        return None if path is None else FormAnswers.load(path)
+    except AnswersError as error:
+        raise UsageMistake(str(error), "mend the file of answers") from error
+
+
+class AgentQuestions:
+    """The desk for questions of one run. `on_open` ends it."""
+
+    def __init__(
+        self,
+        reporter: RunReporter,
+        *,
+        answers: FormAnswers | None,
+        forms: FormAsker | None,
+        agent: str,
+        on_open: Callable[[], None],
+    ) -> None:
+        self._reporter = reporter
+        self._end = on_open
+        self._desk = ElicitationService(answers=answers, asker=forms, agent=agent, on_open=self._left_open)
+
+    async def elicit(
+        self, request: v1.CreateElicitationRequest, agent: object = None
+    ) -> v1.CreateElicitationResponse:
+        open_before = len(self._desk.open)
+        response = await self._desk.elicit(request, agent)
+        if len(self._desk.open) == open_before:
+            action = str(msgspec.json.decode(write(response)).get("action"))
+            self._tell(msgspec.Raw(write(request)), action)
+        return response
+
+    def _left_open(self, question: dict[str, object]) -> None:
+        self._tell(question["request"], "open")
+        self._reporter.tell_json(sanitize_json(msgspec.json.encode({"question": question})).decode())
+        self._end()
+
+    def _tell(self, request: object, action: str) -> None:
+        self._reporter.emit(events.QuestionEvent(time=now(), request=request, action=action))

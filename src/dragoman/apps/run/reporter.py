@@ -1,0 +1,75 @@
+"""Where everything that happens in a run is told: to the view on standard output, and to people on standard
+error.
+
+Events go to the view. Notes also go to standard error where standard output is not JSON, because standard
+output holds nothing but what the format promises. Everything that comes from an agent is sanitized first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dragoman.apps.console import write_stderr
+from dragoman.apps.run import events
+from dragoman.apps.run.events import AnyEvent
+from dragoman.apps.run.narrate import now
+from dragoman.apps.run.output import OutputWriter
+from dragoman.apps.run.views import EventView, JsonView
+from dragoman.text.sanitize import sanitize, sanitize_line
+
+
+class RunReporter:
+    """One run's mouth."""
+
+    def __init__(self, view: EventView, output: OutputWriter, *, verbose: bool) -> None:
+        self._view = view
+        self._output = output
+        self._verbose = verbose
+        self._for_people = not isinstance(view, JsonView)
+        self._stderr_rest = b""
+
+    def emit(self, event: AnyEvent) -> None:
+        """Never waits; see `OutputWriter.flow`."""
+        self._output.put(self._view.show(event))
+
+    def note(self, message: str, *, level: Literal["info", "warning", "error"] = "info") -> None:
+        """Tell a person something that is not the agent's."""
+        self.emit(events.NoteEvent(time=now(), level=level, message=message))
+        if self._for_people or level == "error":
+            self.say(f"dragoman run: {sanitize(message)}")
+
+    def warn(self, message: str) -> None:
+        """The same for something that may explain what goes wrong later."""
+        self.note(message, level="warning")
+
+    def tell(self, message: str) -> None:
+        """The same for what is an event already."""
+        if self._for_people:
+            self.say(f"dragoman run: {sanitize(message)}")
+
+    def tell_json(self, line: str) -> None:
+        """For programs that look at standard error, where standard output is not for them."""
+        if self._for_people:
+            self.say(line)
+
+    def say(self, text: str) -> None:
+        """A line on standard error, as it is."""
+        write_stderr(f"{text}\n")
+
+    def stderr(self, chunk: bytes) -> None:
+        """The agent complains; kept for the obituary elsewhere, shown to those who asked."""
+        if not self._verbose:
+            return
+        *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
+        if len(self._stderr_rest) > 64 * 1024:  # a line without an end
+            lines, self._stderr_rest = [*lines, self._stderr_rest], b""
+        for line in lines:
+            text = line.decode(errors="replace").rstrip("\r")
+            self.emit(events.StderrEvent(time=now(), text=text))
+            if self._for_people:
+                self.say(f"agent: {sanitize_line(text)}")
+
+    def finish(self) -> None:
+        if self._stderr_rest:
+            self.stderr(b"\n")
+        self._output.put(self._view.finish())

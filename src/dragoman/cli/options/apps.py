@@ -1,0 +1,140 @@
+"""The options of `dragoman run` and `dragoman chat`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman.apps.run.exits import table
+from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, seconds
+from dragoman.cli.parser import Parser
+
+
+def add_run(parser: Parser) -> None:
+    parser.epilog = f"{parser.epilog}{table()}"
+    parser.add_argument(
+        "words", nargs="*", metavar="PROMPT", help="what the agent is told; - is standard input"
+    )
+    parser.add_argument("--prompt-file", metavar="FILE", help="more of the prompt, as UTF-8 text")
+    parser.add_argument("--file", action="append", default=[], metavar="FILE", help="attach a file")
+    parser.add_argument("--image", action="append", default=[], metavar="FILE", help="attach a picture")
+    _add_agent(parser.add_argument_group("the agent"))
+    _add_session(parser.add_argument_group("the session"))
+    _add_rules(parser.add_argument_group("what it may do"))
+    _add_output(parser.add_argument_group("what is shown"))
+
+
+def _add_agent(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
+    )
+    add_dialect(group, shown="as configured, or auto")
+    group.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="hand this variable to the agent; others stay here",
+    )
+    group.add_argument(
+        "--start-timeout",
+        type=seconds(),
+        default=HANDSHAKE_SECONDS,
+        metavar="SECONDS",
+        help=f"until it has introduced itself ({HANDSHAKE_SECONDS:g})",
+    )
+    group.add_argument("--timeout", type=seconds(), metavar="SECONDS", help="for the whole run")
+    group.add_argument(
+        "--silence",
+        type=seconds(),
+        default=900.0,
+        metavar="SECONDS",
+        help="without any sign of the agent within the turn (900; 0 for no limit)",
+    )
+    group.add_argument(
+        "--end-timeout",
+        type=seconds(),
+        default=2.0,
+        metavar="SECONDS",
+        help="for each step of ending it: by itself, and after SIGTERM (2)",
+    )
+
+
+def _add_session(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
+    group.add_argument("--add-dir", action="append", default=[], metavar="DIR", help="one more folder")
+    group.add_argument("--mcp", action="append", default=[], metavar="FILE", help="MCP servers, as JSON")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="go on with this session")
+    which.add_argument(
+        "--continue",
+        action="store_true",
+        dest="continue_",
+        help="go on with the last session of this agent in this folder",
+    )
+    group.add_argument("--mode", metavar="ID", help="switch the session to this mode")
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="options",
+        help="set an option of the session",
+    )
+    group.add_argument("--no-history", action="store_true", help="record nothing of this run")
+
+
+def _add_rules(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--approve",
+        choices=("all", "reads", "none"),
+        help="what is allowed without asking (reads, where nobody can be asked)",
+    )
+    group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
+    group.add_argument(
+        "--shell-lines",
+        action="store_true",
+        help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
+    )
+    group.add_argument("--answers", metavar="FILE", help="answers to the agent's questions, as JSON or TOML")
+    group.add_argument(
+        "--changes",
+        choices=("keep", "revert", "ask"),
+        default="keep",
+        help="what becomes of changed files at the end (keep)",
+    )
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--format", choices=("text", "json", "quiet"), default="text")
+    group.add_argument("--no-color", "--no-colour", action="store_true", dest="no_color")
+    group.add_argument("--verbose", action="store_true", help="show the agent's standard error and our log")
+
+
+def add_chat(parser: Parser) -> None:
+    parser.add_argument(
+        "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
+    )
+    add_dialect(parser, shown="as configured, or auto")
+    parser.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--resume", metavar="ID", help="go on with this session; `last` is the latest")
+    which.add_argument(
+        "--continue",
+        action="store_true",
+        dest="continue_",
+        help="go on with the last session of this agent in this folder",
+    )
+    hub = parser.add_argument_group("through a hub")
+    hub.add_argument("--hub", metavar="URL", help="ws://, wss://, http:// or https://; several with commas")
+    hub.add_argument("--token-file", metavar="FILE", help="a file that holds the token (else DRAGOMAN_TOKEN)")
+    rules = parser.add_argument_group("what the agent gets, and may do")
+    rules.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
+    )
+    rules.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
+    rules.add_argument("--approve", choices=("all", "reads", "none"), help="what is allowed without asking")
+    rules.add_argument(
+        "--shell-lines", action="store_true", help="let a shell run lines of shell, once allowed"
+    )
+    parser.add_argument("--no-history", action="store_true", help="record nothing")
+    parser.add_argument("--no-color", "--no-colour", action="store_true", dest="no_color")

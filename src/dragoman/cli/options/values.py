@@ -1,0 +1,69 @@
+"""Values of options that several commands share. What is imported here is imported to show any help."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+
+HANDSHAKE_SECONDS = 45.0
+"""The deadline of the handshake in `dragoman.runtime`, whose import takes longer than to show the help."""
+
+
+def seconds(*, least: float = 0.0, most: float = math.inf, zero: bool = True) -> Callable[[str], float]:
+    """A type for argparse: a finite number of seconds in a range, from 0 on or, without `zero`, above it."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and least <= value <= most and (zero or value)):
+            raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds{_range(least, most, zero)}")
+        return value
+
+    return parse
+
+
+def _range(least: float, most: float, zero: bool) -> str:
+    above = f" from {least:g} on" if least else "" if zero else " above 0"
+    return above + (f" up to {most:g}" if math.isfinite(most) else "")
+
+
+def parse_span(text: str) -> float:
+    """`30d` as seconds."""
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+    number, unit = text[:-1], text[-1:]
+    if unit not in units or not (number.isascii() and number.isdigit()) or len(number) > 6:
+        raise argparse.ArgumentTypeError("write a number and a unit: 90s, 15m, 12h, 30d, 8w")
+    return float(int(number) * units[unit])
+
+
+def add_json(parser: argparse.ArgumentParser, *, default: object = False, instead_of: str = "text") -> None:
+    """`--json`. A command below another one takes `argparse.SUPPRESS` as its default: it must not undo what
+    stands before it.
+    """
+    parser.add_argument(
+        "--json", action="store_true", default=default, help=f"one JSON object instead of {instead_of}"
+    )
+
+
+def add_dialect(
+    parser: argparse._ActionsContainer, *, default: str | None = None, shown: str = "auto"
+) -> None:
+    """`--dialect`, for every command that starts an agent. `shown` is what the help calls the default."""
+    parser.add_argument(
+        "--dialect",
+        metavar="DIALECT",
+        type=parse_dialect,
+        default=default,
+        help=f"what the agent speaks: a name of `dragoman dialect list`, or auto ({shown})",
+    )
+
+
+def parse_dialect(name: str) -> str:
+    from dragoman.dialect.names import CHOICES  # a start without the option does not wait for the list
+
+    if name not in CHOICES:
+        raise argparse.ArgumentTypeError(f"there is no dialect {name!r}; there are {', '.join(CHOICES)}")
+    return name

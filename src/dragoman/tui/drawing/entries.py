@@ -1,0 +1,177 @@
+"""An entry as lines, drawn again when it changed, and no more of it than changed.
+
+Words grow at their end, so what was drawn of them stays (`MarkdownLines`). Much that comes at once is drawn
+in several goes, so that no drawing takes long: `is_behind` says that there is more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from dragoman.text.sanitize import sanitize, sanitize_line
+from dragoman.tui.drawing.tools import GUTTER, LEVELS, STEPS, UNFOLDED, Terminals, draw_tool
+from dragoman.tui.model.entries import (
+    CommandEntry,
+    NoteEntry,
+    PlannedSteps,
+    SpeechEntry,
+    ToolEntry,
+    TranscriptEntry,
+)
+from dragoman.tui.text.lines import block, cut, hanging, indented, output_lines, plain, wrapped
+from dragoman.tui.text.markdown import MarkdownLines
+
+FED = 8192
+"""Characters of one speech that are drawn before the clock is looked at."""
+
+LONG = 0.02
+"""Seconds that may be spent on one speech in one go."""
+
+
+_BLANK = Content("")
+
+
+class DrawingContext:
+    """What a drawing needs beside the entry."""
+
+    def __init__(self, terminals: Terminals, *, cwd: str = "") -> None:
+        self.terminals = terminals
+        self.cwd = cwd
+        self.thoughts_open = False
+
+
+def gap_between(before: TranscriptEntry | None, after: TranscriptEntry) -> int:
+    """Tool calls follow each other closely; everything else has air around it."""
+    return 0 if before is None or (isinstance(before, ToolEntry) and isinstance(after, ToolEntry)) else 1
+
+
+class DrawnEntry:
+    """The lines of one entry at one width."""
+
+    __slots__ = (
+        "_around",
+        "_fed",
+        "_flow",
+        "_settled",
+        "_version",
+        "_width",
+        "entry",
+        "gap",
+        "is_behind",
+        "lines",
+    )
+
+    def __init__(self, entry: TranscriptEntry, width: int, around: DrawingContext, *, gap: int = 0) -> None:
+        self.entry = entry
+        self.gap = gap
+        """Empty lines above it."""
+        self.lines: Sequence[Content] = ()
+        self.is_behind = False
+        self._width = width
+        self._around = around
+        self._version = -1
+        self._flow: MarkdownLines | None = None
+        self._fed = 0
+        self._settled: list[Content] = []
+        self.draw()
+
+    def draw(self, *, force: bool = False) -> bool:
+        """Whether it is different now."""
+        if self._version == self.entry.version and not (self.is_behind or force):
+            return False
+        self._version = self.entry.version
+        self.lines = [*[_BLANK] * self.gap, *self._drawn()]
+        return True
+
+    def _drawn(self) -> list[Content]:
+        match self.entry:
+            case SpeechEntry(who="agent"):
+                return self._speech(self.entry)
+            case SpeechEntry(who="thought"):
+                return self._thought(self.entry)
+            case SpeechEntry():
+                return _prompt(self.entry, self._width)
+            case ToolEntry():
+                return draw_tool(self.entry, self._width, self._around.terminals, cwd=self._around.cwd)
+            case PlannedSteps():
+                return _plan(self.entry, self._width)
+            case NoteEntry():
+                return _note(self.entry, self._width)
+            case CommandEntry():
+                return _ran(self.entry, self._width)
+        return []
+
+    def _speech(self, said: SpeechEntry) -> list[Content]:
+        if self._flow is None:
+            self._flow = MarkdownLines(self._width - GUTTER)
+        flow, text, until = self._flow, said.text, time.perf_counter() + LONG
+        while self._fed < len(text) and time.perf_counter() < until:
+            flow.feed(text[self._fed : self._fed + FED])
+            self._fed += FED
+        self.is_behind = self._fed < len(text)
+        self._fed = min(self._fed, len(text))
+        # A long speech has tens of thousands of lines: those that are settled are indented once.
+        self._settled += indented(flow.settled[len(self._settled) :], " " * GUTTER)
+        return [*self._settled, *indented(flow.open_lines, " " * GUTTER)]
+
+    def _thought(self, said: SpeechEntry) -> list[Content]:
+        mark = plain("∴ ", "dim")
+        is_open = self._around.thoughts_open if said.is_open is None else said.is_open
+        text = said.text.strip()
+        if is_open:
+            lines = block(text[-2 * FED :], self._width - GUTTER, style="dim italic")
+            return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
+        count = text.count("\n") + 1
+        if said.is_done:
+            words = "Thought" if count == 1 else f"Thought, {count} lines"
+            last = sanitize_line(text.partition("\n")[0])
+        else:
+            words, last = "Thinking", sanitize_line(text.rpartition("\n")[2])
+        shown = cut(f"{words}: {last}", self._width - GUTTER)
+        return [mark + plain(shown, "dim italic")]
+
+
+def _prompt(said: SpeechEntry, width: int) -> list[Content]:
+    mark = plain("❯ ", "bold $text-primary")
+    lines = block(said.text.strip("\n"), width - GUTTER, style="bold")
+    return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
+
+
+def _plan(planned: PlannedSteps, width: int) -> list[Content]:
+    done = sum(step.status == "completed" for step in planned.steps)
+    found = [plain("≡ ", "dim") + plain(f"Plan {done}/{len(planned.steps)}", "bold")]
+    if planned.is_open is False:
+        return found
+    for step in planned.steps[:UNFOLDED]:
+        mark, style = STEPS.get(step.status, ("☐", ""))
+        first = plain(f"  {mark} ", style)
+        found += hanging(plain(sanitize_line(step.content), style), width, first)
+    return found
+
+
+def _note(noted: NoteEntry, width: int) -> list[Content]:
+    mark, style = LEVELS[noted.level]
+    lines = [
+        one
+        for part in sanitize(noted.text).split("\n")
+        for one in wrapped(plain(part, style), width - GUTTER)
+    ]
+    return [plain(f"{mark} ", style) + lines[0], *indented(lines[1:], " " * GUTTER)]
+
+
+def _ran(ran: CommandEntry, width: int) -> list[Content]:
+    ended = ran.output.ended
+    mark = plain("$ ", "$text-success" if ended == "0" else "$text-error" if ended else "$text-warning")
+    found = hanging(plain(sanitize_line(ran.line), "bold"), width, mark)
+    lines = [part for one in output_lines(ran.output.text) for part in wrapped(one, width - GUTTER)]
+    most = UNFOLDED if ran.is_open is not False else 0
+    if len(lines) > most:
+        found.append(plain(f"  … {len(lines) - most} lines above", "dim"))
+        lines = lines[len(lines) - most :]
+    found += indented(lines if ran.output.text else [], " " * GUTTER)
+    if ended not in (None, "0"):
+        found.append(plain(f"  ended: {ended}", "dim"))
+    return found

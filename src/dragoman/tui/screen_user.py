@@ -1,0 +1,50 @@
+"""Whoever sits at the terminal, asked with dialogs: one question at a time, the others wait.
+
+A question whose turn was cancelled is taken back, and its dialog closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from textual.app import App
+
+from dragoman.tui.ports import FormAnswer, FormPrompt, PermissionQuestion
+from dragoman.tui.screens.dialog import Dialog
+from dragoman.tui.screens.form import FormScreen
+from dragoman.tui.screens.permission import PermissionScreen
+
+T = TypeVar("T")
+
+
+class ScreenUser:
+    """A `Person`."""
+
+    def __init__(self, app: App[Any], typed_at: Callable[[], float]) -> None:
+        self._app = app
+        self._typed_at = typed_at
+        self._lock = asyncio.Lock()
+
+    async def ask(self, question: PermissionQuestion) -> str | None:
+        return await self._shown(lambda: PermissionScreen(question, typed_at=self._typed_at()))
+
+    async def fill(self, form: FormPrompt) -> FormAnswer:
+        return await self._shown(lambda: FormScreen(form)) or FormAnswer(action="cancel")
+
+    async def _shown(self, make: Callable[[], Dialog[T]]) -> T | None:
+        async with self._lock:
+            answered: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
+
+            def answer(result: T | None) -> None:
+                if not answered.done():
+                    answered.set_result(result)
+
+            dialog = make()
+            self._app.bell()
+            await self._app.push_screen(dialog, answer)
+            try:
+                return await answered
+            finally:
+                dialog.take_back()

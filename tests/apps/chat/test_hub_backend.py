@@ -1,0 +1,110 @@
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from dragoman import Agent, ClientHandle, Turn
+from dragoman.apps.chat.hub_backend import HubBackend, with_agent
+from dragoman.apps.chat.rules import ChatRules
+from dragoman.schema import v1
+from dragoman.sdk.serve import serving
+from dragoman.tui.ports import ChatRequest
+from tests.apps.chat.quiet import Quiet
+
+
+def test_the_agent_is_named_in_the_address_of_a_hub() -> None:
+    assert with_agent("ws://h/acp", "") == "ws://h/acp"
+    assert with_agent("ws://h/acp?x=1&agent=old", "a b") == "ws://h/acp?x=1&agent=a+b"
+
+
+def hub_like() -> Agent:
+    """An agent that says what a hub says beyond the protocol."""
+    agent = Agent("hub-like")
+    changed = [{"path": "/far/a.py", "kind": "modified", "diff": "--- a\n+++ b\n@@ @@\n-x\n+y\n+z\n"}]
+
+    @agent.load_session
+    async def load(request: v1.LoadSessionRequest, client: ClientHandle) -> None:
+        await client.sessions[request.session_id].echo("from afar")
+
+    @agent.list_sessions
+    async def sessions(request: v1.ListSessionsRequest) -> v1.ListSessionsResponse:
+        return v1.ListSessionsResponse(
+            sessions=[v1.SessionInfo(session_id="far-1", cwd="/far", title="Far away")]
+        )
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        links = [block.uri for block in turn.prompt if isinstance(block, v1.ResourceLink)]
+        await turn.say(f"{turn.text} {links}")
+
+    agent.extension("_dragoman/hub/agents")(
+        lambda params: {"agents": [{"name": "review", "title": "Reviews"}]}
+    )
+    agent.extension("_dragoman/hub/files")(lambda params: {"files": ["src/far.py"]})
+    agent.extension("_dragoman/hub/changes")(lambda params: {"files": changed})
+
+    @agent.extension("_dragoman/hub/revert")
+    def revert(params: object) -> dict[str, object]:
+        changed.clear()
+        return {}
+
+    agent.extension("_dragoman/hub/search")(
+        lambda params: {"found": [{"sessionId": "far-2", "title": "Other", "excerpt": "needle"}]}
+    )
+    return agent
+
+
+@asynccontextmanager
+async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
+    from dragoman.hub.api.endpoint import AcpEndpoint, Visit
+    from dragoman.hub.api.listener import open_listener, open_socket
+    from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
+    from dragoman.transport.messages import MessageTransport
+
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(client: MessageTransport) -> None:
+        async with serving(agent, client) as served:
+            await served.wait_ended()
+
+    def accept(client: MessageTransport, visit: Visit) -> None:
+        tasks.add(asyncio.create_task(serve(client)))
+
+    bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
+    port = bound.getsockname()[1]
+    endpoint = AcpEndpoint(Admission({hashed(token): Grant("token")}, hosts=local_hosts(port)), accept)
+    async with open_listener(endpoint, bound, tls=None):
+        yield f"ws://127.0.0.1:{port}/acp"
+        endpoint.leave()
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+@pytest.mark.bound(60)
+async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_path: Path) -> None:
+    token = "t" * 40
+    async with hub_at(hub_like(), token) as url:
+        nobody = socket.socket()
+        nobody.bind(("127.0.0.1", 0))
+        urls = f"ws://127.0.0.1:{nobody.getsockname()[1]}/acp,{url}"
+        house = HubBackend("/far", ChatRules(), url=urls, headers={"authorization": f"Bearer {token}"})
+        (choice,) = await house.agents()
+        assert (choice.name, choice.title) == ("review", "Reviews")
+        quiet = Quiet()
+        async with house.open(ChatRequest(agent="review", cwd="/far", session="far-1"), quiet, quiet) as chat:
+            assert await chat.files("f") == ["src/far.py"]
+            blocks = await chat.attachments(["src/far.py"])
+            await chat.turn([v1.TextContent(text="look"), *blocks])
+            assert quiet.words == ["from afar", "look ['file:///far/src/far.py']"]
+            rows = await house.sessions("away")
+            assert [row.title for row in rows] == ["Far away", "Other"]
+            review = await chat.review()
+            assert review is not None
+            assert (review.files[0].added, review.files[0].removed) == (2, 1)
+            await review.revert("/far/a.py")
+            assert await chat.review() is None
+        nobody.close()

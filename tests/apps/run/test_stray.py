@@ -1,0 +1,54 @@
+"""A program that prints something else than the protocol: the person sees what, harmless and bounded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.apps.run.running import Done, run
+from tests.together import SideBySide
+
+pytestmark = pytest.mark.bound(60)
+
+together = SideBySide()
+
+
+def run_program(folder: Path, program: str, *options: str) -> Done:
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    agent = f"{sys.executable} {folder / 'program.py'}"
+    return run("--no-history", "--agent", agent, *options, "hello", folder=folder)
+
+
+@together
+def test_a_program_that_prints_garbage_and_ends_is_quoted(tmp_path: Path) -> None:
+    done = run_program(tmp_path, "print('usage: program [-h]'); print('\\x1b[31mred')")
+    assert done.status == 9
+    assert "not ACP: usage: program [-h]\n" in done.err
+    assert "not ACP: ␛[31mred\n" in done.err
+    assert "ended with exit status 0; it printed text that is not ACP" in done.err
+    assert "option that turns ACP on" in done.err
+
+
+@together
+def test_a_program_that_prints_garbage_and_stays_is_quoted(tmp_path: Path) -> None:
+    program = "import sys; print('Welcome!', flush=True); sys.stdin.read()"
+    done = run_program(tmp_path, program, "--start-timeout", "1")
+    assert done.status == 124
+    assert "not ACP: Welcome!\n" in done.err
+
+
+@together
+def test_stray_output_is_bounded(tmp_path: Path) -> None:
+    done = run_program(tmp_path, "for n in range(1000): print('x' * 5000)")
+    assert done.err.count("not ACP: xxx") == 20
+    assert "prints more text that is not ACP" in done.err
+    assert len(done.err) < 10_000
+
+
+@together
+def test_stray_output_is_a_note_among_json_events(tmp_path: Path) -> None:
+    done = run_program(tmp_path, "print('Welcome!')", "--format", "json")
+    notes = [event["message"] for event in done.named("note")]
+    assert "the agent printed text that is not ACP: Welcome!" in notes
