@@ -28,7 +28,7 @@ from dragoman.hub.engine.pending import PendingEntries
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
-from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
+from dragoman.hub.session.state import ANSWERS, OWN_ID, OpenRequest, SessionState, tool_call_updates
 from dragoman.journal.entry_runs import Run, RunPage
 from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
@@ -102,6 +102,7 @@ class LiveSession:
         self._trouble = ""  # why the journal does not store what happens
         self.bounds.count_prompts(prompt.params for prompt in state.queue)
         self.bounds.count_requests(request.params for request in state.requests.values())
+        self.dispatch(ev.EntriesStored(last=state.last))
         if hub.draining:
             self.dispatch(ev.Draining())
 
@@ -524,6 +525,8 @@ class LiveSession:
         self._show(begin, runs[shown:])
         self._do_until(self.log.last)
         self._confirm()
+        if len(self._state.answers) > ANSWERS:
+            self.dispatch(ev.EntriesStored(last=self.log.last))
         if self._trouble:
             self._trouble = ""
             log.info("session %s is stored again", self.id)

@@ -238,6 +238,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """Whether the process knows nothing of what was said before."""
     is_draining: bool = False
     """Whether prompts wait for the next hub."""
+    stored: int | None = None
+    """An entry that is stored, and all before it; None while the stream is read. Answers behind it stay at
+    hand, because nobody finds them in the journal.
+    """
     deletes: bool = False
     """Whether the session is deleted once it is closed."""
     close_by: float = 0.0
@@ -448,18 +452,30 @@ def _turn_ended(state: SessionState, note: Note) -> SessionState:
     answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
     # Nobody asks for an answer by a key of which only the redacted form is left.
     has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
-    while len(answers) > ANSWERS:
-        # By number: the end of a refused prompt is written in the place of that prompt.
-        del answers[min(answers, key=lambda key: answers[key].sequence)]
     return replace(
         state,
         turn=None if ran else state.turn,
         queue=_without(state.queue, note.key),
         # A prompt that was taken back, or refused, says nothing of how the last turn ended.
         failed=isinstance(note.error, Raw) if was_open else state.failed,
-        answers=answers,
+        answers=latest_answers(answers, keep_after=state.stored),
         has_old_answers=has_old_answers,
     )
+
+
+def latest_answers(
+    answers: dict[str, PromptAnswer], *, keep_after: int | None = None
+) -> dict[str, PromptAnswer]:
+    """Those that are kept at hand: the last ones, and all behind the entry `keep_after`."""
+    if len(answers) <= ANSWERS:
+        return answers
+    # By number: the end of a refused prompt is written in the place of that prompt.
+    by_number = sorted(answers, key=lambda key: answers[key].sequence, reverse=True)
+    return {
+        key: answers[key]
+        for place, key in enumerate(by_number)
+        if place < ANSWERS or (keep_after is not None and answers[key].sequence > keep_after)
+    }
 
 
 def _judged(state: SessionState, note: Note) -> SessionState:
