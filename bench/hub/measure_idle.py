@@ -118,14 +118,12 @@ async def main(count: int, *, traced: bool) -> None:
             gc.collect()
             if traced:
                 tracemalloc.start()
-                before = tracemalloc.take_snapshot()
+            before = tracemalloc.take_snapshot() if traced else None
             resident = resident_kb()
             await client.open_sessions(count, place)
             gc.collect()
-            print(
-                f"resident: {(resident_kb() - resident) * 1024 / count:.0f} bytes for each of {count} sessions"
-            )
-            if traced:
+            print(f"resident: {(resident_kb() - resident) * 1024 / count:.0f} bytes for each of {count}")
+            if before is not None:
                 grown = tracemalloc.take_snapshot().compare_to(before, "lineno")
                 print(f"traced: {sum(one.size_diff for one in grown) / count:.0f} bytes for each")
                 for one in grown[:SHOWN]:

@@ -59,8 +59,7 @@ class SessionLoad:
         if not self.is_done:
             life.sessions.pop(self.own, None)
             life.bound.pop(session.id, None)
-            if session.life is life:
-                session.unbind()
+            session.give_up_load(life)
         self._answer.cancel()
         receipt = life.take_answer(self._number)
         if receipt is not None:

@@ -152,6 +152,7 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     try:
         answer = await life.call("session/load", params, within=300.0)
     except BaseException:
+        session.give_up_load(life)
         del hub.sessions[session_id]
         life.forget(session)
         with suppress(JournalError):

@@ -12,9 +12,10 @@ something is still to be acted upon.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from sys import intern
+from typing import Any, Literal, Protocol, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from dragoman.hub.session.frames import (
@@ -66,6 +67,9 @@ QUESTIONS = frozenset({"session/request_permission", "elicitation/create"})
 
 OWN_ID = "hub:"
 """How the ids of the hub's own questions begin; no agent may use such an id."""
+
+_RESULTS = {text: text for text in (b'{"stopReason":"end_turn"}', b'{"stopReason":"cancelled"}')}
+"""Results of nearly all prompts, of which one copy is enough."""
 
 ANSWERS = 64
 """Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
@@ -149,18 +153,35 @@ class ChildSession(Struct, frozen=True):
     """The entry that says so."""
 
 
-class PromptAnswer(Struct, frozen=True):
+class PromptAnswer(Struct, frozen=True, gc=False):
     """What came of a prompt, and the entry that says so."""
 
     sequence: int
-    note: Note
+    key: str
+    is_error: bool
+    content: bytes
+    """The result or the error; empty if the entry has neither."""
+
+    @classmethod
+    def read(cls, sequence: int, note: Note) -> PromptAnswer:
+        result, error = note.result, note.error
+        if isinstance(result, Raw):
+            content = bytes(result)
+            return cls(sequence, note.key, False, _RESULTS.get(content, content))
+        return cls(sequence, note.key, True, bytes(error) if isinstance(error, Raw) else b"")
+
+    @property
+    def note(self) -> Note:
+        """As the entry says it."""
+        if not self.is_error:
+            return Note("turn_ended", key=self.key, result=Raw(self.content))
+        return Note("turn_ended", key=self.key, error=Raw(self.content) if self.content else UNSET)
 
     def to(self, request_id: Id) -> bytes:
         """As the answer to whoever waits under this id."""
-        result, error = self.note.result, self.note.error
-        if isinstance(result, Raw):
-            return response(request_id, bytes(result))
-        shown = bytes(error) if isinstance(error, Raw) else b'{"code":-32603,"message":"Internal error"}'
+        if not self.is_error:
+            return response(request_id, self.content)
+        shown = self.content or b'{"code":-32603,"message":"Internal error"}'
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encoded(request_id), shown)
 
 
@@ -282,9 +303,21 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return object_of(object_of(object_of(self.latest.get(kind)).get("params")).get("update"))
 
 
+_NOTHING: dict[Any, Any] = {}
+"""Nothing is changed in place, so all sessions can have the same."""
+
+
 def new_state(session_id: str) -> SessionState:
     """A session of which nothing is known yet."""
-    return SessionState(id=session_id, agent_session=session_id)
+    return SessionState(
+        id=session_id,
+        agent_session=session_id,
+        made=_NOTHING,
+        requests=_NOTHING,
+        answers=_NOTHING,
+        latest=_NOTHING,
+        children=_NOTHING,
+    )
 
 
 def is_own_id(request_id: object) -> bool:
@@ -449,7 +482,7 @@ def _heard(state: SessionState, note: Note) -> SessionState:
 def _turn_ended(state: SessionState, note: Note) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(one.key == note.key for one in state.queue)
-    answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
+    answers = {**state.answers, note.key: PromptAnswer.read(state.last, note)}
     # Nobody asks for an answer by a key of which only the redacted form is left.
     has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
     return replace(
@@ -516,8 +549,8 @@ def _edited(state: SessionState, note: Note) -> SessionState:
 def _made(state: SessionState, note: Note) -> SessionState:
     made = replace(
         state,
-        agent=note.agent,
-        cwd=note.cwd,
+        agent=intern(note.agent),
+        cwd=intern(note.cwd),
         folders=tuple(note.folders),
         taken_before=note.taken,
         parent=note.parent,
@@ -537,7 +570,7 @@ def _bound(state: SessionState, note: Note) -> SessionState:
     return replace(
         state,
         loading=0,
-        agent_session=note.session or state.agent_session,
+        agent_session=state.id if note.session == state.id else note.session or state.agent_session,
         made=state.made if made is None else {name: Raw(bytes(raw)) for name, raw in made.items()},
     )
 
