@@ -206,10 +206,8 @@ class Cluster:
     async def release(self, claim: Claim) -> None:
         await self.owners.release(claim)
 
-    async def give(self, claim: Claim) -> None:
-        info = await self.hub.journal.info(claim.session)
-        able = [] if info is None else self._able(info.agent, info.cwd)
-        others = [name for name in able if name != self.name]
+    async def give(self, claim: Claim, *, agent: str, cwd: str) -> None:
+        others = [name for name in self._able(agent, cwd) if name != self.name]
         to = heir(self.members.alive(), claim.session, others) if others else None
         await self.owners.release(claim, to=to or "")
 

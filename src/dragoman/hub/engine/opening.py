@@ -136,9 +136,12 @@ async def hand_over(hub: Hub, session: LiveSession) -> None:
     if not session.log.is_idle:
         # It stays here until the hub ends, as by a crash: the agent's host says again what is not stored.
         return
-    waits = bool(session.state.queue)
+    state = session.state
     await lose(hub, session)
-    await (hub.belonging.give if waits else hub.belonging.release)(session.claim)
+    if state.queue:
+        await hub.belonging.give(session.claim, agent=state.agent, cwd=state.cwd)
+    else:
+        await hub.belonging.release(session.claim)
 
 
 async def lose(hub: Hub, session: LiveSession) -> None:
