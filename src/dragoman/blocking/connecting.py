@@ -149,7 +149,7 @@ class Piped:
         finally:
             self._private.close()
 
-    def _wait_for(self, work: Coroutine[object, None, Any]) -> Any:
+    def _wait_for(self, work: Coroutine[object, None, object]) -> Any:
         """For an async handler: in a loop of its own, whose thread may read for us meanwhile."""
         assert self._link is not None
         self._private.start()

@@ -29,7 +29,7 @@ A = TypeVar("A", Agent, Client)
 STUBBORN = 1.0
 """Seconds that a coroutine gets to end after its cancellation."""
 
-Await = Callable[[Coroutine[object, None, Any]], Any]
+Await = Callable[[Coroutine[object, None, object]], Any]
 Faces = Callable[[Any, Any, Runner], tuple[Any, Any]]
 
 
@@ -62,19 +62,19 @@ class Inline(Handler):
         self.direct = None if handler.is_async or handler.wants_peer else handler.function
         """The function itself, if it takes nothing but the message."""
 
-    async def work(self, message: object, peer: Any) -> Any:
+    async def work(self, message: object, peer: object) -> Any:
         """A request. Never suspends."""
         return self.answer(message, peer)
 
-    def now(self, message: object, peer: Any) -> Any:
+    def now(self, message: object, peer: object) -> Any:
         """A notification."""
         lane = getattr(message, "session_id", None)
         self._lanes.run(lane, lambda: self.answer(message, peer))
 
-    def _await(self, message: object, peer: Any) -> Any:
+    def _await(self, message: object, peer: object) -> Any:
         return self._wait_for(self._handler.now(message, peer))
 
-    def _call(self, message: object, peer: Any) -> Any:
+    def _call(self, message: object, peer: object) -> Any:
         handler = self._handler
         if not handler.wants_peer and not isinstance(message, Turn):
             return handler.function(message)
@@ -121,7 +121,7 @@ class PrivateLoop:
             self._thread.start()
         return self._loop
 
-    def __call__(self, work: Coroutine[object, None, Any]) -> Any:
+    def __call__(self, work: Coroutine[object, None, object]) -> Any:
         future = asyncio.run_coroutine_threadsafe(work, self.start())
         try:
             return future.result()

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from dragoman.core import Connection, OutgoingCall
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
 from dragoman.runtime.pending_call import PendingCall
-
-if TYPE_CHECKING:
-    from dragoman.runtime.link import Link
 
 SHORTEST_LOOK = 0.005
 LONGEST_LOOK = 0.25
 LONG = 40  # looks; a deadline that long is not missed for one of them
+
+
+class WatchedLink(Protocol):
+    """What the deadlines need of a link."""
+
+    connection: Connection[PendingCall]
+    heard: float
+    """When the last block arrived, by the clock of the loop."""
+
+    @property
+    def on_hold(self) -> bool: ...
+    def give_up(self, call: OutgoingCall[PendingCall], why: DragomanError) -> None: ...
 
 
 class CallDeadlines:
@@ -26,7 +36,7 @@ class CallDeadlines:
 
     __slots__ = ("_answered", "_link", "_look", "_loop", "_timer", "long")
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: WatchedLink) -> None:
         self._link = link
         self._answered: dict[PendingCall, str] = {}  # answers that wait behind handlers, which may hang
         self._loop = asyncio.get_running_loop()

@@ -69,7 +69,7 @@ class _Ready(Coroutine[Any, Any, None]):
         self._waits = self._wait(carry_on)
         self.task = owner.start(self, context=self.context)
 
-    def send(self, value: Any) -> Any:
+    def send(self, value: object) -> Any:
         self._began = True
         return self._waits.send(value)
 

@@ -58,7 +58,7 @@ def _shared(encoded: bytes, kind: type[Struct]) -> Capabilities:
     return Capabilities(read(encoded, kind))
 
 
-def _member(value: Any, name: str) -> Any:
+def _member(value: object, name: str) -> Any:
     """By its name on the wire."""
     if not isinstance(value, Struct):
         return UNSET

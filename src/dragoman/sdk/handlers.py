@@ -32,7 +32,7 @@ class Handler:
         call = getattr(function, "__call__", None)  # noqa: B004  # an object whose __call__ is async counts as async
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
-    def work(self, message: object, peer: Any) -> Coroutine[object, None, Any]:
+    def work(self, message: object, peer: object) -> Coroutine[object, None, Any]:
         """A coroutine that ends with the handler's result."""
         if not self.is_async:
             return self._in_thread(message, peer)
@@ -40,14 +40,14 @@ class Handler:
         made = self.function(message, peer) if self.wants_peer else self.function(message)
         return made
 
-    async def _in_thread(self, message: object, peer: Any) -> Any:
+    async def _in_thread(self, message: object, peer: object) -> Any:
         # Imported when first needed: most agents and clients have no such handler.
         from dragoman.sdk.sync.run import in_thread
         from dragoman.sdk.sync.turn import faces
 
         return await in_thread(lambda run: self.now(*faces(message, peer, run)))
 
-    def now(self, message: object, peer: Any) -> Any:
+    def now(self, message: object, peer: object) -> Any:
         """Call it here: the result of a plain function, the coroutine of an async one."""
         return self.function(message, peer) if self.wants_peer else self.function(message)
 

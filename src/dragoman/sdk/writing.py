@@ -77,7 +77,7 @@ def as_list(items: Iterable[T], argument: str) -> list[T]:
     return list(items)
 
 
-def check_text(value: Any, argument: str) -> None:
+def check_text(value: object, argument: str) -> None:
     if not isinstance(value, str):
         raise InvalidValue(argument, value, "must be a string")
     try:
@@ -86,7 +86,7 @@ def check_text(value: Any, argument: str) -> None:
         raise InvalidValue(argument, value, "must be Unicode text, without lone surrogates") from None
 
 
-def check_one_of(value: Any, allowed: Sequence[str], argument: str) -> None:
+def check_one_of(value: object, allowed: Sequence[str], argument: str) -> None:
     if value not in allowed:
         raise InvalidValue(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
 

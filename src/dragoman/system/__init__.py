@@ -1,4 +1,1 @@
-"""What the operating system and its programs differ in, said once: file locks, and git in folders of others.
-
-Import from the modules. Nothing here knows agents, frames or sessions.
-"""
+"""File locks, and git in folders of others, for every operating system. Knows nothing of agents."""

@@ -4,6 +4,10 @@ A transport pushes: it hands blocks of whole frames to a `Sink` as they arrive, 
 frame costs more than decoding it. Back-pressure goes both ways and is counted in bytes: a reader that is
 behind calls `pause`, a writer that is ahead sees `pending` grow and awaits `drain`.
 
+A transport knows newlines, descriptors and processes. It does not know JSON, ids or ACP; what it carries is
+bytes. Import from the modules, so that a program pays only for the transport it uses: `memory`, `pipe`,
+`stdio`, `process`, `websocket` and `http_client` keep the promise, `address` turns a string into one of them.
+
 Nothing here does IO. `dragoman.testing.check_transport` holds an implementation to this page.
 """
 

@@ -39,17 +39,17 @@ class AsgiWebSocket:
         *,
         greeting: Greeting | None = None,
         patience: float = PATIENCE,
-        many: bool = False,
+        batched_send: bool = False,
         now: Callable[[Sequence[bytes]], bool] | None = None,
     ) -> None:
-        """`many`: the server takes many messages in one event. `now`: and at once, if it has room."""
+        """`batched_send`: the server takes many messages in one event. `now`: and at once, if it has room."""
         self.farewell = (1000, "")
         """Code and reason of the close, if it is ours."""
         self._receive = receive
         self._send = send
         self._greeting = greeting
         self._patience = patience
-        self._many = many
+        self._batched_send = batched_send
         self._now = now
         self._first: bytes | None = None
         self._beginning: asyncio.Timeout | None = None
@@ -123,7 +123,7 @@ class AsgiWebSocket:
         """Hubs and agents send UTF-8. A relay passes on bytes that it has not parsed: what is no text in them
         is replaced, because it would end the connection.
         """
-        if not self._many:
+        if not self._batched_send:
             for message in messages:
                 yield {"type": "websocket.send", "text": message.decode(errors="replace")}
             return

@@ -129,7 +129,7 @@ class AcpEndpoint:
             send,
             greeting=greeting,
             patience=self._bounds.patience,
-            many=many is not None,
+            batched_send=many is not None,
             now=(many or {}).get("now"),
         )
         await stream.accept(connection_id=uuid.uuid4().hex)

@@ -197,7 +197,7 @@ class AgentSide:
         return _written(method, answer)
 
     @staticmethod
-    async def _extension_answer(work: Coroutine[object, None, Any]) -> bytes:
+    async def _extension_answer(work: Coroutine[object, None, object]) -> bytes:
         return write(await work)
 
     def _extension(self, handler: Handler, params: Raw | None) -> Answer:

@@ -8,7 +8,7 @@ and lets the event loop turn now and then when it is not, so that a cancel is he
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -165,7 +165,7 @@ def _plan_entry(at: int, entry: v1.PlanEntry | str | tuple[str, v1.PlanEntryStat
     return v1.PlanEntry(content=content, priority="medium", status=status)
 
 
-def _pair(at: int, entry: Any) -> tuple[str, v1.PlanEntryStatus]:
+def _pair(at: int, entry: object) -> tuple[str, v1.PlanEntryStatus]:
     if not isinstance(entry, tuple | list) or len(entry) != 2:
         raise InvalidValue(f"entries[{at}]", entry, "must be a PlanEntry, a string, or a string and a status")
     return entry[0], entry[1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec import UNSET
@@ -155,7 +155,7 @@ def _numbered(content: Iterable[v1.ToolCallContent | str]) -> Iterable[tuple[int
     return enumerate(as_list(content, "content"))
 
 
-def _as_content(at: int, item: Any) -> v1.ToolCallContent:
+def _as_content(at: int, item: object) -> v1.ToolCallContent:
     if isinstance(item, str):
         return v1.Content(content=v1.TextContent(text=item))
     if isinstance(item, v1.Content | v1.Diff | v1.Terminal | Unknown):

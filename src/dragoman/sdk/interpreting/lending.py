@@ -22,7 +22,7 @@ from dragoman.transport.translated import TranslatedTransport, TransportInterpre
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 
 if TYPE_CHECKING:  # most conversations never ask for a file
-    from dragoman.sdk.interpreting.client_tools import ClientTools
+    from dragoman.sdk.interpreting.client_tools.host import ClientTools
     from dragoman.workspace.lent_files import Access, LentFiles
     from dragoman.workspace.workspace import Workspace
 
@@ -171,7 +171,7 @@ class EdgeHost:
             self._lending.ask(position, message)
             return
         if self._tools is None:
-            from dragoman.sdk.interpreting.client_tools import ClientTools
+            from dragoman.sdk.interpreting.client_tools.host import ClientTools
 
             self._tools = ClientTools(self._tell)
         self._tools.ask(position, message)

@@ -9,7 +9,6 @@ told apart.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -60,7 +59,7 @@ def beginnings(session_id: str, tags: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(head + tag.encode() + b'"' for tag in tags)
 
 
-def note(kind: str, value: Any = None) -> bytes:
+def note(kind: str, value: object = None) -> bytes:
     return _encode(StoredNote(kind, Raw(_encode(value))))
 
 

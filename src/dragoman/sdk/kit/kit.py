@@ -4,6 +4,10 @@ A kit gives an `Agent` the handlers of every session method. Sessions are kept i
 told otherwise), each with its conversation, settings, usage and memories, and can be loaded by any later
 process of the same agent. It holds no state of a conversation; the sessions do.
 
+`session` and `turn` are what handlers meet; `log` stores, `sessions` and `restore` bring back; `settings`,
+`commands` and `usage` are one idea each; `mounts` runs the MCP servers of a client; `local` is the agent's
+own confined files and commands.
+
 Handlers of a kit run in an event loop; `dragoman.blocking` serves plain agents only.
 """
 

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from msgspec import UNSET
 
@@ -139,7 +139,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
 
     # What is remembered.
 
-    def remember(self, value: Any) -> None:
+    def remember(self, value: object) -> None:
         """Keep plain data with the session; it is in `memories` whenever the session is opened again."""
         self.memories.append(value)
         self.log.add("note", frames.note("memory", value))

@@ -97,7 +97,7 @@ class _ConfigReader:
         self._text = text
         self._path = path
 
-    def config(self, parsed: Mapping[str, Any]) -> AgentConfig:
+    def config(self, parsed: Mapping[str, object]) -> AgentConfig:
         self._only(parsed, TOP, ())
         tables = parsed.get("agents", {})
         if not isinstance(tables, Mapping):
@@ -130,7 +130,7 @@ class _ConfigReader:
             dialect=self._dialect(table.get("dialect", "auto"), (*where, "dialect")),
         )
 
-    def _command(self, value: Any, where: tuple[str, ...]) -> tuple[str, ...]:
+    def _command(self, value: object, where: tuple[str, ...]) -> tuple[str, ...]:
         try:
             words = shlex.split(value) if isinstance(value, str) else value
         except ValueError as error:
@@ -143,7 +143,7 @@ class _ConfigReader:
             self._refuse(where, "a command cannot hold a NUL character")
         return tuple(words)
 
-    def _dialect(self, value: Any, where: tuple[str, ...]) -> str:
+    def _dialect(self, value: object, where: tuple[str, ...]) -> str:
         if value == "auto":
             return "auto"
         from dragoman.dialect.names import CHOICES  # few files name one
@@ -152,7 +152,7 @@ class _ConfigReader:
             self._refuse(where, f"dialect must be one of {', '.join(CHOICES)}")
         return value
 
-    def _env(self, value: Any, where: tuple[str, ...]) -> Mapping[str, str]:
+    def _env(self, value: object, where: tuple[str, ...]) -> Mapping[str, str]:
         if not isinstance(value, Mapping):
             self._refuse(where, 'env must be a table: { NAME = "value" }')
         for name, item in value.items():
@@ -161,7 +161,7 @@ class _ConfigReader:
                 self._refuse((*where, name), f"the value of {name} must be text, in quotes")
         return dict(value)
 
-    def _allow(self, value: Any, where: tuple[str, ...]) -> tuple[str, ...]:
+    def _allow(self, value: object, where: tuple[str, ...]) -> tuple[str, ...]:
         if not isinstance(value, list | tuple):
             self._refuse(where, 'allow must be a list of names: ["OPENAI_API_KEY"]')
         for name in value:
@@ -173,7 +173,7 @@ class _ConfigReader:
         if not isinstance(name, str) or not VARIABLE.fullmatch(name):
             self._refuse(where, f"{where[2]} has an entry that is no name of a variable")
 
-    def _only(self, table: Mapping[str, Any], known: tuple[str, ...], where: tuple[str, ...]) -> None:
+    def _only(self, table: Mapping[str, object], known: tuple[str, ...], where: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
                 self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(known)}")

@@ -43,7 +43,7 @@ class Product:
 def parse_zed(data: bytes, path: str) -> ImportedAgents:
     """`agent_servers` of Zed's settings. Agents that Zed installs by itself have no command there."""
 
-    def read(name: str, entry: Mapping[str, Any]) -> KnownAgent:
+    def read(name: str, entry: Mapping[str, object]) -> KnownAgent:
         kind = entry.get("type", "custom")
         if kind in ("registry", "extension") and "command" not in entry:
             raise _Skip("Zed installs it by itself; install it on PATH, then it is known here")
@@ -67,7 +67,7 @@ def parse_jetbrains(data: bytes, path: str) -> ImportedAgents:
 def parse_acpx(data: bytes, path: str) -> ImportedAgents:
     """`agents` of acpx: `argv`, or `command` with `args`, or `command` as a line for a shell."""
 
-    def read(name: str, entry: Mapping[str, Any]) -> KnownAgent:
+    def read(name: str, entry: Mapping[str, object]) -> KnownAgent:
         if "argv" in entry:
             return _agent(name, _words(entry["argv"], "argv"), entry)
         if "args" in entry:
@@ -102,7 +102,7 @@ class _Skip(Exception):
 
 
 def _collect(
-    table: Mapping[str, Any], read: Callable[[str, Mapping[str, Any]], KnownAgent]
+    table: Mapping[str, object], read: Callable[[str, Mapping[str, object]], KnownAgent]
 ) -> ImportedAgents:
     agents: dict[str, KnownAgent] = {}
     skipped: list[tuple[str, str]] = []
@@ -117,7 +117,7 @@ def _collect(
     return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skipped))
 
 
-def _read_one(title: str, entry: Any, read: Callable[[str, Mapping[str, Any]], KnownAgent]) -> KnownAgent:
+def _read_one(title: str, entry: Any, read: Callable[[str, Mapping[str, object]], KnownAgent]) -> KnownAgent:
     if not isinstance(entry, Mapping):
         raise _Skip("it is no object")
     if not NAME.fullmatch(our_name(title)):
@@ -125,7 +125,7 @@ def _read_one(title: str, entry: Any, read: Callable[[str, Mapping[str, Any]], K
     return read(title, entry)
 
 
-def _agent(title: str, command: tuple[str, ...], entry: Mapping[str, Any]) -> KnownAgent:
+def _agent(title: str, command: tuple[str, ...], entry: Mapping[str, object]) -> KnownAgent:
     name = our_name(title)
     return KnownAgent(
         name=name,
@@ -136,7 +136,7 @@ def _agent(title: str, command: tuple[str, ...], entry: Mapping[str, Any]) -> Kn
     )
 
 
-def _program(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _program(entry: Mapping[str, object]) -> tuple[str, ...]:
     program = entry.get("command")
     if not isinstance(program, str) or not program:
         raise _Skip("its command is no text" if "command" in entry else "it has no command")
@@ -191,11 +191,11 @@ def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
         yield item["name"], item.get("value")
 
 
-def _table(data: bytes, path: str, key: str) -> Mapping[str, Any]:
+def _table(data: bytes, path: str, key: str) -> Mapping[str, object]:
     return _inside(parse_jsonc(data, path=path), path, key)
 
 
-def _inside(document: Any, path: str, key: str) -> Mapping[str, Any]:
+def _inside(document: Any, path: str, key: str) -> Mapping[str, object]:
     if not isinstance(document, Mapping):
         raise LocalMistake(f"{path}: this is no configuration: an object was expected")
     table = document.get(key, {})

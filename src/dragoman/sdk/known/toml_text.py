@@ -97,7 +97,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _name(parsed: Mapping[str, Any], *, is_header: bool) -> tuple[str, ...]:
+def _name(parsed: Mapping[str, object], *, is_header: bool) -> tuple[str, ...]:
     """The path of single keys that one statement makes."""
     path: list[str] = []
     inside: Any = parsed

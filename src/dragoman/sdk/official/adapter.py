@@ -118,7 +118,7 @@ class _Adapted:
         )
         return agent
 
-    def _own(self, name: str) -> Callable[..., Awaitable[Any]] | None:
+    def _own(self, name: str) -> Callable[..., Awaitable[object]] | None:
         """The object's method, unless it has only inherited the declaration."""
         found = getattr(self._target, name, None)
         declared = getattr(self._acp.Agent, name, None)
@@ -164,7 +164,7 @@ class _Adapted:
             await _ended(asyncio.gather(work, told, return_exceptions=True))
 
     async def _handle(
-        self, function: Callable[..., Awaitable[Any]], method: str, message: object, client: ClientHandle
+        self, function: Callable[..., Awaitable[object]], method: str, message: object, client: ClientHandle
     ) -> Any:
         name = type(message).__name__
         model = getattr(self._acp.schema, _MODEL_NAMES.get(name, name), None)
@@ -178,7 +178,7 @@ class _Adapted:
         entry = AGENT_REQUESTS.get(method)
         return None if answer is None or entry is None else read(_encoded(answer), entry.result)
 
-    async def _called(self, work: Awaitable[Any], client: ClientHandle) -> Any:
+    async def _called(self, work: Awaitable[object], client: ClientHandle) -> Any:
         asking.set(client)
         try:
             return await work

@@ -7,7 +7,6 @@ Knows nothing of what the marks mean.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -79,7 +78,7 @@ def text_of(raw: bytes | Raw | None) -> str:
         return ""
 
 
-def put(params: bytes | Raw | None, ours: Mapping[str, Any]) -> bytes:
+def put(params: bytes | Raw | None, ours: Mapping[str, object]) -> bytes:
     """Params with `ours` in their mark; what somebody else has put there already stays."""
     fields = fields_of(params)
     if not fields and params is not None and bytes(params).strip() not in (b"{}", b"null"):

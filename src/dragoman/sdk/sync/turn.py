@@ -245,7 +245,7 @@ class SyncTurn(SyncLender):
 
 def faces(
     message: object,
-    peer: Any,
+    peer: object,
     run: Runner,
     *,
     voice: type[AgentSession] = AgentSession,

@@ -14,7 +14,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from dragoman.dialect.message import Message, answer, as_object, notification, refusal, request
-from dragoman.sdk.interpreting.client_tools import ClientTools
+from dragoman.sdk.interpreting.client_tools.host import ClientTools
 from dragoman.sdk.interpreting.client_tools.pipe import SOCKET, TOKEN, run
 
 TOOLS = ["read_text_file", "run_command"]

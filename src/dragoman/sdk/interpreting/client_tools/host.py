@@ -3,6 +3,9 @@
 An edge asks for a server for each session that it opens, says which session it became, and when that is over.
 Calls of the server's tools go to the client through the edge, in the name of the session that they belong to.
 Nothing is opened before the first question, and everything ends with the transport that it belongs to.
+
+The agent starts a program that carries bytes to a socket of ours (`pipe`); behind the socket is the server
+(`server`), whose tools (`tools`) ask the client.
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@ would if the agent had asked it directly.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 from dragoman.errors import ErrorAnswer
 
-Ask: TypeAlias = Callable[[str, Object], Awaitable[Any]]
+Ask: TypeAlias = Callable[[str, Object], Awaitable[object]]
 """A request to the client, without the session; raises `ErrorAnswer`."""
 
 Tool: TypeAlias = Callable[[Object, Ask], Awaitable[str]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -157,7 +156,7 @@ def introduced(handle: AgentHandle, watch: FrameWatch, *, took: float) -> Diagno
     )
 
 
-def _told(value: Any, prefix: str = "") -> list[str]:
+def _told(value: object, prefix: str = "") -> list[str]:
     """The capabilities that are true or there, by their dotted names."""
     if not isinstance(value, Mapping):
         return [prefix] if value is True else []
