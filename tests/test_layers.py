@@ -74,24 +74,21 @@ CIRCLES = tuple(
     frozenset(f"dragoman.{name}" for name in names.split())
     for names in (
         "sdk.client.agent_handle sdk.client.client sdk.client.prompt sdk.client.session "
-        "sdk.client.side sdk.handlers sdk.listening sdk.login sdk.threads.agent sdk.threads.faces",
-        "sdk.proxy.calls sdk.proxy.conductor sdk.proxy.flow sdk.proxy.lanes sdk.proxy.proxy "
+        "sdk.client.side sdk.handlers sdk.listening sdk.login sdk.sync.agent sdk.sync.turn",
+        "sdk.proxy.calls sdk.proxy.conductor sdk.proxy.flow sdk.proxy.hook_queues sdk.proxy.proxy "
         "sdk.proxy.run sdk.proxy.side sdk.proxy.target sdk.serve",
         "blocking.agent_link blocking.attended blocking.deadlines blocking.intake blocking.link "
-        "blocking.voice blocking.waiting blocking.worker",
+        "blocking.pending_call blocking.speaker blocking.worker",
         "sdk.agent.client_handle sdk.agent.lender sdk.agent.session sdk.agent.speaker "
         "sdk.agent.terminal sdk.agent.tool_call sdk.agent.turn",
-        "agents.code.conversation agents.code.permission agents.code.tools.places "
-        "agents.code.tools.tool agents.code.tools.work",
         "sdk.kit.local sdk.kit.mounts sdk.kit.session sdk.kit.turn",
         "transport.owned transport.posix transport.windows",
         "journal.salvage journal.sealed_file journal.sqlite",
         "sdk.supervision.session sdk.supervision.supervisor sdk.supervision.turn",
-        "runtime.calls runtime.link",
+        "runtime.call_deadlines runtime.link",
         "workspace.policy.policy workspace.policy.policy_files",
         "sdk.kit.kit sdk.kit.sessions",
         "tui.app tui.screens.chat",
-        "cli.hub_status cli.hub_talk",
     )
 )
 
