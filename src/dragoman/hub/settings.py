@@ -1,6 +1,6 @@
 """What can be set about a hub: the names, kinds and defaults of its one file, and what a reload may change.
 
-Values only: `settings_reading` makes them from a file, `settings_agents` says which agents they add up to.
+Values only: `settings_file` makes them from a file, `offered_agents` says which agents they add up to.
 Everything has a default, so that `HubSettings()` is a hub that works. The table of
 docs/hub-configuration.md is held to these classes by a test.
 """
