@@ -28,8 +28,8 @@ from dragoman.review.risks import (
     RiskJudgement,
     at_once,
     is_warm,
-    make_proposal,
     judgement_failed,
+    make_proposal,
     warm,
 )
 from dragoman.schema import v1
