@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal.search_text import AROUND, excerpt, has_all, match_expression, plain, spaced, words_of
+from dragoman.journal.search_text import (
+    AROUND,
+    excerpt,
+    has_all,
+    match_expression,
+    space_words,
+    unspace_words,
+    words_of,
+)
 from dragoman.journal.tables import WORDS
 
 
@@ -14,7 +22,9 @@ from dragoman.journal.tables import WORDS
 def test_nothing_that_is_typed_is_an_error(text: str, query: str) -> None:
     base = sqlite3.connect(":memory:")
     base.execute(WORDS)
-    base.execute("insert into words (text) values (?)", (spaced(text.encode(errors="replace").decode()),))
+    base.execute(
+        "insert into words (text) values (?)", (space_words(text.encode(errors="replace").decode()),)
+    )
     expression = match_expression(query.encode(errors="replace").decode())
     if expression is not None:
         base.execute("select rowid from words where words match ?", (expression,)).fetchall()
@@ -41,7 +51,7 @@ def test_nothing_that_is_typed_is_an_error(text: str, query: str) -> None:
 def test_memory_and_index_find_the_same(text: str, query: str, expected: bool) -> None:
     base = sqlite3.connect(":memory:")
     base.execute(WORDS)
-    base.execute("insert into words (text) values (?)", (spaced(text),))
+    base.execute("insert into words (text) values (?)", (space_words(text),))
     expression = match_expression(query)
     hits = expression and base.execute("select * from words where words match ?", (expression,)).fetchall()
     base.close()
@@ -51,7 +61,7 @@ def test_memory_and_index_find_the_same(text: str, query: str, expected: bool) -
 
 @given(st.text().filter(lambda text: "\u200b" not in text))
 def test_what_is_put_between_characters_goes_away_again(text: str) -> None:
-    assert plain(spaced(text)) == text
+    assert unspace_words(space_words(text)) == text
 
 
 def test_an_excerpt_shows_the_words_in_their_surroundings_on_one_line() -> None:

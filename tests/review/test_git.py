@@ -14,7 +14,7 @@ from dragoman.review.git import (
     changed_lines,
     changes,
     find_top,
-    listed_files,
+    list_files,
     moved_lines,
     read_diff,
     text_at,
@@ -134,7 +134,7 @@ async def test_what_is_no_revision_is_refused(project: Path, revision: str) -> N
 
 async def test_without_a_repository_there_are_no_changes(tmp_path: Path) -> None:
     assert await find_top(tmp_path) is None
-    assert await listed_files(tmp_path) is None
+    assert await list_files(tmp_path) is None
     with pytest.raises(GitRefused, match="no git repository"):
         await changes(tmp_path)
 
@@ -154,7 +154,7 @@ async def test_no_program_of_the_repository_is_run(project: Path) -> None:
 async def test_the_files_of_a_folder_are_those_that_git_does_not_ignore(project: Path) -> None:
     (project / "ignored.py").write_text("x\n")
     (project / "new.py").write_text("x\n")
-    listed = await listed_files(project)
+    listed = await list_files(project)
     assert listed is not None
     assert [path.name for path in listed] == [".gitignore", "a.py", "new.py"]
 

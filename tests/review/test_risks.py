@@ -10,8 +10,8 @@ from dragoman.review.risks import (
     RiskJudgement,
     at_once,
     join_risks,
+    judgement_failed,
     new_lines,
-    unjudged,
 )
 from dragoman.review.rules import own_rules
 
@@ -142,6 +142,6 @@ def test_no_more_is_told_than_somebody_reads() -> None:
 
 def test_not_judged_differs_from_nothing_found() -> None:
     assert join_risks([]).risks == ()
-    assert unjudged("it is too large") == RiskJudgement(
+    assert judgement_failed("it is too large") == RiskJudgement(
         risks=None, note="Nothing was judged: it is too large."
     )

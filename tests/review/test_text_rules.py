@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import ReviewRule, own_rules, parse_rules
-from dragoman.review.text_rules import LONGEST_LINE, _windows, compiled, entropy, looks_random
+from dragoman.review.text_rules import LONGEST_LINE, _windows, compile_rule, entropy, looks_random
 from tests.every import every
 
 
@@ -67,7 +67,7 @@ keyworded = [made for made in own_rules() if made.keywords]
 def test_keywords_never_hide_a_hit(made: ReviewRule) -> None:
     for text in made.hits:
         padded = "\n" * 9 + text + "\n" * 9 + text
-        pattern, _ = compiled(made)
+        pattern, _ = compile_rule(made)
         whole = {found.span() for found in pattern.finditer(padded)}
         parts = {
             found.span()
@@ -136,7 +136,7 @@ def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: 
         if made.pattern is None:
             continue
         begun = time.process_time()
-        for _ in compiled(made)[0].finditer(text):
+        for _ in compile_rule(made)[0].finditer(text):
             pass
         if time.process_time() - begun > 0.5:
             slow.append(made.id)

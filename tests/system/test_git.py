@@ -46,7 +46,7 @@ async def _against(folder: Path) -> None:
 
 
 async def _listing(folder: Path) -> None:
-    files = await review_git.listed_files(folder)
+    files = await review_git.list_files(folder)
     assert files is not None
     assert folder / "a.py" in files
 

@@ -216,7 +216,7 @@ def test_a_blocking_client_has_terminals_too(tmp_path: Path) -> None:
 
 KILLED = """
 import asyncio, sys
-from dragoman.workspace.lent_terminals import Wanted
+from dragoman.workspace.lent_terminals import TerminalRequest
 from dragoman.workspace.workspace import Workspace
 
 async def main():

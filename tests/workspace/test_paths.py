@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.paths import LONGEST_NAME, MOST_NAMES, Route, below, cut, joined, parse
+from dragoman.workspace.paths import (
+    LONGEST_NAME,
+    MOST_NAMES,
+    Route,
+    join_names,
+    names_below,
+    parse,
+    split_path,
+)
 
 names = st.lists(
     st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1, max_size=8), max_size=6
@@ -56,14 +64,14 @@ def test_the_longest_name_is_allowed() -> None:
 @given(names)
 def test_names_put_together_are_cut_into_the_same_names(parts: list[str]) -> None:
     wanted = tuple(part for part in parts if part != ".")
-    assert cut(joined(tuple(parts))) == wanted
+    assert split_path(join_names(tuple(parts))) == wanted
 
 
 @given(names, names)
 def test_below_gives_what_comes_after(start: list[str], rest: list[str]) -> None:
-    assert below((*start, *rest), tuple(start)) == tuple(rest)
+    assert names_below((*start, *rest), tuple(start)) == tuple(rest)
 
 
 def test_a_name_that_goes_on_is_another_name() -> None:
-    assert below(("a", "bc"), ("a", "b")) is None
-    assert below(("a",), ("a", "b")) is None
+    assert names_below(("a", "bc"), ("a", "b")) is None
+    assert names_below(("a",), ("a", "b")) is None

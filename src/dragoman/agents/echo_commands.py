@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from dragoman import AgentSession, Turn
 from dragoman.agents import echo_tools
-from dragoman.agents.echo_tools import BadArgument, seconds, whole
+from dragoman.agents.echo_tools import BadArgument, parse_count, seconds
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import (
     STOP_REASONS,
@@ -47,7 +47,7 @@ class EchoCommand:
 
 
 async def stream(turn: Turn, argument: str) -> None:
-    count, *size = [whole(word) for word in argument.split()] or [-1]
+    count, *size = [parse_count(word) for word in argument.split()] or [-1]
     if count < 0 or len(size) > 1:
         raise BadArgument
     width = min(*size, LARGEST) if size else 0
@@ -88,7 +88,7 @@ async def stop(turn: Turn, argument: str) -> Outcome:
 
 
 async def usage(turn: Turn, argument: str) -> Outcome:
-    used = whole(argument or "1000")
+    used = parse_count(argument or "1000")
     await turn.usage(used=used, size=max(used, 200_000), cost=0.01)
     tokens = Usage(total_tokens=used, input_tokens=used - used // 10, output_tokens=used // 10)
     return PromptResponse(stop_reason="end_turn", usage=tokens)

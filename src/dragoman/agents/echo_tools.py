@@ -48,7 +48,7 @@ def seconds(argument: str) -> float:
     return value
 
 
-def whole(argument: str) -> int:
+def parse_count(argument: str) -> int:
     if not (argument.isascii() and argument.isdigit() and len(argument) <= 12):
         raise BadArgument
     return int(argument)

@@ -103,7 +103,7 @@ async def _expanded(path: Path) -> list[Path]:
         raise NothingThere(f"there is no file or folder {path}")
     if not await asyncio.to_thread(path.is_dir):
         return [path]
-    return await asyncio.to_thread(_worth_it, path, await repository.listed_files(path))
+    return await asyncio.to_thread(_worth_it, path, await repository.list_files(path))
 
 
 def _worth_it(folder: Path, listed: list[Path] | None) -> list[Path]:

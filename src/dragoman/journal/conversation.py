@@ -8,7 +8,7 @@ over: this is for looking at, not for judging. It knows the few names of the pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -128,7 +128,7 @@ class MomentFold:
         if isinstance(envelope, dict):
             yield from (said for said in self._envelope(envelope) if said.text)
 
-    def _envelope(self, envelope: dict[str, Any]) -> Iterator[EntryText]:
+    def _envelope(self, envelope: dict[str, object]) -> Iterator[EntryText]:
         params = _dict(envelope.get("params"))
         match envelope.get("method"):
             case "session/update":
@@ -140,7 +140,7 @@ class MomentFold:
             case None:
                 yield from self._answer(envelope)
 
-    def _update(self, update: dict[str, Any]) -> Iterator[EntryText]:
+    def _update(self, update: dict[str, object]) -> Iterator[EntryText]:
         tag = _text(update.get("sessionUpdate"))
         if tag in CHUNKS:
             run = f"{tag} {update.get('messageId')}"
@@ -152,7 +152,7 @@ class MomentFold:
         elif tag == "current_mode_update":
             yield EntryText("mode", _text(update.get("currentModeId")))
 
-    def _tool(self, update: dict[str, Any]) -> Iterator[EntryText]:
+    def _tool(self, update: dict[str, object]) -> Iterator[EntryText]:
         ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))
         known = self._titles.get(ident)
         # Content is sent whole with every update; what counts is what it was in the end.
@@ -168,7 +168,7 @@ class MomentFold:
         elif is_over:
             yield EntryText("tool", f"{known or ident}: {status}", output=output)
 
-    def _asked(self, params: dict[str, Any]) -> EntryText:
+    def _asked(self, params: dict[str, object]) -> EntryText:
         tool = _dict(params.get("toolCall"))
         ident = _text(tool.get("toolCallId"))
         for option in map(_dict, _list(params.get("options"))):
@@ -177,7 +177,7 @@ class MomentFold:
             "permission", f"may it: {_text(tool.get('title')) or self._titles.get(ident) or ident}?"
         )
 
-    def _answer(self, envelope: dict[str, Any]) -> Iterator[EntryText]:
+    def _answer(self, envelope: dict[str, object]) -> Iterator[EntryText]:
         error, result = _dict(envelope.get("error")), _dict(envelope.get("result"))
         outcome = _dict(result.get("outcome"))
         if error:
@@ -186,11 +186,11 @@ class MomentFold:
             option = _text(outcome.get("optionId"))
             answer = self._options.get(option) or option or _text(outcome.get("outcome"))
             yield EntryText("permission", answer)
-        elif isinstance(result.get("stopReason"), str):
-            yield EntryText("end", result["stopReason"])
+        elif isinstance(reason := result.get("stopReason"), str):
+            yield EntryText("end", reason)
 
 
-def _content(block: Any) -> str:
+def _content(block: object) -> str:
     """A content block, as text or as a mention of what it holds."""
     match block:
         case {"type": "text", "text": str(text)}:
@@ -205,7 +205,7 @@ def _content(block: Any) -> str:
             return ""
 
 
-def _tool_content(part: Any) -> str:
+def _tool_content(part: object) -> str:
     """What a person can read of a part of a tool's content: text, or a file as it is after a change."""
     match part:
         case {"type": "content", "content": content}:
@@ -216,18 +216,18 @@ def _tool_content(part: Any) -> str:
             return ""
 
 
-def _plan_entry(entry: Any) -> str:
+def _plan_entry(entry: object) -> str:
     fields = _dict(entry)
     return f"[{_text(fields.get('status')) or 'pending'}] {_text(fields.get('content'))}"
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _dict(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""

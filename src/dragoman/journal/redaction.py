@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice, repeat
-from typing import Any
 
 import msgspec
 
@@ -207,7 +206,7 @@ def _structure(frame: bytes) -> bytes:
     return frame if hidden is message else msgspec.json.encode(hidden)
 
 
-def _hide(value: Any) -> Any:
+def _hide(value: object) -> object:
     """The value with secrets hidden; the same object where there are none."""
     if isinstance(value, dict):
         changed = {name: _hide_named(name, held) for name, held in value.items()}
@@ -218,7 +217,7 @@ def _hide(value: Any) -> Any:
     return value
 
 
-def _hide_named(name: str, value: Any) -> Any:
+def _hide_named(name: str, value: object) -> object:
     bare = "".join(filter(str.isalnum, name)).lower()
     if bare in NAMED and isinstance(value, str) and value:
         return REDACTED
@@ -227,7 +226,7 @@ def _hide_named(name: str, value: Any) -> Any:
     return _hide(value)
 
 
-def _hide_pairs(value: Any) -> Any:
+def _hide_pairs(value: object) -> object:
     if isinstance(value, dict):
         return {name: REDACTED if isinstance(held, str) else _hide(held) for name, held in value.items()}
     if isinstance(value, list):

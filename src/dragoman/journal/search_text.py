@@ -23,24 +23,24 @@ AROUND = 60
 """Characters of an excerpt on either side of the first word that was found."""
 
 
-def spaced(text: str) -> str:
+def space_words(text: str) -> str:
     """Text as it is put into the index."""
     return _UNSPACED.sub(rf"\1{SPLIT}", text)
 
 
-def plain(text: str) -> str:
+def unspace_words(text: str) -> str:
     """Text from the index, as it was."""
     return text.replace(SPLIT, "")
 
 
 def words_of(text: str) -> list[str]:
     """The words of a query, as they were typed; what has no letter and no digit is none."""
-    return [word for word in plain(text).replace("\0", " ").split() if _WORD.search(word)]
+    return [word for word in unspace_words(text).replace("\0", " ").split() if _WORD.search(word)]
 
 
 def match_expression(text: str) -> str | None:
     """A query for the index; None if it holds no word at all."""
-    terms = ['"{}"*'.format(spaced(word).replace('"', '""')) for word in words_of(text)]
+    terms = ['"{}"*'.format(space_words(word).replace('"', '""')) for word in words_of(text)]
     return " ".join(terms) or None
 
 
@@ -64,4 +64,4 @@ def has_all(text: str, query: str) -> bool:
 def _folded(text: str) -> str:
     """The words without case and accents, one space apart."""
     bare = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-    return " ".join(_WORD.findall(spaced(bare))).casefold()
+    return " ".join(_WORD.findall(space_words(bare))).casefold()

@@ -6,8 +6,6 @@ a frame that makes no sense teaches nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from dragoman.journal.contract import Entry
@@ -53,7 +51,7 @@ class StreamFacts:
             return False
         return any(name in entry.frame for name in _TO_CLIENT)
 
-    def _told(self, message: dict[str, Any]) -> dict[str, str]:
+    def _told(self, message: dict[str, object]) -> dict[str, str]:
         method, params = message.get("method"), message.get("params")
         if not isinstance(method, str) or not isinstance(params, dict):
             return {}
@@ -64,13 +62,13 @@ class StreamFacts:
             return {"state": "running"} | ({} if known else {"title": _title(params.get("prompt"))})
         return {"cwd": _text(params.get("cwd")), "session": _text(params.get("sessionId"))}
 
-    def _heard(self, message: dict[str, Any]) -> dict[str, str]:
+    def _heard(self, message: dict[str, object]) -> dict[str, str]:
         if message.get("method") == "session/update":
             return self._updated(message.get("params"))
         ident = message.get("id")
         asked = self._asked.pop(ident, None) if isinstance(ident, str | int) else None
         result = message.get("result")
-        fields: dict[str, Any] = result if isinstance(result, dict) else {}
+        fields: dict[str, object] = result if isinstance(result, dict) else {}
         match asked:
             case "initialize":
                 info = fields.get("agentInfo")
@@ -81,7 +79,7 @@ class StreamFacts:
                 return {"session": _text(fields.get("sessionId"))}
         return {}
 
-    def _updated(self, params: Any) -> dict[str, str]:
+    def _updated(self, params: object) -> dict[str, str]:
         match params:
             case {"update": {"sessionUpdate": "session_info_update", "title": str(title)}} if title.strip():
                 self._titled = True
@@ -89,12 +87,12 @@ class StreamFacts:
         return {}
 
 
-def _title(prompt: Any) -> str:
+def _title(prompt: object) -> str:
     blocks = prompt if isinstance(prompt, list) else []
     texts = [block["text"] for block in blocks if isinstance(block, dict) and _text(block.get("text"))]
     line = " ".join(" ".join(texts).split())
     return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""

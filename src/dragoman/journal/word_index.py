@@ -14,7 +14,7 @@ from typing import Any
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman.journal.contract import SearchHit
 from dragoman.journal.conversation import Moment, MomentFold
-from dragoman.journal.search_text import SEARCHED, excerpt, match_expression, plain, spaced
+from dragoman.journal.search_text import SEARCHED, excerpt, match_expression, space_words, unspace_words
 from dragoman.journal.streams import clean, page_of
 from dragoman.journal.tables import (
     SELECT,
@@ -129,7 +129,7 @@ def _stream(connection: sqlite3.Connection, number: int) -> StreamRow | None:
 
 def store_passage(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
     if moment.kind in SEARCHED:
-        rowid, text = passage_id(number, moment.first), spaced(clean(moment.searched))
+        rowid, text = passage_id(number, moment.first), space_words(clean(moment.searched))
         connection.execute(
             "insert into words (rowid, text, kind, sum) values (?, ?, ?, ?)",
             (rowid, text, moment.kind, passage_sum(rowid, moment.kind, text)),
@@ -146,7 +146,7 @@ def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> S
     owner = _stream(connection, number)
     if owner is None:
         return None
-    shown = excerpt(plain(text), query)
+    shown = excerpt(unspace_words(text), query)
     return SearchHit(
         stream=owner.info.stream, sequence=sequence, kind=kind, excerpt=shown, title=owner.info.title
     )

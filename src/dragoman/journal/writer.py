@@ -49,7 +49,10 @@ class WriteJob(Generic[T]):
         self.error: BaseException | None = None
 
 
-Commit: TypeAlias = Callable[[sqlite3.Connection, list[WriteJob[Any]]], None]
+AnyJob: TypeAlias = WriteJob[Any]
+"""Whatever its work returns: the queue does not look at it."""
+
+Commit: TypeAlias = Callable[[sqlite3.Connection, list[AnyJob]], None]
 
 
 class WriterThread:
@@ -75,14 +78,14 @@ class WriterThread:
         self._explain = explain
         self._close = close
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[WriteJob[Any] | None] = SimpleQueue()
+        self._queue: SimpleQueue[AnyJob | None] = SimpleQueue()
         self._queued = 0
         self._room = asyncio.Event()
         self._room.set()
         self._opened: asyncio.Future[None] = self._loop.create_future()
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._closing = False
-        self._held: WriteJob[Any] | None = None  # taken from the queue, and to be run by itself next
+        self._held: AnyJob | None = None  # taken from the queue, and to be run by itself next
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     async def start(self) -> None:
@@ -118,7 +121,7 @@ class WriterThread:
         self._queue.put(job)
         return await job.future
 
-    def _done_here(self, job: WriteJob[Any]) -> bool:
+    def _done_here(self, job: AnyJob) -> bool:
         """Whether it was done at once: the thread has nothing to do, and so does not touch its connection.
         Not if another process writes at this moment: that is for the thread to wait for.
         """
@@ -171,18 +174,18 @@ class WriterThread:
         connection.execute("pragma busy_timeout = 0")
         self._connection = connection
 
-        def commit(connection: sqlite3.Connection, batch: list[WriteJob[Any]]) -> None:
+        def commit(connection: sqlite3.Connection, batch: list[AnyJob]) -> None:
             connection.execute(f"pragma busy_timeout = {patience}")
             self._commit(connection, batch)
             connection.execute("pragma busy_timeout = 0")
 
         return commit
 
-    def _next_batch(self) -> list[WriteJob[Any]]:
+    def _next_batch(self) -> list[AnyJob]:
         """What has gathered, up to a job that commits by itself; nothing at the end."""
         job = self._held or self._queue.get()
         self._held = None
-        batch: list[WriteJob[Any]] = []
+        batch: list[AnyJob] = []
         rows = 0
         while job is not None:
             batch.append(job)
@@ -200,7 +203,7 @@ class WriterThread:
             self._queue.put(None)  # the end comes after this batch
         return batch
 
-    def _commit(self, connection: sqlite3.Connection, batch: list[WriteJob[Any]]) -> None:
+    def _commit(self, connection: sqlite3.Connection, batch: list[AnyJob]) -> None:
         try:
             if batch[0].alone:
                 batch[0].result = batch[0].work(connection)
@@ -226,14 +229,14 @@ class WriterThread:
 
     # In the loop.
 
-    def _finish(self, batch: list[WriteJob[Any]]) -> None:
+    def _finish(self, batch: list[AnyJob]) -> None:
         self._under_way -= len(batch)
         self._queued -= sum(job.size for job in batch)
         self._settle_all(batch)
         if self._queued <= QUEUED_BYTES:
             self._room.set()
 
-    def _settle_all(self, batch: list[WriteJob[Any]]) -> None:
+    def _settle_all(self, batch: list[AnyJob]) -> None:
         for job in batch:
             if job.error is not None:
                 _fail(job.future, job.error)
@@ -251,7 +254,7 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
         future.set_exception(error)
 
 
-def _together(connection: sqlite3.Connection, batch: list[WriteJob[Any]]) -> None:
+def _together(connection: sqlite3.Connection, batch: list[AnyJob]) -> None:
     connection.execute("begin immediate")
     for job in batch:
         job.error = None

@@ -16,10 +16,10 @@ from dragoman.review.risks import (
     RiskJudgement,
     at_once,
     join_risks,
+    judgement_failed,
     looks_of,
     path_risks,
     risks_in,
-    unjudged,
 )
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Assessor:
 
     async def judge(self, proposal: Proposal) -> RiskJudgement:
         if proposal.size > LARGEST:
-            return unjudged("it is too large")
+            return judgement_failed("it is too large")
         judged = at_once(proposal)
         if judged is not None:
             return judged
         if self._waiting >= WAITING:
-            return unjudged("too much is waiting for the rules")
+            return judgement_failed("too much is waiting for the rules")
         self._waiting += 1
         try:
             async with self._turn:
@@ -82,7 +82,7 @@ class Assessor:
             risks += risks_in(look, answer.findings)
         self._rest()
         if missed and not looked:
-            return unjudged(f"the rules {why}")
+            return judgement_failed(f"the rules {why}")
         return join_risks(risks, [f"Not judged: {', '.join(missed)}."] if missed else [])
 
     def _started(self) -> Inspector:

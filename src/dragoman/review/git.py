@@ -84,7 +84,7 @@ async def changes(
     return GitChanges(top, base, tuple(found))
 
 
-async def listed_files(folder: Path) -> list[Path] | None:
+async def list_files(folder: Path) -> list[Path] | None:
     """The files of a folder that git knows or would add; None if the folder is in no repository."""
     words = ("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
     try:

@@ -207,7 +207,7 @@ def join_risks(risks: Iterable[Risk], notes: Iterable[str] = ()) -> RiskJudgemen
     return RiskJudgement(risks=tuple(found[:MOST]), note=" ".join(words))
 
 
-def unjudged(why: str) -> RiskJudgement:
+def judgement_failed(why: str) -> RiskJudgement:
     """Nothing was judged, and a reader must know that."""
     return RiskJudgement(risks=None, note=f"Nothing was judged: {why}.")
 

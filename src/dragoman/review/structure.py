@@ -128,13 +128,13 @@ def _finding(rule: ReviewRule, node: Any, path: str, lines: TextLines) -> Findin
 def _fix(rule: ReviewRule, node: Any, text: str, start: int, end: int) -> Fix | None:
     if rule.fix is None:
         return None
-    new = filled(rule.fix, node, text)
+    new = fill_template(rule.fix, node, text)
     if new == text[start:end]:
         return None
     return Fix(title=rule.fix_title or rule.title, edits=(Edit(start, end, new),), safe=rule.safe)
 
 
-def filled(template: str, node: Any, text: str) -> str:
+def fill_template(template: str, node: Any, text: str) -> str:
     """A template with `$NAME` and `$$$NAMES` replaced by what they matched."""
     parts: list[str] = []
     at = 0

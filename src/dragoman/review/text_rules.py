@@ -92,7 +92,7 @@ def _after_lines(text: str, at: int) -> int:
 def _found(
     rule: ReviewRule, path: str, lines: TextLines, spans: LexicalSpans, begin: int, end: int, longest: int
 ) -> Iterator[Finding]:
-    pattern, unless = compiled(rule)
+    pattern, unless = compile_rule(rule)
     for found in pattern.finditer(lines.text, begin, end):
         if rule.where != "anywhere" and spans.kind_at(found.start()) != rule.where:
             continue
@@ -109,7 +109,7 @@ def _compile(pattern: str, flags: int) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
-def compiled(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+def compile_rule(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """The pattern of a rule, and the pattern of what it leaves alone."""
     flags = re.MULTILINE | (re.IGNORECASE if rule.ignore_case else 0)
     unless = _compile(rule.unless, flags) if rule.unless is not None else None

@@ -22,8 +22,8 @@ from dragoman.workspace.places import FilePlace, check_regular
 from dragoman.workspace.refusals import (
     CONFLICT,
     INVALID_PARAMS,
-    changed,
-    missing,
+    path_changed,
+    path_missing,
     reason_of,
     refusal,
     too_large,
@@ -120,7 +120,7 @@ class SessionFiles:
                 _check_at(place, at)
                 status = place.status()
                 if status is None:
-                    raise missing()
+                    raise path_missing()
         except ErrorAnswer as error:
             if reason_of(error) != "missing":
                 raise
@@ -177,7 +177,7 @@ class SessionFiles:
                 believed, text = self._formed(draft.known_as, old)
                 self._tell_text(place.path, version_of(believed), text)
             return WriteResult(place.path, version, created=old is None)
-        raise changed()
+        raise path_changed()
 
     def _contents(self, place: FilePlace) -> FileContents | None:
         if place.file_status() is None:
@@ -244,7 +244,7 @@ class SessionFiles:
 
 def _check_at(place: FilePlace, at: str | None) -> None:
     if at is not None and place.path != at:
-        raise changed()
+        raise path_changed()
 
 
 def _too_long() -> ErrorAnswer:

@@ -19,7 +19,7 @@ from dragoman.workspace.file_read import RangeRead
 from dragoman.workspace.files import FileDraft, FileStatus, FileText, SessionFiles
 from dragoman.workspace.merge import merge
 from dragoman.workspace.paths import parse
-from dragoman.workspace.refusals import changed
+from dragoman.workspace.refusals import path_changed
 from dragoman.workspace.search import SearchMatches
 from dragoman.workspace.text import LineWindow, with_endings_of
 from dragoman.workspace.versions import Version, version_of
@@ -128,7 +128,7 @@ class LentFiles:
                 draft, outcome = FileDraft(text, accepted=clash.version), "overwritten"
             else:
                 draft, outcome = await self._merged(clash, text), "merged"
-        raise changed()
+        raise path_changed()
 
     # Before anything happens.
 

@@ -19,9 +19,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.workspace import kernel
-from dragoman.workspace.paths import MOST_NAMES, Names, below, cut, joined
+from dragoman.workspace.paths import MOST_NAMES, Names, join_names, names_below, split_path
 from dragoman.workspace.places import FilePlace, FolderMissing
-from dragoman.workspace.refusals import FORBIDDEN, bad_path, changed, missing, outside, refusal, root_gone
+from dragoman.workspace.refusals import (
+    FORBIDDEN,
+    bad_path,
+    path_changed,
+    path_missing,
+    path_outside,
+    refusal,
+    root_gone,
+)
 
 MOST_STEPS = 40
 """Links that are followed, and surprises that are looked at again, as many as Linux allows."""
@@ -43,7 +51,7 @@ class WorkspaceRoot:
     def check(self) -> None:
         """The agent means what its path names today; we would serve what it named when we opened it."""
         try:
-            today = os.stat(joined(self.real))
+            today = os.stat(join_names(self.real))
         except OSError as error:
             raise root_gone("removed") from error
         if (today.st_dev, today.st_ino) != self.identity:
@@ -56,10 +64,10 @@ def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRo
         (len(begin), root, rest)
         for root in roots
         for begin in (root.spelled, root.real)
-        if (rest := below(names, begin)) is not None
+        if (rest := names_below(names, begin)) is not None
     ]
     if not found:
-        raise outside()
+        raise path_outside()
     _, root, rest = max(found, key=lambda entry: entry[0])
     root.check()
     return root, rest
@@ -128,7 +136,7 @@ class PathWalk:
 
     def _arrived(self, name: str) -> FilePlace:
         names = self._done if name == "." else [*self._done, name]
-        return FilePlace(self._fd, name, joined((*self._root.real, *names)))
+        return FilePlace(self._fd, name, join_names((*self._root.real, *names)))
 
     def _down(self, name: str) -> None:
         try:
@@ -150,9 +158,9 @@ class PathWalk:
     def _make(self, name: str) -> None:
         # The kernel would not look beyond a missing folder, whatever `..` follows; nor do we make one for it.
         if ".." in self._todo:
-            raise missing()
+            raise path_missing()
         if not self._make_folders:
-            raise FolderMissing(joined((*self._root.real, *self._done, name, *self._todo)))
+            raise FolderMissing(join_names((*self._root.real, *self._done, name, *self._todo)))
         try:
             os.mkdir(name, dir_fd=self._fd)
         except FileExistsError:  # somebody was faster, or it is a link that leads nowhere
@@ -175,7 +183,7 @@ class PathWalk:
         except FileNotFoundError:
             return False
         if is_folder and stat.S_ISDIR(mode):
-            raise changed()
+            raise path_changed()
         return stat.S_ISLNK(mode)
 
     def _follow(self, name: str) -> None:
@@ -184,12 +192,12 @@ class PathWalk:
             target = os.readlink(name, dir_fd=self._fd)
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOENT):  # no link any more
-                raise changed() from error
+                raise path_changed() from error
             raise
         if target.startswith("/"):
-            self._jump((*cut(target), *self._todo))
+            self._jump((*split_path(target), *self._todo))
         else:
-            self._todo.extendleft(reversed(cut(target)))
+            self._todo.extendleft(reversed(split_path(target)))
         if len(self._todo) > 2 * MOST_NAMES:
             raise bad_path("the path leads too deep")
 
@@ -213,10 +221,10 @@ def _descend(root: WorkspaceRoot, names: Sequence[str]) -> int:
     fd = os.dup(root.fd)
     for name in names:
         try:
-            below = os.open(name, _DOWN, dir_fd=fd)
+            next_fd = os.open(name, _DOWN, dir_fd=fd)
         except OSError as error:
-            raise changed() from error
+            raise path_changed() from error
         finally:
             os.close(fd)
-        fd = below
+        fd = next_fd
     return fd

@@ -31,7 +31,7 @@ class Route(NamedTuple):
     """Whether it is written as a folder's path, as with a slash at its end."""
 
     def __str__(self) -> str:
-        return joined(self.names)
+        return join_names(self.names)
 
 
 def parse(path: str) -> Route:
@@ -46,7 +46,7 @@ def parse(path: str) -> Route:
         raise bad_path("the path holds half a character") from None
     if len(encoded) >= LONGEST_PATH:
         raise bad_path("the path is too long")
-    names = cut(path)
+    names = split_path(path)
     if len(names) > MOST_NAMES:
         raise bad_path("the path has too many names")
     if any(len(os.fsencode(name)) > LONGEST_NAME for name in names):
@@ -54,15 +54,15 @@ def parse(path: str) -> Route:
     return Route(names, is_folder=path.rpartition("/")[2] in ("", ".", ".."))
 
 
-def cut(path: str) -> Names:
+def split_path(path: str) -> Names:
     """The names of a path, without those that say nothing."""
     return tuple(name for name in path.split("/") if name not in ("", "."))
 
 
-def joined(names: Names) -> str:
+def join_names(names: Names) -> str:
     return "/" + "/".join(names)
 
 
-def below(names: Names, start: Names) -> Names | None:
+def names_below(names: Names, start: Names) -> Names | None:
     """What comes after `start`, or None where `names` begins otherwise. `/a/b` does not begin `/a/bc`."""
     return names[len(start) :] if names[: len(start)] == start else None

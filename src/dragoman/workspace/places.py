@@ -13,7 +13,7 @@ import stat
 from types import TracebackType
 
 from dragoman.workspace.kernel import is_kernel_made
-from dragoman.workspace.refusals import changed, missing, not_a_file, special
+from dragoman.workspace.refusals import not_a_file, path_changed, path_missing, special_file
 
 _CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 """No link, no waiting for the other end of a FIFO, no terminal that becomes ours."""
@@ -63,17 +63,17 @@ class FilePlace:
     def open_file(self, *, writable: bool = False) -> int:
         """A descriptor of the regular file at this place."""
         if self.file_status() is None:  # looked at first, because opening a device can do something
-            raise missing()
+            raise path_missing()
         try:
             fd = os.open(self.name, _CAREFUL | (os.O_RDWR if writable else os.O_RDONLY), dir_fd=self.folder)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENXIO):  # a link or a FIFO since we looked
-                raise changed() from error
+                raise path_changed() from error
             raise
         try:
             check_regular(os.fstat(fd).st_mode)
             if is_kernel_made(fd):
-                raise special("a file that the kernel makes up")
+                raise special_file("a file that the kernel makes up")
         except BaseException:
             os.close(fd)
             raise
@@ -106,7 +106,7 @@ def open_listing(name: str, *, dir_fd: int) -> int:
     fd = os.open(name, _CAREFUL | os.O_RDONLY | os.O_DIRECTORY, dir_fd=dir_fd)
     if is_kernel_made(fd):
         os.close(fd)
-        raise special("a folder that the kernel makes up")
+        raise special_file("a folder that the kernel makes up")
     return fd
 
 
@@ -116,6 +116,6 @@ def check_regular(mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise not_a_file()
     if stat.S_ISLNK(mode):
-        raise changed()
+        raise path_changed()
     what = next((name for matches, name in _KINDS if matches(mode)), "something that is no file")
-    raise special(what)
+    raise special_file(what)

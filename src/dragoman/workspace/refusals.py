@@ -52,15 +52,15 @@ def bad_path(why: str) -> ErrorAnswer:
     return refusal(INVALID_PARAMS, "bad_path", f"Invalid params: {why}")
 
 
-def outside() -> ErrorAnswer:
+def path_outside() -> ErrorAnswer:
     return refusal(FORBIDDEN, "outside", "the path leads outside the folders of this session")
 
 
-def missing() -> ErrorAnswer:
+def path_missing() -> ErrorAnswer:
     return refusal(NOT_FOUND, "missing", "there is no such file")
 
 
-def changed() -> ErrorAnswer:
+def path_changed() -> ErrorAnswer:
     return refusal(FORBIDDEN, "changed", "the path was changed while it was being opened")
 
 
@@ -68,7 +68,7 @@ def not_a_file() -> ErrorAnswer:
     return refusal(INVALID_PARAMS, "not_a_file", "the path names a folder, not a file")
 
 
-def special(what: str) -> ErrorAnswer:
+def special_file(what: str) -> ErrorAnswer:
     return refusal(FORBIDDEN, "special", f"the path names {what}, which is not lent")
 
 

@@ -16,9 +16,9 @@ from types import TracebackType
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.workspace import kernel
 from dragoman.workspace.path_resolver import WorkspaceRoot, resolve_path
-from dragoman.workspace.paths import Route, cut, joined, parse
+from dragoman.workspace.paths import Route, join_names, parse, split_path
 from dragoman.workspace.places import FilePlace, FolderMissing
-from dragoman.workspace.refusals import FORBIDDEN, from_system, not_a_file, refusal, special
+from dragoman.workspace.refusals import FORBIDDEN, from_system, not_a_file, refusal, special_file
 
 _TRIES = 10
 """A root that is exchanged while it is being opened is looked at again this often."""
@@ -55,12 +55,12 @@ class Roots:
     @property
     def cwd(self) -> str:
         """Where it really is."""
-        return joined(self._roots[0].real)
+        return join_names(self._roots[0].real)
 
     @property
     def folders(self) -> tuple[str, ...]:
         """All roots, where they really are; the first is `cwd`."""
-        return tuple(joined(root.real) for root in self._roots)
+        return tuple(join_names(root.real) for root in self._roots)
 
     @contextmanager
     def place(
@@ -94,7 +94,7 @@ class Roots:
         place = resolve_path(self._roots, route.names, make_folders=make_folders, use_kernel=self._use_kernel)
         if kernel.is_kernel_made(place.folder):
             place.close()
-            raise special("a file that the kernel makes up")
+            raise special_file("a file that the kernel makes up")
         return place
 
     @contextmanager
@@ -158,4 +158,4 @@ def _root(fd: int, *, real: str, spelled: tuple[str, ...]) -> WorkspaceRoot | No
     if named is None or not os.path.samestat(held, named):
         os.close(fd)
         return None
-    return WorkspaceRoot(fd=fd, spelled=spelled, real=cut(real), identity=(held.st_dev, held.st_ino))
+    return WorkspaceRoot(fd=fd, spelled=spelled, real=split_path(real), identity=(held.st_dev, held.st_ino))

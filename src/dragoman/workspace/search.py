@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.errors import ErrorAnswer
-from dragoman.workspace.paths import MOST_NAMES, Names, cut, joined, parse
+from dragoman.workspace.paths import MOST_NAMES, Names, join_names, parse, split_path
 from dragoman.workspace.places import open_listing
 from dragoman.workspace.refusals import bad_path, reason_of
 from dragoman.workspace.roots import Roots
@@ -40,7 +40,7 @@ def search(
     roots: Roots, settings: FileSettings, pattern: str, *, hidden: bool = False, limit: int | None = None
 ) -> SearchMatches:
     folder, wild = _split(roots, pattern)
-    if _NEVER in cut(pattern):
+    if _NEVER in split_path(pattern):
         return SearchMatches([], truncated=False)
     most = settings.glob_matches if limit is None else min(limit, settings.glob_matches)
     hunt = _Hunt(roots, settings, GlobPattern(wild, hidden=hidden), most=most)
@@ -70,7 +70,7 @@ def _split(roots: Roots, pattern: str) -> tuple[str, Names]:
         raise bad_path("a pattern may not hold `..`")
     plain = next((at for at, name in enumerate(route.names) if _WILD.search(name)), len(route.names) - 1)
     plain = max(plain, 0)
-    return joined(route.names[:plain]), route.names[plain:]
+    return join_names(route.names[:plain]), route.names[plain:]
 
 
 class GlobPattern:

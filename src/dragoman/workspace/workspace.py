@@ -35,7 +35,7 @@ from dragoman.workspace import extension_methods
 from dragoman.workspace.files import SessionFiles
 from dragoman.workspace.lent_files import Buffers, Guard, LentFiles, WorkspaceHooks
 from dragoman.workspace.lent_terminals import LentTerminals
-from dragoman.workspace.refusals import missing, reason_of, session_unknown
+from dragoman.workspace.refusals import path_missing, reason_of, session_unknown
 from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import DEFAULT_SETTINGS, DEFAULT_TERMINALS, FileSettings, TerminalSettings
 from dragoman.workspace.terminal_handlers import HasTerminals, serve_terminals
@@ -236,7 +236,7 @@ class Workspace:
             read = await lent.read(request.path, line=given(request.line, 1), limit=limit)
         except ErrorAnswer as error:
             if reason_of(error) == "outside" and lent.files.settings.outside == "not_found":
-                raise missing() from error
+                raise path_missing() from error
             raise
         return ReadTextFileResponse(content=read.text, meta={"dragoman": {"version": read.version}})
 

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dragoman.agents.review.conversation import LastReview, ReviewedText, moved
+from dragoman.agents.review.conversation import LastReview, ReviewedText, move_findings
 from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.text_edits import TextLines, apply_edits
 
@@ -29,7 +29,7 @@ def test_a_fix_means_the_same_after_another_one_was_applied(text: str, data: st.
     first = data.draw(st.integers(0, 1))
     last = review(*(finding(text, edit) for edit in edits))
     after = apply_edits(text, [edits[first]])
-    moved(last, "a", text, after, [first + 1])
+    move_findings(last, "a", text, after, [first + 1])
     other = last.findings[1 - first]
     assume(other.fix is not None)
     assert other.fix is not None
@@ -43,7 +43,7 @@ def test_a_finding_moves_with_its_line_and_loses_a_fix_that_touches_another() ->
     last = review(
         finding(text, Edit(0, 3, "1\n1\n1")), finding(text, Edit(8, 13, "3")), finding(text, Edit(2, 5, "x"))
     )
-    moved(last, "a", text, "1\n1\n1\ntwo\nthree\n", [1])
+    move_findings(last, "a", text, "1\n1\n1\ntwo\nthree\n", [1])
     assert last.findings[1].line == 5
     assert last.findings[1].fix is not None
     assert last.findings[2].fix is None
@@ -55,7 +55,7 @@ def test_findings_of_other_files_stay_where_they_are() -> None:
         msgspec.structs.replace(finding("ab\n", Edit(1, 2, "")), place=TextLines("ab\n").place("b", 1, 2)),
     )
     before = last.findings[1]
-    moved(last, "a", "ab\n", "b\n", [1])
+    move_findings(last, "a", "ab\n", "b\n", [1])
     assert last.findings[1] == before
 
 

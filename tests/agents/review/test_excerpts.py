@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.agents.review.excerpts import AROUND, MOST, excerpts, masked
+from dragoman.agents.review.excerpts import AROUND, MOST, excerpts, mask_secrets
 from dragoman.review.finding import Finding, FindingPlace, Severity
 
 
@@ -38,7 +38,7 @@ def test_masking_changes_nothing_but_the_secret(text: str, data: st.DataObject) 
     length = len(lines[line - 1])
     start = data.draw(st.integers(0, length))
     end = data.draw(st.integers(start, length))
-    hidden = masked(text, [finding(line, column=start + 1, end=end + 1, secret=True)])
+    hidden = mask_secrets(text, [finding(line, column=start + 1, end=end + 1, secret=True)])
     lines[line - 1] = lines[line - 1][:start] + "*" * (end - start) + lines[line - 1][end:]
     assert hidden == "\n".join(lines)
-    assert masked(text, [finding(line)]) == text
+    assert mask_secrets(text, [finding(line)]) == text

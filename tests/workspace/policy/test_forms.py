@@ -10,8 +10,8 @@ from dragoman.workspace.policy.forms import (
     cautions,
     check_value,
     choices_of,
-    from_line,
     looks_secret,
+    parse_line,
 )
 
 TEXT = v1.StringPropertySchema()
@@ -124,13 +124,13 @@ def test_a_value_that_a_field_does_not_take(field: Any, value: Any) -> None:
     ],
 )
 def test_a_typed_line_becomes_a_value_of_the_fields_type(field: Any, line: str, value: Any) -> None:
-    assert from_line(field, line) == value
+    assert parse_line(field, line) == value
 
 
 @given(st.text(), st.sampled_from([TEXT, WHOLE, NUMBER, FLAG, COLOUR, SIZE, MANY]))
 def test_any_line_is_a_value_or_is_not_taken(line: str, field: Any) -> None:
     try:
-        value = check_value(field, from_line(field, line), matches=never)
+        value = check_value(field, parse_line(field, line), matches=never)
     except BadFormValue:
         return
     assert check_value(field, value, matches=never) == value

@@ -3,29 +3,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.options import choose, selected, usable_options
+from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from tests.workspace.policy.making import OFFERED, option
 
 
 def test_allowing_once_is_preferred_to_allowing_for_good() -> None:
-    assert choose("allow", OFFERED) == "once"
-    assert choose("allow", [option("always", "allow_always"), option("no", "reject_once")]) is None
+    assert choose_option("allow", OFFERED) == "once"
+    assert choose_option("allow", [option("always", "allow_always"), option("no", "reject_once")]) is None
 
 
 def test_denying_takes_a_rejection_of_either_kind() -> None:
-    assert choose("deny", OFFERED) == "no"
-    assert choose("deny", [option("never", "reject_always"), option("x", "allow_once")]) == "never"
-    assert choose("deny", [option("x", "allow_once")]) is None
+    assert choose_option("deny", OFFERED) == "no"
+    assert choose_option("deny", [option("never", "reject_always"), option("x", "allow_once")]) == "never"
+    assert choose_option("deny", [option("x", "allow_once")]) is None
 
 
 @pytest.mark.parametrize("outcome", ["allow", "deny"])
 def test_no_options_and_unknown_kinds_choose_nothing(outcome: str) -> None:
-    assert choose(outcome, []) is None  # type: ignore[arg-type]
-    assert choose(outcome, [option("a", "allow", "Allow"), option("b", "_x", "Reject")]) is None  # type: ignore[arg-type]
+    assert choose_option(outcome, []) is None  # type: ignore[arg-type]
+    assert choose_option(outcome, [option("a", "allow", "Allow"), option("b", "_x", "Reject")]) is None  # type: ignore[arg-type]
 
 
 def test_an_id_that_is_used_twice_is_not_chosen() -> None:
-    assert choose("allow", [option("x", "allow_once"), option("x", "reject_once")]) is None
+    assert choose_option("allow", [option("x", "allow_once"), option("x", "reject_once")]) is None
     assert list(usable_options([option("x", "allow_once"), option("x", "allow_once")])) == []
 
 
@@ -35,11 +35,11 @@ KINDS = st.sampled_from(["allow_once", "allow_always", "reject_once", "reject_al
 @given(st.lists(st.builds(option, st.sampled_from("abc"), KINDS, st.just("Allow")), max_size=6))
 def test_only_what_was_decided_is_ever_chosen(options: list[v1.PermissionOption]) -> None:
     kinds = {each.option_id: each.kind for each in options}
-    allowed, denied = choose("allow", options), choose("deny", options)
+    allowed, denied = choose_option("allow", options), choose_option("deny", options)
     assert allowed is None or kinds[allowed] == "allow_once"
     assert denied is None or kinds[denied] in ("reject_once", "reject_always")
 
 
 def test_choosing_nothing_is_answered_as_cancelled() -> None:
-    assert isinstance(selected(None).outcome, v1.CancelledPermissionOutcome)
-    assert selected("x").outcome == v1.SelectedPermissionOutcome(option_id="x")
+    assert isinstance(select_option(None).outcome, v1.CancelledPermissionOutcome)
+    assert select_option("x").outcome == v1.SelectedPermissionOutcome(option_id="x")

@@ -61,7 +61,7 @@ class ModelFault(NamedTuple):
         return ErrorAnswer(INTERNAL_ERROR, words, data)
 
 
-def fault_of(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
+def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
     """What an error of the model layer means."""
     where = endpoint.base_url or f"the {_VENDORS[endpoint.api]} API"
     said = _said(error, endpoint)

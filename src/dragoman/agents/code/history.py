@@ -67,10 +67,10 @@ class ModelHistory:
     def _answer_calls(self) -> None:
         last = self.messages[-1] if self.messages else None
         if isinstance(last, ModelResponse) and (calls := list(_calls(last))):
-            self.add(ModelRequest(parts=[interrupted(call) for call in calls]))
+            self.add(ModelRequest(parts=[interrupted_result(call) for call in calls]))
 
 
-def interrupted(call: ToolCallPart) -> ToolReturnPart:
+def interrupted_result(call: ToolCallPart) -> ToolReturnPart:
     """The result of a call that has none."""
     return ToolReturnPart(
         tool_name=call.tool_name, content=CUT_SHORT, tool_call_id=call.tool_call_id, outcome="interrupted"

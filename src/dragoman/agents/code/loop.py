@@ -25,7 +25,7 @@ from dragoman import StopTurn
 from dragoman.agents.code.compaction import Compaction
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.cost import spend
-from dragoman.agents.code.history import ModelHistory, interrupted
+from dragoman.agents.code.history import ModelHistory, interrupted_result
 from dragoman.agents.code.model_request import ModelFailed, ModelRequests
 from dragoman.agents.code.models import ModelClient, RequestOffer
 from dragoman.agents.code.permission import PLAN
@@ -190,4 +190,4 @@ def _returned(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
 
 
 def _interrupted(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
-    return [interrupted(part) for part in calls]
+    return [interrupted_result(part) for part in calls]

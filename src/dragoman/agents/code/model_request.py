@@ -17,7 +17,7 @@ from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from dragoman.agents.code.config import CoderConfig
-from dragoman.agents.code.faults import ModelFault, fault_of
+from dragoman.agents.code.faults import ModelFault, read_fault
 from dragoman.agents.code.models import Hear, ModelClient, RequestOffer
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class ModelRequests:
             try:
                 return await self._model.request(messages, offer, self._listen, thinking=thinking)
             except (AgentRunError, UserError) as error:
-                fault = fault_of(error, self._model.endpoint)
+                fault = read_fault(error, self._model.endpoint)
                 log.info("a request to the model failed: %s", fault.kind)
                 log.debug("in detail", exc_info=error)
             wait = self._wait(fault, attempt)

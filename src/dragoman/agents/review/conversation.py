@@ -70,7 +70,7 @@ def _recalled(memories: Sequence[Any]) -> LastReview | None:
         return None
 
 
-def moved(review: LastReview, shown: str, before: str, after: str, numbers: Sequence[int]) -> None:
+def move_findings(review: LastReview, shown: str, before: str, after: str, numbers: Sequence[int]) -> None:
     """Some findings of a file were mended: the others lie elsewhere now, or cannot be mended any more."""
     fixes = [review.findings[number - 1].fix for number in numbers]
     edits = sorted(

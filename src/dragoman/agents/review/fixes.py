@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dragoman import KitTurn
-from dragoman.agents.review.conversation import LastReview, ReviewConversation, ReviewedText, moved
+from dragoman.agents.review.conversation import LastReview, ReviewConversation, ReviewedText, move_findings
 from dragoman.agents.review.files import STALE, TurnFiles, UnreadFile, digest
 from dragoman.agents.review.intent import FixIntent
 from dragoman.agents.review.markdown import count_of
@@ -38,7 +38,7 @@ async def run_fixes(turn: KitTurn[ReviewConversation], wanted: FixIntent, *, pla
     """Apply what is wanted of the last review, and tell what became of it."""
     last = turn.session.conversation.last
     assert last is not None
-    chosen = choose(last, wanted)
+    chosen = choose_fixes(last, wanted)
     work = FixRun(turn, last, unsafe=bool(wanted.numbers) or wanted.unsafe)
     try:
         if plans and chosen.files:
@@ -56,7 +56,7 @@ def _named(files: Sequence[str]) -> str:
     return files[0] if len(files) == 1 else f"{len(files)} files"
 
 
-def choose(last: LastReview, wanted: FixIntent) -> ChosenFixes:
+def choose_fixes(last: LastReview, wanted: FixIntent) -> ChosenFixes:
     """Which findings are meant; why some of them cannot be mended."""
     words: list[str] = []
     found = last.numbered()
@@ -182,7 +182,7 @@ class FixRun:
         self.applied.append(f"{shown}: {count_of(len(numbers), 'fix', 'fixes')} ({named})")
         file = self._last.files[shown]
         self._last.files[shown] = ReviewedText(path=file.path, digest=digest(done.text))
-        moved(self._last, shown, text, done.text, numbers)
+        move_findings(self._last, shown, text, done.text, numbers)
 
 
 def _report(work: FixRun, words: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from dragoman.agents.review.intent import (
 )
 from dragoman.agents.review.mentions import Snippet, snippets, split_lines
 from dragoman.agents.review.review_run import run_review
-from dragoman.agents.review.rulebook import all_in_short, one_in_full, own_and_projects
+from dragoman.agents.review.rulebook import load_all_rules, rule_details, rules_summary
 from dragoman.agents.review.targets import SessionFolders
 from dragoman.schema import v1
 
@@ -76,11 +76,11 @@ async def carry_out(
         case FixIntent():
             await _fix(turn, intent)
         case ExplainIntent(what=what):
-            entries, complaint = await asyncio.to_thread(own_and_projects, turn.session.cwd)
-            await turn.say(complaint + one_in_full(entries, turn.session.conversation.last, what))
+            entries, complaint = await asyncio.to_thread(load_all_rules, turn.session.cwd)
+            await turn.say(complaint + rule_details(entries, turn.session.conversation.last, what))
         case RulesIntent(wanted=wanted):
-            entries, complaint = await asyncio.to_thread(own_and_projects, turn.session.cwd)
-            await turn.say(complaint + all_in_short(entries, wanted))
+            entries, complaint = await asyncio.to_thread(load_all_rules, turn.session.cwd)
+            await turn.say(complaint + rules_summary(entries, wanted))
         case HelpIntent():
             await turn.say(HELP)
         case _:

@@ -15,7 +15,7 @@ from dragoman.review.catalogue import RULES, CatalogueEntry, catalogue, project_
 MOST = 200
 
 
-def own_and_projects(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
+def load_all_rules(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
     """All rules, and what is wrong with those that the project brings."""
     more: tuple[ReviewRule, ...] = ()
     complaint = ""
@@ -26,7 +26,7 @@ def own_and_projects(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
     return catalogue(more), complaint
 
 
-def all_in_short(entries: Sequence[CatalogueEntry], wanted: str) -> str:
+def rules_summary(entries: Sequence[CatalogueEntry], wanted: str) -> str:
     """A list of rules; without a wish, how many there are of each kind."""
     if not wanted:
         kinds = Counter(entry.id.partition("/")[0] for entry in entries)
@@ -55,7 +55,7 @@ def _fits(entry: CatalogueEntry, needle: str) -> bool:
     return needle in entry.id or needle in entry.languages or needle in entry.title.lower()
 
 
-def one_in_full(entries: Sequence[CatalogueEntry], last: LastReview | None, what: str) -> str:
+def rule_details(entries: Sequence[CatalogueEntry], last: LastReview | None, what: str) -> str:
     """A rule by its name, or a finding of the last review by its number."""
     if what.isdigit():
         return _finding_in_full(last, int(what))

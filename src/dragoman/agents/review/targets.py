@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from dragoman import KitSession
 from dragoman.agents.review.mentions import Mention, Snippet, path_of, split_lines
-from dragoman.review.git import listed_files
+from dragoman.review.git import list_files
 from dragoman.review.source_files import files_below, is_worth_it
 from dragoman.schema import v1
 
@@ -91,7 +91,7 @@ class SessionFolders:
 
     async def files(self, folder: str) -> list[str]:
         """The files of a folder that are worth a review; git knows best which those are."""
-        listed = await listed_files(Path(folder))
+        listed = await list_files(Path(folder))
         if listed is None:
             return await asyncio.to_thread(_below, folder)
         return await asyncio.to_thread(_worthy, listed)

@@ -17,8 +17,8 @@ from dragoman.workspace.policy.forms import (
     default_of,
     description_of,
     fields_of,
-    from_line,
     looks_secret,
+    parse_line,
     required_in,
     title_of,
 )
@@ -38,7 +38,7 @@ class ScreenForms:
 
         async def check(name: str, value: Value) -> Value:
             field = fields[name]
-            said: Any = from_line(field, value) if isinstance(value, str) else value
+            said: Any = parse_line(field, value) if isinstance(value, str) else value
             try:
                 return await asyncio.to_thread(check_value, field, said, matches=matches)
             except BadFormValue as error:

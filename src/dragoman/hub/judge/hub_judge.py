@@ -30,7 +30,7 @@ from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
-from dragoman.workspace.policy.options import choose, selected, usable_options
+from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
@@ -99,12 +99,12 @@ class HubJudge:
         if asked is None or asked.decision.outcome == "ask":
             return None
         outcome: Literal["allow", "deny"] = "allow" if asked.decision.outcome == "allow" else "deny"
-        option = choose(outcome, asked.options)
+        option = choose_option(outcome, asked.options)
         if option is None and outcome == "allow":
             return None  # no option says yes for once: which one is meant, people decide
         del self._agents[session.id, request.sequence]
         settlement = self._judge.settle(asked.question, asked.decision, asked.options, option, by="policy")
-        return Raw(write(selected(settlement.option)))
+        return Raw(write(select_option(settlement.option)))
 
     def keep_open(self, session: LiveSession, request: OpenRequest) -> AgentQuestion | None:
         """Take note of a request for permission that people may answer; None if it cannot be read."""
@@ -148,7 +148,7 @@ class HubJudge:
             asked.question, decision, asked.options, chosen, by=how, person=person
         )
         if settlement.decision.outcome != said:
-            return Raw(write(selected(settlement.option)))
+            return Raw(write(select_option(settlement.option)))
         if kind in ("allow_always", "reject_always"):
             self._hub.owner.start(self._remember(asked.question, said))
         return result
@@ -180,7 +180,7 @@ class HubJudge:
         decision = self._judge.decide(question, self._policy(session))
         if decision.outcome == "ask":
             return "ask" if decision.is_rule or decision.needs_person else "allow"
-        option = choose("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
+        option = choose_option("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
         settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
         return "allow" if settlement.decision.outcome == "allow" else "deny"
 
@@ -347,7 +347,7 @@ def refusal_of(request: OpenRequest, *, cancel: bool) -> bytes:
             permission = read(request.params, v1.RequestPermissionRequest)
         except SchemaError:
             permission = None
-        option = None if permission is None else choose("deny", permission.options)
+        option = None if permission is None else choose_option("deny", permission.options)
         if option is not None:
             return encoded({"outcome": {"outcome": "selected", "optionId": option}})
     return encoded({"outcome": {"outcome": "cancelled"}})

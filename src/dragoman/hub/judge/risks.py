@@ -28,8 +28,8 @@ from dragoman.review.risks import (
     RiskJudgement,
     at_once,
     is_warm,
+    judgement_failed,
     make_proposal,
-    unjudged,
     warm,
 )
 from dragoman.schema import v1
@@ -96,10 +96,10 @@ class RiskAssessor:
                 self._start(session, request, lambda: self._judge(session, call))
                 return
         except SchemaError:
-            judged = unjudged("the request cannot be read")
+            judged = judgement_failed("the request cannot be read")
         except Exception:  # a mistake in a rule must not cost the request
             log.exception("the rules failed")
-            judged = unjudged("the rules failed")
+            judged = judgement_failed("the rules failed")
         members = {name: Raw(encoded(value)) for name, value in _members(judged).items()}
         session.dispatch(ev.RequestAnnotated(sequence=request.sequence, assessment=members))
 
@@ -115,10 +115,10 @@ class RiskAssessor:
             judged = await judge()
         except JournalError as error:
             log.warning("session %s: a request is not judged: %s", session.id, error)
-            judged = unjudged("the session's journal could not be read")
+            judged = judgement_failed("the session's journal could not be read")
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
-            judged = unjudged("the rules failed")
+            judged = judgement_failed("the rules failed")
         if (
             judged is not None and request.sequence in session.state.requests
         ):  # else nobody looks at it any more

@@ -28,7 +28,7 @@ from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
-from dragoman.workspace.policy.options import choose
+from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.permission_prompt import PermissionChoice
 from dragoman.workspace.policy.permission_service import why_of
 from dragoman.workspace.policy.policy_files import policy_paths
@@ -64,7 +64,7 @@ async def permit_servers(
         question = about_mcp_server(server, setting)
         decision = judge.decide_about_server(question, cwd=cwd)
         chosen = PermissionChoice(
-            option_id=choose("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
+            option_id=choose_option("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
         )
         if decision.outcome == "ask":
             try:

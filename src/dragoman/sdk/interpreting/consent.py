@@ -22,7 +22,7 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.workspace.policy.audit import AuditLog, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.options import choose
+from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
@@ -55,7 +55,7 @@ def by_policy(
         question = about_tool_call(request.tool_call, setting, session_id=request.session_id)
         question = replace(question, paths=_and_real(question.paths))
         decision = policy.decide(question)
-        option = choose("allow", request.options) if decision.outcome == "allow" else None
+        option = choose_option("allow", request.options) if decision.outcome == "allow" else None
         if option is not None and _written(question, decision, option):
             return option
         if option is None:
@@ -63,7 +63,7 @@ def by_policy(
                 outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}"
             )
             _written(question, denied, None)
-        return choose("deny", request.options)
+        return choose_option("deny", request.options)
 
     def _written(question: PolicyQuestion, decision: PolicyDecision, option: str | None) -> bool:
         if audit is None:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import islice
 
 from dragoman.workspace.policy.decision import Certainty
-from dragoman.workspace.policy.partial_words import has_any, is_known, may_be
+from dragoman.workspace.policy.partial_words import has_unknown_part, is_known, may_be
 from dragoman.workspace.policy.program_calls import ProgramCall, commands_within, program_name, read_call
 from dragoman.workspace.policy.program_table import has_subcommands
 from dragoman.workspace.policy.programs import name_of
@@ -103,7 +103,7 @@ def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     program = Certainty.YES if pattern[0] == REST else _is_program(words[0], pattern[0])
     if program is Certainty.NO:
         return program
-    if has_any(words[0]):
+    if has_unknown_part(words[0]):
         return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
     wanted = [word for word in pattern[1:] if word != REST]
     flags = [word for word in wanted if word.startswith("-")]
@@ -132,7 +132,7 @@ def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
     rest: Iterator[str] = iter(words)
     if all(any(fnmatchcase(w.casefold(), operand.casefold()) for w in rest) for operand in operands):
         return Certainty.YES
-    if any(has_any(word) for word in words):
+    if any(has_unknown_part(word) for word in words):
         return Certainty.PERHAPS
     rest = iter(words)
     found = all(any(may_be(word, operand) for word in rest) for operand in operands)
@@ -181,7 +181,7 @@ def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty
 
 
 def _might_be_given(spellings: set[str], call: ProgramCall, words: tuple[str, ...]) -> bool:
-    if any(has_any(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
+    if any(has_unknown_part(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
         return True
     if any(flag.text.startswith(f"{each}-") for flag in call.flags for each in spellings):
         return True  # --force-with-lease is a kind of --force

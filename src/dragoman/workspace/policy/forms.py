@@ -189,7 +189,7 @@ _FORMATS: Final[dict[str, Callable[[str], str | None]]] = {
 }
 
 
-def from_line(field: Field, line: str) -> Any:
+def parse_line(field: Field, line: str) -> Any:
     """What somebody typed, as a value of the field's type; not checked yet."""
     if isinstance(field, v1.BooleanPropertySchema):
         said = line.strip().casefold()

@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Final
 
 from dragoman.workspace.policy.decision import Certainty
-from dragoman.workspace.policy.partial_words import ANY, has_any, is_known, may_be
+from dragoman.workspace.policy.partial_words import ANY, has_unknown_part, is_known, may_be
 
 Parts = tuple[str, ...]
 
@@ -100,14 +100,14 @@ def _possible_names(path: str) -> Sequence[Parts]:
     for name in path.split("/"):
         if name == "..":
             # Nobody knows how many names there were before.
-            kept = ["**"] if any(has_any(each) or each == "**" for each in kept) else kept[:-1]
+            kept = ["**"] if any(has_unknown_part(each) or each == "**" for each in kept) else kept[:-1]
         elif name not in ("", "."):
             kept.append(name.casefold())
     found: list[Parts] = [()]
     for name in kept:
-        if name == ANY or (has_any(name) and len(found) > _MOST_READINGS):
+        if name == ANY or (has_unknown_part(name) and len(found) > _MOST_READINGS):
             ways: Sequence[Parts] = [("**",)]
-        elif has_any(name):
+        elif has_unknown_part(name):
             head, _, tail = name.partition(ANY)
             ways = [(name,), (head + ANY, "**", ANY + tail)]
         else:

@@ -21,7 +21,7 @@ from dragoman.schema import v1
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
-from dragoman.workspace.policy.options import choose
+from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.programs import is_harmless
@@ -97,14 +97,14 @@ class PermissionJudge:
     ) -> Settlement:
         """Write a decision down. An `allow` that no option says, or that cannot be written, is a `deny`."""
         if decision.outcome == "allow" and option is None:
-            decision = _denied(decision, f"{decision.why}; but no option that was offered says so")
+            decision = _deny(decision, f"{decision.why}; but no option that was offered says so")
         try:
             self.write(question, decision, by=by, person=person, option=option)
         except OSError:
             log.exception("the audit log cannot be written; nothing is permitted until it can")
             if decision.outcome == "allow":
-                decision = _denied(decision, "the audit log cannot be written")
-                option = choose("deny", options)
+                decision = _deny(decision, "the audit log cannot be written")
+                option = choose_option("deny", options)
         if decision.outcome == "allow" and question.method == "permission":
             self._grants.extend(_acts(question))
         return Settlement(decision, option)
@@ -204,5 +204,5 @@ def _acts(question: PolicyQuestion) -> Sequence[Act]:
     return []
 
 
-def _denied(decision: PolicyDecision, why: str) -> PolicyDecision:
+def _deny(decision: PolicyDecision, why: str) -> PolicyDecision:
     return PolicyDecision(outcome="deny", rule=decision.rule, why=why)

@@ -19,7 +19,7 @@ KINDS: Final[dict[Literal["allow", "deny"], tuple[str, ...]]] = {
 }
 
 
-def choose(outcome: Literal["allow", "deny"], options: Sequence[v1.PermissionOption]) -> str | None:
+def choose_option(outcome: Literal["allow", "deny"], options: Sequence[v1.PermissionOption]) -> str | None:
     """The id of the option to select, or None to select nothing."""
     usable = usable_options(options)
     return next(
@@ -37,7 +37,7 @@ def usable_options(options: Sequence[v1.PermissionOption]) -> Sequence[v1.Permis
     ]
 
 
-def selected(option_id: str | None) -> v1.RequestPermissionResponse:
+def select_option(option_id: str | None) -> v1.RequestPermissionResponse:
     if option_id is None:
         return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
     return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id=option_id))

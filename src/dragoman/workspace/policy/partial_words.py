@@ -31,7 +31,7 @@ def is_known(text: str) -> bool:
     return not any(mark in text for mark in _MARKS)
 
 
-def has_any(text: str) -> bool:
+def has_unknown_part(text: str) -> bool:
     return ANY in text
 
 

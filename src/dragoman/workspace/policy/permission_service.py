@@ -28,7 +28,7 @@ from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, about_access, with_real_paths
-from dragoman.workspace.policy.options import choose, selected, usable_options
+from dragoman.workspace.policy.options import choose_option, select_option, usable_options
 from dragoman.workspace.policy.permission_prompt import Asker, PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.proposed_texts import texts_in
@@ -95,7 +95,7 @@ class PermissionService:
         option = await self._answer(
             question, request.options, lambda: render_question(question, shown), lambda: texts_in(shown)
         )
-        return selected(option)
+        return select_option(option)
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
@@ -130,7 +130,7 @@ class PermissionService:
         if decision.outcome == "ask":
             why = f"{decision.why}; it would be asked, and nobody is there"
             decision = PolicyDecision(outcome="deny", rule=decision.rule, why=why)
-        option = choose("allow" if decision.outcome == "allow" else "deny", options)
+        option = choose_option("allow" if decision.outcome == "allow" else "deny", options)
         return await self._settle(question, decision, options, option)
 
     async def _ask(
@@ -162,7 +162,7 @@ class PermissionService:
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
         answered = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, chosen.by))
         if own is not None and option == own.option_id:
-            option = choose("allow", offered)  # the agent hears yes, and we remember
+            option = choose_option("allow", offered)  # the agent hears yes, and we remember
         told = option if kind is not None else None
         settled = await self._settle(question, answered, options, told, by=chosen.by, person=chosen.person)
         if settled is not None and kind in ("allow_always", "reject_always"):

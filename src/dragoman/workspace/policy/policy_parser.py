@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeGuard
 
 from dragoman.errors import LocalMistake
 from dragoman.schema.v1.tool_call import TOOL_KINDS
@@ -61,7 +61,7 @@ class _PolicyParser:
         self._lines = skeleton(text).splitlines()
         self._headers = [n for n, line in enumerate(self._lines, 1) if _HEADER.match(line)]
 
-    def book(self, data: Mapping[str, Any]) -> Rulebook:
+    def book(self, data: Mapping[str, object]) -> Rulebook:
         first = self._headers[0] if self._headers else len(self._lines) + 1
         for key in data:
             if key not in _FILE_KEYS:
@@ -77,13 +77,13 @@ class _PolicyParser:
         trust = self._texts(data, "trust", 1, first)
         return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
 
-    def _rule(self, number: int, data: Mapping[str, Any]) -> PolicyRule:
+    def _rule(self, number: int, data: Mapping[str, object]) -> PolicyRule:
         # Rules may also be written inline, where no line begins with their header.
         line = self._headers[number] if number < len(self._headers) else 1
         end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
-        self._check_rule(data, line, end)
+        decision = self._check_rule(data, line, end)
         return PolicyRule(
-            decision=data["decision"],
+            decision=decision,
             agent=self._texts(data, "agent", line, end),
             kind=self._texts(data, "kind", line, end),
             tool=self._texts(data, "tool", line, end),
@@ -93,17 +93,19 @@ class _PolicyParser:
             command_line=self._texts(data, "command_line", line, end),
             command=self._commands(data, line, end),
             method=self._texts(data, "method", line, end),
-            unreadable=data.get("unreadable", False),
-            name=data.get("name", ""),
+            unreadable=bool(data.get("unreadable", False)),
+            name=str(data.get("name", "")),
             source=self._source,
             line=line,
         )
 
-    def _check_rule(self, data: Mapping[str, Any], line: int, end: int) -> None:
+    def _check_rule(self, data: Mapping[str, object], line: int, end: int) -> Outcome:
+        """Raise for a key or value that no rule has; returns the decision."""
         for key in data:
             if key not in _RULE_KEYS:
                 raise self._error(line, key, end, f"unknown key {key!r}; {_known(_RULE_KEYS)}")
-        if not _is_outcome(data.get("decision")):
+        decision = data.get("decision")
+        if not _is_outcome(decision):
             raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))
         for key in ("name", "note"):
             if not isinstance(data.get(key, ""), str):
@@ -114,8 +116,9 @@ class _PolicyParser:
                     raise self._error(line, key, end, f"{value!r} is no {key}; {_known(allowed)}")
         if (why := _wrong_unreadable(data)) is not None:
             raise self._error(line, "unreadable", end, why)
+        return decision
 
-    def _texts(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
+    def _texts(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
         value = data.get(key, [])
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(item, str) and item for item in values):
@@ -124,21 +127,21 @@ class _PolicyParser:
             raise self._error(line, key, end, f"{key} is an empty list, which would hold for nothing")
         return tuple(values)
 
-    def _paths(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
+    def _paths(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
         paths = self._texts(data, key, line, end)
         for path in paths:
             if ".." in path.split("/"):
                 raise self._error(line, key, end, f"{path!r} holds '..', which says nothing about a place")
         return paths
 
-    def _places(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
+    def _places(self, data: Mapping[str, object], key: str, line: int, end: int) -> tuple[str, ...]:
         places = self._paths(data, key, line, end)
         for place in places:
             if not place.startswith(("/", "~/")):
                 raise self._error(line, key, end, f"{key} must begin with / or ~/, and {place!r} does not")
         return places
 
-    def _commands(self, data: Mapping[str, Any], line: int, end: int) -> tuple[tuple[str, ...], ...]:
+    def _commands(self, data: Mapping[str, object], line: int, end: int) -> tuple[tuple[str, ...], ...]:
         return tuple(
             self._read(read_pattern, text, line, end) for text in self._texts(data, "command", line, end)
         )
@@ -191,11 +194,11 @@ def _end_of_string(text: str, at: int, quote: str) -> int:
     return len(text)
 
 
-def _is_outcome(value: Any) -> bool:
+def _is_outcome(value: object) -> TypeGuard[Outcome]:
     return isinstance(value, str) and value in STRICTNESS
 
 
-def _wrong_unreadable(data: Mapping[str, Any]) -> str | None:
+def _wrong_unreadable(data: Mapping[str, object]) -> str | None:
     if not isinstance(data.get("unreadable", False), bool):
         return "unreadable must be true or false"
     if data.get("unreadable") and data["decision"] != "allow":

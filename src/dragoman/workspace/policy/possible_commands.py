@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dragoman.workspace.policy.partial_words import ANY, ONE, RUN, has_any, is_known, without_marks
+from dragoman.workspace.policy.partial_words import ANY, ONE, RUN, has_unknown_part, is_known, without_marks
 from dragoman.workspace.policy.program_calls import (
     commands_within,
     read_call,
@@ -363,7 +363,7 @@ def _add(
     if (not found.add(words) and not piped and not bodies) or found.is_full:
         return
     name = name_of(words[0])
-    if has_any(words[0]) and len(words) > 1:
+    if has_unknown_part(words[0]) and len(words) > 1:
         _add(words[1:], found, depth=depth + 1)  # it may turn out to be nothing
     if not is_known(name):
         return
@@ -398,7 +398,7 @@ def _add_interpreted(
     _add_texts([*bodies, *(word for word in words[1:] if is_shell)], found, depth=depth)
     if is_shell:
         _add_starts(words, found, depth=depth)
-    if is_shell and any(has_any(word) for word in words[1:]):
+    if is_shell and any(has_unknown_part(word) for word in words[1:]):
         found.add_anything()
 
 

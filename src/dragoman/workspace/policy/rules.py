@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dragoman.workspace.policy import commands, globs
 from dragoman.workspace.policy.decision import Certainty, Outcome
-from dragoman.workspace.policy.partial_words import ANY, RUN, has_any
+from dragoman.workspace.policy.partial_words import ANY, RUN, has_unknown_part
 from dragoman.workspace.policy.program_calls import goes_below, read_call
 from dragoman.workspace.policy.question import PolicyQuestion
 from dragoman.workspace.policy.shell import Words
@@ -225,7 +225,7 @@ def _words_as_paths(part: QuestionPart) -> Iterable[str]:
             yield f"/{ANY}"  # nobody should wait until each of them is compared
             continue
         bases = part.folders
-        if has_any(words[0]):
+        if has_unknown_part(words[0]):
             yield f"/{words[0]}"
         given = [flag.value for flag in read_call(words).flags if flag.text in _FOLDER_FLAGS and flag.value]
         here = [

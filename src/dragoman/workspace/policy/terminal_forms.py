@@ -24,9 +24,9 @@ from dragoman.workspace.policy.forms import (
     default_of,
     description_of,
     fields_of,
-    from_line,
     host_of,
     looks_secret,
+    parse_line,
     required_in,
     title_of,
 )
@@ -114,7 +114,7 @@ class TerminalForms:
             return None
         while True:
             line = await self._read("> ", secret=secret)
-            said: Any = from_line(field, line) if line.strip() else default_of(field)
+            said: Any = parse_line(field, line) if line.strip() else default_of(field)
             if said is None and not required:
                 return None
             if said is None:

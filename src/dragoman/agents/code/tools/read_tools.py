@@ -40,7 +40,7 @@ async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
         return ToolOutcome(words, pictures=[ToolPicture(data=data, media_type=kind)])
     # One more than wanted tells whether there is more.
     text = await work.places.read(path, line=arguments.line, limit=arguments.limit + 1)
-    return ToolOutcome(numbered(text, first=arguments.line, limit=arguments.limit))
+    return ToolOutcome(number_lines(text, first=arguments.line, limit=arguments.limit))
 
 
 async def _admitted(work: ToolContext, path: str) -> str:
@@ -54,7 +54,7 @@ async def _admitted(work: ToolContext, path: str) -> str:
     return resolved
 
 
-def numbered(text: str, *, first: int, limit: int) -> str:
+def number_lines(text: str, *, first: int, limit: int) -> str:
     """Lines with their numbers, as many as there is room for; says what is left out."""
     lines = text.split("\n")
     if lines[-1] == "":

@@ -42,7 +42,7 @@ async def search(work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
     path = work.places.resolve(arguments.path)
     is_folder = await work.places.is_folder(path)  # and it lies within the session's folders
     where = path if is_folder else os.path.dirname(path)
-    command = ripgrep(arguments, path) if has_ripgrep() else own(arguments, path)
+    command = ripgrep_command(arguments, path) if has_ripgrep() else python_grep_command(arguments, path)
     try:
         async with asyncio.timeout(SECONDS):
             ran = await work.turn.run(*command, cwd=where, output_bytes=OUTPUT)
@@ -54,7 +54,7 @@ async def search(work: ToolContext, arguments: SearchArguments) -> ToolOutcome:
         raise ToolProblem(f"The search could not be run: {error.message}") from None
     if ran.exit_code not in (0, 1):
         raise ToolProblem(f"The search failed: {ran.output.strip()[:1000]}")
-    return ToolOutcome(shown(ran.output, work.places.cwd))
+    return ToolOutcome(format_matches(ran.output, work.places.cwd))
 
 
 @cache
@@ -62,7 +62,7 @@ def has_ripgrep() -> bool:
     return shutil.which("rg") is not None
 
 
-def ripgrep(arguments: SearchArguments, path: str) -> list[str]:
+def ripgrep_command(arguments: SearchArguments, path: str) -> list[str]:
     options = ["--ignore-case"] if arguments.ignore_case else []
     options += ["--glob", arguments.glob] if arguments.glob else []
     fixed = [
@@ -76,14 +76,14 @@ def ripgrep(arguments: SearchArguments, path: str) -> list[str]:
     return ["rg", *fixed, "--max-count=50", *options, "--regexp", arguments.pattern, "--", path]
 
 
-def own(arguments: SearchArguments, path: str) -> list[str]:
+def python_grep_command(arguments: SearchArguments, path: str) -> list[str]:
     options = ["--ignore-case"] if arguments.ignore_case else []
     options += [f"--glob={arguments.glob}"] if arguments.glob else []
     # Isolated: a module of the project that is called like one of the library's must not be run.
     return [sys.executable, "-I", OWN, *options, f"--regexp={arguments.pattern}", "--", path]
 
 
-def shown(output: str, cwd: str) -> str:
+def format_matches(output: str, cwd: str) -> str:
     lines = [line.removeprefix(cwd.rstrip(os.sep) + os.sep) for line in output.splitlines()]
     cut = [line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in lines[:MATCHES]]
     more = [f"(and {len(lines) - MATCHES} more)"] if len(lines) > MATCHES else []
