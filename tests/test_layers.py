@@ -91,7 +91,6 @@ CIRCLES = tuple(
         "workspace.policy.policy workspace.policy.policy_files",
         "sdk.kit.kit sdk.kit.sessions",
         "tui.app tui.screens.chat",
-        "cli.hub_status cli.hub_talk",
     )
 )
 
