@@ -23,7 +23,7 @@ CONNECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class AgentTarget:
+class ChosenAgent:
     """An agent, and the environment that it gets."""
 
     agent: KnownAgent
@@ -40,7 +40,7 @@ class AgentTarget:
         return _dial(self.agent.address)
 
 
-def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | None = None) -> AgentTarget:
+def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | None = None) -> ChosenAgent:
     """The agent that was named, or the one of the configuration, or the built-in one; raises `UsageMistake`.
     `dialect` wins over what the configuration says that it speaks.
     """
@@ -65,7 +65,7 @@ def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | 
         else:
             allow.append(name)
     env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
-    return AgentTarget(agent, env, wanted, note, dialect or agent.dialect)
+    return ChosenAgent(agent, env, wanted, note, dialect or agent.dialect)
 
 
 def _dial(text: str) -> Transport:

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Sequence
 from dragoman import Client, Limits, connect
 from dragoman.apps.console import UsageMistake, say
 from dragoman.apps.login_methods import LoginMethod, login_hint, login_methods
-from dragoman.apps.target import AgentTarget, find_target
+from dragoman.apps.target import ChosenAgent, find_target
 from dragoman.errors import DragomanError
 from dragoman.schema import v1
 from dragoman.sdk.connect import BoundedNotes
@@ -62,7 +62,7 @@ def run_logout(chosen: argparse.Namespace) -> int:
     return 0
 
 
-async def _log_out(target: AgentTarget) -> bool:
+async def _log_out(target: ChosenAgent) -> bool:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman")
     async with connect(target.open(), client=client, env=target.env, dialect=target.dialect) as agent:
         return await log_out(agent)
@@ -78,7 +78,7 @@ async def _cancel_on_signal(work: Awaitable[int]) -> int:
     return await work
 
 
-async def _log_in(target: AgentTarget, wanted: str, method_id: str | None) -> int:
+async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> int:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
     limits = Limits(call_seconds=PERSON_SECONDS)
     notes = BoundedNotes(lambda text: say(f"dragoman agents: {sanitize(text)}", file=sys.stderr))
@@ -99,7 +99,7 @@ async def _log_in(target: AgentTarget, wanted: str, method_id: str | None) -> in
 
 
 def _chosen(
-    methods: Sequence[LoginMethod], method_id: str | None, target: AgentTarget, wanted: str
+    methods: Sequence[LoginMethod], method_id: str | None, target: ChosenAgent, wanted: str
 ) -> LoginMethod:
     if method_id is not None:
         for method in methods:
@@ -112,11 +112,11 @@ def _chosen(
     raise UsageMistake(f"{wanted} offers {how_many}", _hint(methods, target, wanted))
 
 
-def _hint(methods: Sequence[LoginMethod], target: AgentTarget, wanted: str) -> str:
+def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, wanted: str) -> str:
     return login_hint(wanted, methods, allow=target.agent.allow, handed=target.env, ours=os.environ)
 
 
-async def _in_terminal(target: AgentTarget, wanted: str, method: LoginMethod) -> int:
+async def _in_terminal(target: ChosenAgent, wanted: str, method: LoginMethod) -> int:
     assert method.terminal is not None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _fail(f"{method.name} needs a terminal, and there is none here", NOT_DONE)

@@ -114,7 +114,7 @@ def socket_address(url: str) -> str:
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
 
 
-class HubConnection:
+class HubCaller:
     """Calls; what is told in between is not listened to. The sink of its transport."""
 
     def __init__(self, wire: Transport) -> None:
@@ -176,11 +176,11 @@ class HubConnection:
 
 
 @asynccontextmanager
-async def open_hub(url: str, headers: dict[str, str]) -> AsyncIterator[HubConnection]:
+async def open_hub(url: str, headers: dict[str, str]) -> AsyncIterator[HubCaller]:
     """From the handshake on. Raises `LinkClosed` if nobody is there or we are not wanted."""
     wire = await open_websocket(url, headers=headers)
     try:
-        talk = HubConnection(wire)
+        talk = HubCaller(wire)
         await talk.call("initialize", INTRODUCTION)
         yield talk
     finally:

@@ -10,7 +10,7 @@ import sys
 import time
 
 from dragoman.apps.console import say
-from dragoman.cli.hub_client import HubConnection, JsonObject, hub_and_token, open_hub
+from dragoman.cli.hub_client import HubCaller, JsonObject, hub_and_token, open_hub
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.terminal_lines import TerminalLines
@@ -59,7 +59,7 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
         return 0
 
 
-async def _ask(hub: HubConnection, request: JsonObject, lines: TerminalLines) -> None:
+async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> None:
     print("Answer (number, or nothing to leave it): ", end="", flush=True)
     said = await lines.read()
     if said is None:
@@ -72,7 +72,7 @@ async def _ask(hub: HubConnection, request: JsonObject, lines: TerminalLines) ->
             say("Answered." if await _settle(hub, request, option) else "Somebody else was faster.")
 
 
-async def _answer_one(hub: HubConnection, waiting: list[JsonObject], name: str, said: str) -> int:
+async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, said: str) -> int:
     found = [request for request in waiting if name_of(request) == name]
     if not found:
         say(f"dragoman inbox: nothing called {name} is waiting", file=sys.stderr)
@@ -87,7 +87,7 @@ async def _answer_one(hub: HubConnection, waiting: list[JsonObject], name: str, 
     return 1
 
 
-async def _settle(hub: HubConnection, request: JsonObject, option: str) -> bool:
+async def _settle(hub: HubCaller, request: JsonObject, option: str) -> bool:
     if request["method"] == "session/request_permission":
         result: JsonObject = {"outcome": {"outcome": "selected", "optionId": option}}
     else:

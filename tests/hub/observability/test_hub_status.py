@@ -16,7 +16,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from dragoman.cli.hub_client import HubNotAnswered, find_hub, socket_address
-from dragoman.cli.hub_status import _watch, ask_hub
+from dragoman.cli.hub_status import _watch, ask_hub, run
 from dragoman.cli.hub_status_text import show, show_agents
 from dragoman.cli.parser import make_parser
 from dragoman.errors import LocalMistake
@@ -269,7 +269,7 @@ def test_without_a_token_nobody_is_asked(
 ) -> None:
     monkeypatch.delenv("DRAGOMAN_TOKEN", raising=False)
     chosen = parsed("status", "ws://127.0.0.1:9/acp")
-    assert chosen.run(chosen) == 2
+    assert run(chosen) == 2
     assert "DRAGOMAN_TOKEN" in capsys.readouterr().err
 
 
@@ -279,7 +279,7 @@ def test_how_it_ends_is_its_status(
     monkeypatch.setenv("DRAGOMAN_TOKEN", "right")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     chosen = parsed("status")
-    assert chosen.run(chosen) == 9
+    assert run(chosen) == 9
     assert "dragoman hub status: no hub of this user" in capsys.readouterr().err
     wrong = parsed("status", "nowhere")
-    assert wrong.run(wrong) == 2
+    assert run(wrong) == 2

@@ -30,7 +30,7 @@ def test_every_command_on_the_page_is_one() -> None:
     assert len(commands) >= 8
     for command in commands:
         chosen = make_parser().parse_args(shlex.split(command))
-        assert callable(chosen.run), command
+        assert chosen.command_row.run, command
 
 
 def test_the_limits_on_the_page_are_the_defaults() -> None:

@@ -14,7 +14,7 @@ from dragoman.apps.chat.local_chat import ChatAgent, LocalChat, open_chat
 from dragoman.apps.chat.rules import ChatRules
 from dragoman.apps.chat.stored_history import StoredHistory
 from dragoman.apps.running_marks import INTERRUPTED, RunningMark
-from dragoman.apps.target import AgentTarget, display_command
+from dragoman.apps.target import ChosenAgent, display_command
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
@@ -144,7 +144,7 @@ class LocalBackend:
         streams = (await journal.list(session=session, limit=200)).streams
         return found, StoredHistory(journal, streams, session) if streams else None
 
-    async def _target(self, text: str) -> AgentTarget:
+    async def _target(self, text: str) -> ChosenAgent:
         reached = await reach_agent(self._names.get(text, text))
         agent = reached.agent
         allow, explicit = [*agent.allow], dict(agent.env)
@@ -155,9 +155,9 @@ class LocalBackend:
             else:
                 allow.append(name)
         env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
-        return AgentTarget(agent, env, dialect=self._dialect or agent.dialect)
+        return ChosenAgent(agent, env, dialect=self._dialect or agent.dialect)
 
-    def _remember(self, target: AgentTarget, chat: LocalChat, wanted: ChatRequest) -> str:
+    def _remember(self, target: ChosenAgent, chat: LocalChat, wanted: ChatRequest) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""
         info = chat.session.agent.info
         is_known = target.agent.source not in (AgentSource.COMMAND, AgentSource.ADDRESS)
@@ -178,7 +178,7 @@ class LocalBackend:
         )
 
 
-def _dialled(target: AgentTarget) -> Transport:
+def _dialled(target: ChosenAgent) -> Transport:
     found = target.open()
     assert not isinstance(found, Sequence)
     return found

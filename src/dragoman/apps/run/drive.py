@@ -28,7 +28,7 @@ from dragoman.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_l
 from dragoman.apps.run.output import OutputWriter
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.apps.run.stop import RunStop
-from dragoman.apps.target import AgentTarget
+from dragoman.apps.target import ChosenAgent
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
@@ -54,7 +54,7 @@ LINGER = 2.0
 class RunPlan:
     """All that the command line said, checked as far as that is possible without an agent."""
 
-    target: AgentTarget
+    target: ChosenAgent
     prompt: str
     attachments: Sequence[Attachment]
     wanted: SessionRequest

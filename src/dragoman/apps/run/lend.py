@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dragoman import Client
 from dragoman.apps.run.permissions import DecisionLog, make_desk
-from dragoman.apps.run.questions import AgentQuestions, at_terminal
+from dragoman.apps.run.questions import ElicitationReport, at_terminal
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.version import VERSION
 from dragoman.workspace.policy.form_answers import FormAnswers
@@ -49,7 +49,7 @@ class LentWorkspace:
         self.decisions = DecisionLog(policy_paths().audit, reporter)
         asker = None if person is None else person.permissions
         self.desk = make_desk(rules.policy, self.decisions, calls, asker=asker, agent=agent, roots=roots)
-        questions = AgentQuestions(
+        questions = ElicitationReport(
             reporter,
             answers=rules.answers,
             forms=None if person is None else person.forms,

@@ -12,7 +12,7 @@ import os
 import sys
 
 from dragoman.apps.run.reporter import RunReporter
-from dragoman.apps.target import AgentTarget
+from dragoman.apps.target import ChosenAgent
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.environment import withheld
@@ -30,7 +30,7 @@ class StartAgain(Exception):
     """The person has logged in beside the running agent, which cannot know of it."""
 
 
-def make_login(agent: AgentHandle, target: AgentTarget, reporter: RunReporter, *, attended: bool) -> Login:
+def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *, attended: bool) -> Login:
     """`attended`: there is a person, who has not logged in in vain before."""
 
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:

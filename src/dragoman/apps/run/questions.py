@@ -53,7 +53,7 @@ def load_answers(path: str | None) -> FormAnswers | None:
         raise UsageMistake(str(error), "mend the file of answers") from error
 
 
-class AgentQuestions:
+class ElicitationReport:
     """The desk for questions of one run. `on_open` ends it."""
 
     def __init__(
