@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dragoman.check.manifest import requirements
 from dragoman.check.rules import judged_by, reasons
 
@@ -45,6 +47,31 @@ def test_a_rule_has_a_name_of_its_own_and_says_what_to_change() -> None:
     names = [(rule.name, rule.side) for rule in rules]
     assert sorted(names) == sorted(set(names))
     assert [rule.name for rule in rules if not rule.fix.strip()] == []
+
+
+def test_every_rule_names_the_pages_of_the_specification_that_it_follows() -> None:
+    rules = {id(rule): rule for found in judged_by().values() for rule in found}.values()
+    assert [rule.name for rule in rules if not rule.pages or not all(rule.pages)] == []
+
+
+def test_every_requirement_has_the_address_of_a_page() -> None:
+    starts = ("https://agentclientprotocol.com/", "https://www.jsonrpc.org/")
+    assert [one.id for one in requirements().values() if not one.page.startswith(starts)] == []
+
+
+def test_a_requirement_whose_source_nobody_knows_has_no_page() -> None:
+    unknown = msgspec.structs.replace(requirements()["TURN-05"], source="hearsay")
+    assert unknown.page == ""
+
+
+def test_a_requirement_has_the_page_of_its_source_before_the_page_of_its_area() -> None:
+    site = "https://agentclientprotocol.com/"
+    found = {name: requirements()[name].page.removeprefix(site) for name in ("INIT-07", "ADIR-05", "TURN-16")}
+    assert found == {
+        "INIT-07": "protocol/v1/initialization",
+        "ADIR-05": "rfds/additional-directories",
+        "TURN-16": "protocol/v1/prompt-turn",  # which is silent about it
+    }
 
 
 def test_most_of_the_catalogue_is_judged() -> None:

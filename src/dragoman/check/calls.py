@@ -7,7 +7,6 @@ whatever sets up a session begins a new one for all its calls, and `initialize` 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
@@ -15,6 +14,7 @@ from dragoman.check.conversation import Conversation, Exchange, ObservedTurn, is
 from dragoman.check.recording import Frame
 from dragoman.check.timeline import session_of
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import Json, JsonObject
 
 TOLD = ("tool_call", "tool_call_update", "tool_call_content_chunk")
 ASK = "session/request_permission"
@@ -55,12 +55,12 @@ class PermissionExchange(Struct, frozen=True):
     session: str
     call: str
     """The id of the tool call it is about, if it is about one."""
-    told: dict[str, Any]
+    told: JsonObject
     """What it says about that call."""
-    options: list[dict[str, Any]]
+    options: list[JsonObject]
 
     @property
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> JsonObject:
         outcome = self.exchange.result.get("outcome")
         return outcome if type(outcome) is dict else {}
 
@@ -162,7 +162,7 @@ def _permission(one: Exchange) -> PermissionExchange:
     return PermissionExchange(one, session_of(one), call, told, items(one.params.get("options")))
 
 
-def contents(conversation: Conversation) -> Iterator[tuple[Frame, Any]]:
+def contents(conversation: Conversation) -> Iterator[tuple[Frame, Json]]:
     """Everything that is shown as content of a call, with the frame that shows it."""
     for frame in tool_call_frames(conversation):
         yield from ((frame, item) for item in _content(update_of(frame)))
@@ -170,14 +170,14 @@ def contents(conversation: Conversation) -> Iterator[tuple[Frame, Any]]:
         yield from ((question.exchange.request, item) for item in _content(question.told))
 
 
-def _content(told: dict[str, Any]) -> list[Any]:
+def _content(told: JsonObject) -> list[Json]:
     content = told.get("content")
     if told.get("sessionUpdate") == "tool_call_content_chunk":
         return [content]
     return content if type(content) is list else []
 
 
-def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, dict[str, Any]]]:
+def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, JsonObject]]:
     """Every object that says something about a call, in updates and in questions."""
     for frame in conversation.updates("tool_call", "tool_call_update"):
         yield frame, update_of(frame)

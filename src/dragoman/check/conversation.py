@@ -10,12 +10,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
 from dragoman.check.recording import Direction, Frame, Recording
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Exchange(Struct, frozen=True):
         return self.request.method
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         return self.request.params
 
     @property
@@ -43,13 +43,13 @@ class Exchange(Struct, frozen=True):
         return self.answer is not None and type(self.answer.message.get("error")) is dict
 
     @property
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """The result if it is an object, else empty."""
         result = self.answer.message.get("result") if self.answer is not None else None
         return result if type(result) is dict else {}
 
     @property
-    def code(self) -> Any:
+    def code(self) -> Json:
         """The code of an error answer, None if there is none."""
         return (
             self.answer.message["error"].get("code") if self.answer is not None and self.has_error else None
@@ -80,7 +80,7 @@ class Conversation:
         # Looked for once: rules ask in every turn, and a long recording has many turns.
         self._calls: dict[tuple[tuple[str, ...], Direction | None], list[Exchange]] = {}
         self._updates: dict[tuple[str, ...], list[Frame]] = {}
-        self._computed: dict[Hashable, Any] = {}  # of the type that the caller's function returns
+        self._computed: dict[Hashable, Json] = {}  # of the type that the caller's function returns
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What `compute` returns; a key is computed once for each conversation."""
@@ -92,7 +92,7 @@ class Conversation:
     @cached_property
     def exchanges(self) -> list[Exchange]:
         """In the order of the requests. Under an id that is used again, answers are taken in order."""
-        answers: dict[tuple[Direction, Any], list[Frame]] = {}
+        answers: dict[tuple[Direction, Json], list[Frame]] = {}
         for frame in self.frames:
             if frame.is_answer:
                 answers.setdefault((frame.direction, id_key(frame.message.get("id"))), []).append(frame)
@@ -161,12 +161,12 @@ class Conversation:
         agreed = self.initialize.result.get("protocolVersion") if self.initialize else None
         return agreed if type(agreed) is int else 1
 
-    def client_can(self, *path: str) -> Any:
+    def client_can(self, *path: str) -> Json:
         """A capability of the client, None if it did not name it."""
         params = self.initialize.params if self.initialize else {}
         return _at(params.get("clientCapabilities", params.get("capabilities")), path)
 
-    def agent_can(self, *path: str) -> Any:
+    def agent_can(self, *path: str) -> Json:
         result = self.initialize.result if self.initialize else {}
         return _at(result.get("agentCapabilities", result.get("capabilities")), path)
 
@@ -233,7 +233,7 @@ def is_update(frame: Frame, *kinds: str) -> bool:
     return frame.method == "session/update" and (not kinds or update_of(frame).get("sessionUpdate") in kinds)
 
 
-def update_of(frame: Frame) -> dict[str, Any]:
+def update_of(frame: Frame) -> JsonObject:
     update = frame.params.get("update")
     return update if type(update) is dict else {}
 
@@ -246,7 +246,7 @@ def _back(direction: Direction) -> Direction:
     return "to_client" if direction == "to_agent" else "to_agent"
 
 
-def _at(tree: Any, path: tuple[str, ...]) -> Any:
+def _at(tree: object, path: tuple[str, ...]) -> Json:
     for name in path:
         tree = tree.get(name) if type(tree) is dict else None
     return tree

@@ -41,6 +41,87 @@ _TIERS: dict[str, Tier] = {
     "PROBE": "record",
 }
 
+SITE = "https://agentclientprotocol.com/"
+
+_PAGES: dict[str, str] = {
+    "schema": "protocol/v1/schema",
+    "init": "protocol/v1/initialization",
+    "auth": "protocol/v1/authentication",
+    "setup": "protocol/v1/session-setup",
+    "list": "protocol/v1/session-list",
+    "delete": "protocol/v1/session-delete",
+    "turn": "protocol/v1/prompt-turn",
+    "content": "protocol/v1/content",
+    "tool": "protocol/v1/tool-calls",
+    "plan": "protocol/v1/agent-plan",
+    "modes": "protocol/v1/session-modes",
+    "cfg": "protocol/v1/session-config-options",
+    "slash": "protocol/v1/slash-commands",
+    "fs": "protocol/v1/file-system",
+    "term": "protocol/v1/terminals",
+    "elic": "protocol/v1/elicitation",
+    "cancel": "protocol/v1/cancellation",
+    "ext": "protocol/v1/extensibility",
+    "over": "protocol/v1/overview",
+    "trans": "protocol/v1/transports",
+    "err": "protocol/v1/error",
+    "draft": "protocol/v1/draft/prompt-turn",
+    "jsonrpc": "https://www.jsonrpc.org/specification",
+    "rfd:additional-directories": "rfds/additional-directories",
+    "rfd:auth-methods": "rfds/auth-methods",
+    "rfd:compaction": "rfds/session-compaction",
+    "rfd:diff-delete": "rfds/diff-delete",
+    "rfd:elicitation": "rfds/elicitation",
+    "rfd:http": "rfds/streamable-http-websocket-transport",
+    "rfd:message-id": "rfds/message-id",
+    "rfd:notices": "rfds/session-notices",
+    "rfd:request-cancellation": "rfds/request-cancellation",
+    "rfd:session-info-update": "rfds/session-info-update",
+    "rfd:session-usage": "rfds/session-usage",
+    "rfd:tool-call-name": "rfds/tool-call-name",
+}
+"""The page behind each word that the source of a requirement begins with."""
+
+_AREA_PAGES: dict[str, str] = {
+    "RPC": _PAGES["over"],
+    "INIT": _PAGES["init"],
+    "AUTH": _PAGES["auth"],
+    "SES": _PAGES["setup"],
+    "LOAD": _PAGES["setup"],
+    "RES": _PAGES["setup"],
+    "CLO": _PAGES["setup"],
+    "LST": _PAGES["list"],
+    "DEL": _PAGES["delete"],
+    "ADIR": _PAGES["rfd:additional-directories"],
+    "TURN": _PAGES["turn"],
+    "CAN": _PAGES["turn"],
+    "CRQ": _PAGES["cancel"],
+    "UPD": _PAGES["rfd:compaction"],
+    "TOOL": _PAGES["tool"],
+    "PERM": _PAGES["tool"],
+    "PLAN": _PAGES["plan"],
+    "MODE": _PAGES["modes"],
+    "CFG": _PAGES["cfg"],
+    "CMD": _PAGES["slash"],
+    "FS": _PAGES["fs"],
+    "TERM": _PAGES["term"],
+    "ELIC": _PAGES["elic"],
+    "CONT": _PAGES["content"],
+    "EXT": _PAGES["ext"],
+    "ERR": _PAGES["err"],
+    "STD": _PAGES["trans"],
+    "LEN": _PAGES["schema"],
+    "HTTP": _PAGES["rfd:http"],
+    "WS": _PAGES["rfd:http"],
+}
+"""The page of an area: of its proposal, where a source says only `rfd`; and where no page says anything, the
+page that would.
+"""
+
+_NO_PAGE = frozenset({"rfd", "sdk", "silent", "security", "tck"})
+"""Sources that are no page: the proposal of the area, code, silence, our own care, the official tests."""
+
+_SOURCE = re.compile(r"rfd:[a-z-]+|[a-z]+")
 _CONTRADICTION = re.compile(r"\bCONF-\d\d\b")
 
 
@@ -59,6 +140,17 @@ class Requirement(Struct, frozen=True, kw_only=True):
     def sides(self) -> tuple[Side, ...]:
         """Whom it binds."""
         return _BOUND[self.side]
+
+    @property
+    def page(self) -> str:
+        """The address of the page that it follows; empty if its source is unknown.
+
+        A requirement that no page states has the page of its area: whoever doubts it looks there first.
+        """
+        found = _SOURCE.match(self.source)
+        word = found.group() if found else ""
+        path = _AREA_PAGES.get(self.area, "") if word in _NO_PAGE else _PAGES.get(word, "")
+        return path if path.startswith("https:") or not path else SITE + path
 
     @property
     def is_contradicted(self) -> bool:

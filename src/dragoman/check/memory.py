@@ -7,14 +7,13 @@ out: agents differ in what they keep of those.
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct, convert, to_builtins
 
 from dragoman.check.conversation import Conversation, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame, Recording
 from dragoman.check.timeline import is_in_stretch, reason_of, session_of
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import JsonObject
 
 
 class SessionFacts(Struct):
@@ -29,7 +28,7 @@ class SessionFacts(Struct):
     """Their titles."""
 
 
-def session_facts(recording: Recording) -> dict[str, Any]:
+def session_facts(recording: Recording) -> JsonObject:
     """For every session of a recording, as a fact."""
     conversation = Conversation(recording)
     sessions = {turn.session for turn in conversation.turns} - {""}

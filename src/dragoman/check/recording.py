@@ -7,10 +7,12 @@ beside the wire (an exit status, a file that was or was not there). Nothing here
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+
+from dragoman.wire.envelope import Json, JsonObject
 
 Direction: TypeAlias = Literal["to_agent", "to_client"]
 
@@ -26,7 +28,7 @@ class Frame(Struct, frozen=True, dict=True):
     raw: bytes
 
     @cached_property
-    def json(self) -> Any:
+    def json(self) -> Json:
         """What it holds; `BROKEN` if that is no JSON."""
         try:
             return msgspec.json.decode(self.raw)
@@ -34,7 +36,7 @@ class Frame(Struct, frozen=True, dict=True):
             return BROKEN
 
     @cached_property
-    def message(self) -> dict[str, Any]:
+    def message(self) -> JsonObject:
         """As an object; empty if it is none."""
         return self.json if type(self.json) is dict else {}
 
@@ -44,7 +46,7 @@ class Frame(Struct, frozen=True, dict=True):
         return method if type(method) is str else ""
 
     @cached_property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         params = self.message.get("params")
         return params if type(params) is dict else {}
 
@@ -82,7 +84,7 @@ class Recording(Struct, dict=True, kw_only=True):
 
     frames: list[Frame] = []
     marks: list[Stretch] = []
-    facts: dict[str, Any] = {}
+    facts: JsonObject = {}
     stderr: bytes = b""
 
     def marked(self, name: str) -> list[list[Frame]]:

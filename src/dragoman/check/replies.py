@@ -11,7 +11,7 @@ import json
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
 from dragoman.check.recording import BROKEN, Direction, Frame
 from dragoman.check.rule import direction_from
+from dragoman.wire.envelope import Json
 
 T = TypeVar("T")
 
@@ -213,7 +214,7 @@ def _late(waiting: list[Frame], replies: dict[int, Frame], left: list[Frame]) ->
     return still_left
 
 
-def code_of(frame: Frame | None) -> Any:
+def code_of(frame: Frame | None) -> Json:
     """The code of an error answer, None if it is none."""
     error = frame.message.get("error") if frame is not None else None
     return error.get("code") if type(error) is dict else None
@@ -286,7 +287,7 @@ def ids_inside(conversation: Conversation, side: Side) -> set[str]:
     return found
 
 
-def _forgiving(raw: bytes) -> Any:
+def _forgiving(raw: bytes) -> Json:
     try:
         return json.loads(raw.decode(errors="replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -306,7 +307,7 @@ def is_no_json(raw: bytes) -> bool:
     return False
 
 
-def client_capability_at(conversation: Conversation, frame: Frame, *path: str) -> Any:
+def client_capability_at(conversation: Conversation, frame: Frame, *path: str) -> Json:
     """A capability of the client, None if it did not name it."""
     begins = conversation.compute_once("restarts", lambda: restarts(conversation))
     later = [number for number in begins if number < frame.number]

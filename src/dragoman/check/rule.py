@@ -20,7 +20,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from dragoman.check.conversation import Conversation
-from dragoman.check.manifest import Side
+from dragoman.check.manifest import Side, requirements
 from dragoman.check.recording import Direction, Frame
 
 
@@ -50,6 +50,12 @@ class ConformanceRule(Struct, frozen=True, kw_only=True):
     versions: tuple[int, ...]
     """Of the protocol; about a conversation in another one it says nothing."""
     judge: Judge
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The pages of the specification that its requirements follow."""
+        known = requirements()
+        return tuple(dict.fromkeys(known[name].page for name in self.requirements if name in known))
 
 
 RULES: list[ConformanceRule] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -112,7 +112,7 @@ def table(version: Literal[1, 2]) -> MethodTable:
     return FIRST
 
 
-def _read_value(value: Any, kind: Any) -> FrameReading:
+def _read_value(value: object, kind: object) -> FrameReading:
     raw = b"{}" if value is None else msgspec.json.encode(value)
     try:
         _, deviations = examine(raw, kind)

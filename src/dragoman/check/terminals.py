@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
 from dragoman.check.timeline import session_of
 from dragoman.check.values import text
+from dragoman.wire.envelope import Json
 
 CREATE, OUTPUT, WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 KILL, RELEASE = "terminal/kill", "terminal/release"
@@ -67,7 +66,7 @@ def _find_terminals(conversation: Conversation) -> list[ObservedTerminal]:
     events: list[tuple[int, bool, Exchange]] = [(one.request.number, False, one) for one in asked]
     events += [(one.answer.number, True, one) for one in asked if one.answer is not None]
     for _, is_answer, one in sorted(events, key=lambda event: event[:2]):
-        name: Any = (one.result if is_answer else one.params).get("terminalId")
+        name: Json = (one.result if is_answer else one.params).get("terminalId")
         if one.method == CREATE and is_answer and text(name):
             named[name] = ObservedTerminal(one, name, [])
             found.append(named[name])

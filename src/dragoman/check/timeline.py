@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
 from dragoman.check.rule import Observation, direction_from
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import Json
 
 T = TypeVar("T")
 
@@ -223,7 +224,7 @@ def is_running_at(turn: ObservedTurn, number: int) -> bool:
     return begun.number < number and (end is None or end.number > number)
 
 
-def reason_of(turn: ObservedTurn) -> Any:
+def reason_of(turn: ObservedTurn) -> Json:
     """Its stop reason, None if it has none."""
     return turn.exchange.result.get("stopReason")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from typing import Any
+
+from dragoman.wire.envelope import JsonObject
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
-def is_absolute(path: Any) -> bool:
+def is_absolute(path: object) -> bool:
     return type(path) is str and (path.startswith(("/", "\\\\")) or bool(_DRIVE.match(path)))
 
 
@@ -40,17 +41,17 @@ def ends_with(path: str, tail: str) -> bool:
     return normalize(path).endswith("/" + normalize(tail).lstrip("/"))
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """It if it is a text, else nothing."""
     return value if type(value) is str else ""
 
 
-def items(value: Any) -> list[dict[str, Any]]:
+def items(value: object) -> list[JsonObject]:
     """The objects of a list."""
     return [item for item in value if type(item) is dict] if type(value) is list else []
 
 
-def missing_member(value: Any, /, **kinds: type | tuple[type, ...]) -> str:
+def missing_member(value: object, /, **kinds: type | tuple[type, ...]) -> str:
     """The first member that an object lacks or has of another type; empty if it has them all."""
     if type(value) is not dict:
         return "object"

@@ -16,7 +16,6 @@ import datetime
 import tomllib
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import Any
 
 from msgspec import Struct
 
@@ -93,7 +92,7 @@ def _applied(waiver: Waiver, part: ReportPart) -> Iterator[Status]:
                 verdict.status, verdict.reason = "waived", waiver.reason
 
 
-def _waiver(entry: Any, number: int) -> Waiver:
+def _waiver(entry: object, number: int) -> Waiver:
     where = f"waiver {number}"
     if not isinstance(entry, dict) or set(entry) - _MEMBERS:
         raise BadWaivers(f"{where}: knows only {', '.join(sorted(_MEMBERS))}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,6 +20,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.replies import frames_from
 from dragoman.check.rule import Observation
 from dragoman.check.shapes import exchanges_by_answer, method_of
+from dragoman.wire.envelope import Json, JsonObject
 
 FREE = frozenset({"_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers", "values"})
 """Members whose insides are nobody's business."""
@@ -52,7 +53,7 @@ class Member(NamedTuple):
 
     path: str
     name: str
-    value: Any
+    value: Json
 
 
 def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Observation]:
@@ -62,7 +63,7 @@ def observe_values(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iter
         yield Observation(False, (frame.number,), text) if text else KEPT
 
 
-def protocol_value(frame: Frame, conversation: Conversation) -> Any:
+def protocol_value(frame: Frame, conversation: Conversation) -> Json:
     """The params or the result, if the protocol defines its method; else None."""
     if frame.is_answer:
         exchange = exchanges_by_answer(conversation).get(frame.number)
@@ -76,16 +77,16 @@ def protocol_value(frame: Frame, conversation: Conversation) -> Any:
     return frame.message.get("params")
 
 
-def members(value: Any) -> Iterator[Member]:
+def members(value: object) -> Iterator[Member]:
     """All members at any depth, but not inside of what is free in form."""
     for path, one in objects(value):
         for name, inner in one.items():
             yield Member(path, name, inner)
 
 
-def objects(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def objects(value: object) -> Iterator[tuple[str, JsonObject]]:
     """All objects at any depth, the outermost first, but not inside of what is free in form."""
-    stack: list[tuple[str, Any]] = [("$", value)]
+    stack: list[tuple[str, Json]] = [("$", value)]
     while stack:
         path, one = stack.pop()
         if type(one) is list:

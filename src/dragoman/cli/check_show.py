@@ -98,6 +98,7 @@ def _explain_one(one: Requirement) -> None:
     for text in contradictions_of(one):
         say(f"           {text}")
     say(f"  source   {one.source}{_pages(one.source)}")
+    say(f"  page     {one.page}")
     say(f"  shows    {one.observe}")
     for name in dict.fromkeys(rule.name for rule in rules):
         same = [rule for rule in rules if rule.name == name]

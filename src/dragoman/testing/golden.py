@@ -16,9 +16,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from dragoman.testing.transcript import TranscriptFrame, other
+from dragoman.wire.envelope import Json, JsonObject
 
 UPDATE = "DRAGOMAN_UPDATE_GOLDEN"
 
@@ -70,13 +70,13 @@ class _Names:
 
     def __init__(self, replace: Mapping[str, str]) -> None:
         self._replace = replace
-        self._known: dict[tuple[str, Any], str] = {}
+        self._known: dict[tuple[str, Json], str] = {}
         self._counts: dict[str, int] = {}
 
     def line(self, frame: TranscriptFrame | bytes) -> str:
         told = frame if isinstance(frame, TranscriptFrame) else None
         text = frame.frame if isinstance(frame, TranscriptFrame) else frame
-        shown: dict[str, Any] = {} if told is None else {"to": told.to}
+        shown: JsonObject = {} if told is None else {"to": told.to}
         try:
             value = json.loads(text)
         except ValueError:
@@ -85,7 +85,7 @@ class _Names:
             shown["frame"] = self._envelope(value, told)
         return json.dumps(shown, ensure_ascii=False)
 
-    def _envelope(self, value: Any, told: TranscriptFrame | None) -> Any:
+    def _envelope(self, value: object, told: TranscriptFrame | None) -> Json:
         if not isinstance(value, dict) or "id" not in value or isinstance(value["id"], dict | list):
             return self._value(value)
         # An id belongs to who asked: the sender of a request, the receiver of an answer.
@@ -94,7 +94,7 @@ class _Names:
         named = None if value["id"] is None else self._name(f"{asker}-id".lstrip("-"), value["id"])
         return {name: named if name == "id" else rest[name] for name in value}
 
-    def _value(self, value: Any, member: str = "") -> Any:
+    def _value(self, value: object, member: str = "") -> Json:
         if isinstance(value, dict):
             return {name: self._value(part, name) for name, part in value.items()}
         if isinstance(value, list):
@@ -118,7 +118,7 @@ class _Names:
                 return self._known[kind, text]
         return self._name("uuid", text)
 
-    def _name(self, kind: str, value: Any) -> str:
+    def _name(self, kind: str, value: object) -> str:
         key = (kind, (type(value).__name__, value) if kind.endswith("id") and kind != "uuid" else value)
         if key not in self._known:
             self._counts[kind] = self._counts.get(kind, 0) + 1

@@ -11,11 +11,11 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Journal, KeyEntries, Stored
 from dragoman.testing.pace import deadline
+from dragoman.wire.envelope import Json
 
 MakeJournal = Callable[[], AbstractAsyncContextManager[Journal]]
 
@@ -57,11 +57,11 @@ def prompted(text: str) -> Entry:
     return Entry("to_agent", _frame("session/prompt", {"sessionId": "s", "prompt": blocks}), 1.0)
 
 
-def _frame(method: str, params: Any) -> bytes:
+def _frame(method: str, params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
 
 
-async def replayed(journal: Journal, stream: str, **bounds: Any) -> list[Stored]:
+async def replayed(journal: Journal, stream: str, **bounds: Json) -> list[Stored]:
     """All pages in one list."""
     return [stored async for page in journal.replay(stream, **bounds) for stored in page]
 
@@ -221,7 +221,7 @@ async def _searched(journal: Journal) -> None:
     await journal.append("b", [said("agent_thought_chunk", "lazy dogs; 世界你好")])
     await journal.describe("a", title="A song")
 
-    async def streams(text: str, **bounds: Any) -> list[tuple[str, int]]:
+    async def streams(text: str, **bounds: Json) -> list[tuple[str, int]]:
         return [(found.stream, found.sequence) for found in await journal.search(text, **bounds)]
 
     assert await streams("brown") == [("a", 2)], "a word that two chunks share was not found"
@@ -292,7 +292,7 @@ async def _closed(journal: Journal) -> None:
     await journal.aclose()
     await journal.aclose()
     assert await begun == 3, "an append that was begun was not finished"
-    attempts: tuple[Callable[[], Awaitable[Any]], ...] = (
+    attempts: tuple[Callable[[], Awaitable[Json]], ...] = (
         lambda: journal.append("a", entries(1)),
         lambda: replayed(journal, "a"),
         lambda: journal.info("a"),
@@ -314,7 +314,7 @@ async def _closed(journal: Journal) -> None:
         raise AssertionError("something was possible after closing")
 
 
-def hub_note(kind: str, key: str, **members: Any) -> Entry:
+def hub_note(kind: str, key: str, **members: object) -> Entry:
     """An entry that has an idempotency key, as a hub writes it."""
     frame = json.dumps({"hub": kind, "key": key, **members}, separators=(",", ":")).encode()
     return Entry("note", frame, 1.0)

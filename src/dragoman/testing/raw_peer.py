@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -33,6 +33,7 @@ from dragoman.transport.program_output import StderrTail
 from dragoman.transport.reading import Reader, open_reader
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import FrameWriter, open_writer
+from dragoman.wire.envelope import Json
 
 PATIENCE = 5.0
 """Seconds that anything may take unless the caller says otherwise."""
@@ -44,7 +45,7 @@ by itself waits for that inside of the block.
 
 T = TypeVar("T")
 
-Frame = bytes | Mapping[str, Any]
+Frame = bytes | Mapping[str, Json]
 
 
 class RawPeer:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.agent.agent import Agent
@@ -31,6 +31,7 @@ from dragoman.testing.transcript import Transcript, show
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.process import spawn
+from dragoman.wire.envelope import JsonObject
 
 PATIENCE = 30.0
 """Seconds that a whole story may take unless the caller says otherwise."""
@@ -81,7 +82,7 @@ Target: TypeAlias = str | Sequence[str] | Agent | ScriptedAgent | Transport
 class ScriptedClient:
     """A client that tells its story to an agent. `names` are known to its lines from the start."""
 
-    def __init__(self, script: Script | str, *, names: dict[str, Any] | None = None) -> None:
+    def __init__(self, script: Script | str, *, names: JsonObject | None = None) -> None:
         self.script = script if isinstance(script, Script) else Script.parse(script)
         self.names = names or {}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from dragoman.wire.envelope import Json, JsonObject
 
-def decoded(frame: bytes) -> Any:
+
+def decoded(frame: bytes) -> Json:
     """What a frame holds; None for what is no JSON."""
     try:
         return msgspec.json.decode(frame)
@@ -15,6 +15,6 @@ def decoded(frame: bytes) -> Any:
         return None
 
 
-def as_object(value: Any) -> dict[str, Any]:
+def as_object(value: object) -> JsonObject:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +16,7 @@ from msgspec import Struct
 from dragoman.journal.contract import Entry
 from dragoman.text.sanitize import sanitize_line
 from dragoman.trace.frames import decoded
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 WIDTH = 100
 """Characters of what was said that are shown."""
@@ -28,7 +27,7 @@ _ARROWS = {"to_agent": "──▶", "to_client": "◀──"}
 class _Open(Struct):
     method: str
     at: float
-    id: Any
+    id: Json
 
 
 class Live:
@@ -36,7 +35,7 @@ class Live:
 
     def __init__(self, *, width: int = WIDTH) -> None:
         self._width = width
-        self._open: dict[tuple[str, Any], _Open] = {}
+        self._open: dict[tuple[str, Json], _Open] = {}
         self._text: dict[tuple[str, str], list[str]] = {}  # streamed text by session and kind, not yet shown
         self.turns = 0
 
@@ -62,7 +61,7 @@ class Live:
         for one in self._open.values():
             yield f"still open: {sanitize_line(one.method)} (id {self._short(str(one.id))})"
 
-    def _spoken(self, entry: Entry, message: dict[str, Any]) -> str:
+    def _spoken(self, entry: Entry, message: JsonObject) -> str:
         method, request_id = message.get("method"), message.get("id")
         if method is not None and "id" in message:
             self._open[entry.direction, id_key(request_id)] = _Open(str(method), entry.time, request_id)
@@ -79,7 +78,7 @@ class Live:
             return f"{name}: ERROR {self._short(_error(message['error']))}{took}"
         return f"{name}: {self._short(_outcome(message.get('result')))}{took}"
 
-    def _updated(self, clock: str, arrow: str, message: dict[str, Any]) -> Iterator[str]:
+    def _updated(self, clock: str, arrow: str, message: JsonObject) -> Iterator[str]:
         params = message.get("params")
         update = params.get("update") if isinstance(params, dict) else None
         if not isinstance(update, dict):
@@ -102,7 +101,7 @@ class Live:
             kind, text = sanitize_line(key[1].removesuffix("_chunk")), self._short("".join(pieces))
             yield f"             ◀── {kind}: {text} ({len(pieces)} pieces)"
 
-    def _noted(self, clock: str, note: Any) -> Iterator[str]:
+    def _noted(self, clock: str, note: object) -> Iterator[str]:
         yield from self._said()
         event = note.get("event", "note") if isinstance(note, dict) else "note"
         rest = (
@@ -120,7 +119,7 @@ class Live:
         return text if len(text) <= self._width else text[: self._width - 1] + "…"
 
 
-def _detail(method: str, params: Any) -> str:
+def _detail(method: str, params: object) -> str:
     params = params if isinstance(params, dict) else {}
     if method == "session/request_permission":
         call = params.get("toolCall")
@@ -133,7 +132,7 @@ def _detail(method: str, params: Any) -> str:
     return " ".join(str(params[name]) for name in ("path", "command", "cwd", "sessionId") if name in params)
 
 
-def _update_detail(update: dict[str, Any]) -> str:
+def _update_detail(update: JsonObject) -> str:
     names = ("toolCallId", "title", "status", "currentModeId", "used", "size")
     found = [str(update[name]) for name in names if update.get(name) is not None]
     entries = update.get("entries")
@@ -142,7 +141,7 @@ def _update_detail(update: dict[str, Any]) -> str:
     return " ".join(found)
 
 
-def _outcome(result: Any) -> str:
+def _outcome(result: object) -> str:
     if not isinstance(result, dict):
         return _flat(result)
     outcome = result.get("outcome")
@@ -154,11 +153,11 @@ def _outcome(result: Any) -> str:
     return "done"
 
 
-def _error(error: Any) -> str:
+def _error(error: object) -> str:
     return f"{error.get('code')} {error.get('message')}" if isinstance(error, dict) else _flat(error)
 
 
-def _flat(value: Any) -> str:
+def _flat(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

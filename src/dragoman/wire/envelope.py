@@ -14,6 +14,10 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 Id: TypeAlias = int | str | None
 """Ids are echoed with their type and value: `1` is not `"1"`, and `null` is a legal id in version 1."""
 
+Json: TypeAlias = Any
+"""A decoded JSON value as a peer sent it: it may be anything, so look before use."""
+JsonObject: TypeAlias = dict[str, Any]
+
 
 def id_key(value: Any) -> Hashable:
     """What to look an id up by: 1, "1" and true are different, and what can be no id is only itself."""

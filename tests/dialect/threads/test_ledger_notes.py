@@ -20,8 +20,8 @@ def table(heading: str) -> list[tuple[str, str]]:
 
 
 def test_the_page_lists_exactly_what_is_lost_and_repaired() -> None:
-    assert table("What is lost") == [tuple(phrase) for phrase in LOST]
-    assert table("What is repaired") == [tuple(phrase) for phrase in REPAIRED]
+    assert table("What is lost") == [(note.what, note.done) for note in LOST]
+    assert table("What is repaired") == [(note.what, note.done) for note in REPAIRED]
 
 
 def test_every_phrase_is_used_and_no_ledger_entry_is_made_without_one() -> None:

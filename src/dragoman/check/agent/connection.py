@@ -11,13 +11,14 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import msgspec
 
 from dragoman.check.recording import Direction, Frame, Recording, Stretch
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.transport.process import ChildTransport, spawn
+from dragoman.wire.envelope import Json, JsonObject
 
 PATIENCE = 30.0
 SHORT = 3.0
@@ -33,7 +34,7 @@ MOST_BYTES = 256 * 1024 * 1024
 """An agent that says more than this on one connection never stops by itself."""
 
 
-Reply: TypeAlias = Callable[[Frame, dict[str, Any]], None]
+Reply: TypeAlias = Callable[[Frame, JsonObject], None]
 """Sends the answer to a request of the agent."""
 
 
@@ -52,7 +53,7 @@ class Gone(DragomanError):
 class AnswerSource(Protocol):
     """Plays the client: answers the agent's requests."""
 
-    def answer(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
+    def answer(self, frame: Frame, reply: Reply) -> JsonObject | None:
         """`{"result": …}` or `{"error": …}`; None if the answer comes later, through `reply`, or never."""
 
 
@@ -124,7 +125,7 @@ class AgentConnection:
 
     # To the agent.
 
-    def send(self, message: Mapping[str, Any] | bytes) -> None:
+    def send(self, message: Mapping[str, Json] | bytes) -> None:
         """A message, or bytes as they are; bytes without a newline are half a line."""
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
@@ -139,7 +140,7 @@ class AgentConnection:
         except LinkClosed as error:
             raise Gone(str(error)) from None
 
-    def begin(self, method: str, params: Any = None, *, request_id: Any = None) -> Any:
+    def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
         """A request, not waited for; gives its id."""
         self._ids += 1
         chosen = self._ids if request_id is None else request_id
@@ -147,12 +148,18 @@ class AgentConnection:
         self.send(frame if params is None else {**frame, "params": params})
         return chosen
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: object = None) -> None:
         frame = {"jsonrpc": "2.0", "method": method}
         self.send(frame if params is None else {**frame, "params": params})
 
     async def call(
-        self, method: str, params: Any = None, *, name: str = "", request_id: Any = None, seconds: float = 0
+        self,
+        method: str,
+        params: object = None,
+        *,
+        name: str = "",
+        request_id: object = None,
+        seconds: float = 0,
     ) -> Frame:
         """A request and its answer. A `name` marks the stretch, also if no answer comes."""
         first = len(self.recording.frames)
@@ -163,7 +170,7 @@ class AgentConnection:
             if name:
                 self.mark(name, first)
 
-    def reply(self, frame: Frame, answer: dict[str, Any]) -> None:
+    def reply(self, frame: Frame, answer: JsonObject) -> None:
         """The answer to a request of the agent."""
         try:
             self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
@@ -172,7 +179,7 @@ class AgentConnection:
 
     # From the agent.
 
-    async def answer(self, request_id: Any, *, seconds: float = 0, since: int = 0) -> Frame:
+    async def answer(self, request_id: object, *, seconds: float = 0, since: int = 0) -> Frame:
         """The answer under an id, now or earlier."""
 
         def is_it(frame: Frame) -> bool:

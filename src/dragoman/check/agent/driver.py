@@ -7,11 +7,11 @@ the scene is over.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dragoman.check.agent.connection import AgentConnection, Gone, Silence
 from dragoman.check.agent.editor import ASK, READ, WRITE, Editor
 from dragoman.check.recording import Frame
+from dragoman.wire.envelope import Json, JsonObject
 
 CLIENT = {"name": "dragoman-check", "title": "Dragoman's examiner", "version": "1"}
 
@@ -41,7 +41,7 @@ class AgentDriver(AgentConnection):
     version = 1
     """Of the protocol."""
 
-    async def open(self, capabilities: Any = None, *, name: str = "initialize") -> Any:
+    async def open(self, capabilities: object = None, *, name: str = "initialize") -> Json:
         """Introduce a client; the agent's answer to it."""
         params = initialize_params(self.version, {} if capabilities is None else capabilities)
         return _result("initialize", await self.call("initialize", params, name=name))
@@ -50,16 +50,16 @@ class AgentDriver(AgentConnection):
         name = "authenticate" if self.version == 1 else "auth/login"
         await self.call(name, {"methodId": method}, name="login")
 
-    async def new(self, folder: Path | str, *, name: str = "new", **more: Any) -> str:
+    async def new(self, folder: Path | str, *, name: str = "new", **more: object) -> str:
         """A session in a folder; its id."""
         found = await self.new_result(folder, name=name, **more)
         return str(found.get("sessionId"))
 
-    async def new_result(self, folder: Path | str, *, name: str = "new", **more: Any) -> dict[str, Any]:
+    async def new_result(self, folder: Path | str, *, name: str = "new", **more: object) -> JsonObject:
         params = {"cwd": str(folder), "mcpServers": [], **more}
         return _result("session/new", await self.call("session/new", params, name=name))
 
-    async def prompt(self, session: str, *blocks: Any, name: str = "") -> Frame:
+    async def prompt(self, session: str, *blocks: object, name: str = "") -> Frame:
         first = self.here
         running = self.begin_prompt(session, *blocks)
         try:
@@ -68,7 +68,7 @@ class AgentDriver(AgentConnection):
             if name:
                 self.mark(name, first)
 
-    async def finish(self, running: Any, session: str, *, since: int) -> Frame:
+    async def finish(self, running: object, session: str, *, since: int) -> Frame:
         """The end of a turn, which is cancelled if it takes too long."""
         try:
             return await self.end(running, session, since=since)
@@ -80,7 +80,7 @@ class AgentDriver(AgentConnection):
             self.facts.setdefault("given up", []).append(running)
             raise
 
-    async def end(self, running: Any, session: str, *, since: int, seconds: float = 0) -> Frame:
+    async def end(self, running: object, session: str, *, since: int, seconds: float = 0) -> Frame:
         """The frame that ends a turn: the answer to its prompt, or in the second version the news that the
         session is idle.
         """
@@ -89,10 +89,10 @@ class AgentDriver(AgentConnection):
             return answer
         return await self.until(lambda frame: _is_idle(frame, session), since=since, seconds=seconds)
 
-    def begin_prompt(self, session: str, *blocks: Any, request_id: Any = None) -> Any:
+    def begin_prompt(self, session: str, *blocks: object, request_id: object = None) -> Json:
         return self.begin("session/prompt", prompt_params(session, *blocks), request_id=request_id)
 
-    async def under_way(self, running: Any, session: str, *, since: int) -> bool:
+    async def under_way(self, running: object, session: str, *, since: int) -> bool:
         """Until a turn has said or asked something, or a moment has passed; False if it is over."""
 
         def wanted(frame: Frame) -> bool:
@@ -106,7 +106,7 @@ class AgentDriver(AgentConnection):
             return True
         return not self.is_over(running, session, since=since)
 
-    async def until_held(self, running: Any, session: str, *, since: int, count: int = 1) -> bool:
+    async def until_held(self, running: object, session: str, *, since: int, count: int = 1) -> bool:
         """Until the editor holds back an answer that a turn waits for; False if the turn ends first."""
 
         def is_there() -> bool:
@@ -116,7 +116,7 @@ class AgentDriver(AgentConnection):
         await self.until(lambda _: is_there() or self.is_over(running, session, since=since), since=since)
         return is_there()
 
-    def is_over(self, running: Any, session: str, *, since: int = 0) -> bool:
+    def is_over(self, running: object, session: str, *, since: int = 0) -> bool:
         """Whether a turn has ended."""
         heard = [frame for frame in self.recording.frames[since:] if frame.direction == "to_client"]
         answer = next(
@@ -137,7 +137,7 @@ class AgentDriver(AgentConnection):
             await super().__aexit__(*error)
 
 
-def initialize_params(version: int, capabilities: Any) -> dict[str, Any]:
+def initialize_params(version: int, capabilities: Json) -> JsonObject:
     """The params of initialize. What a client of the second version cannot offer is left out."""
     if version == 1:
         return {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": CLIENT}
@@ -145,7 +145,7 @@ def initialize_params(version: int, capabilities: Any) -> dict[str, Any]:
     return {"protocolVersion": version, "capabilities": kept, "info": CLIENT}
 
 
-def prompt_params(session: str, *blocks: Any) -> dict[str, Any]:
+def prompt_params(session: str, *blocks: object) -> JsonObject:
     parts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
     return {"sessionId": session, "prompt": parts}
 
@@ -168,7 +168,7 @@ def _about(frame: Frame, session: str) -> bool:
     return kind not in ("available_commands_update", "session_info_update", "user_message")
 
 
-def _result(method: str, answer: Frame) -> dict[str, Any]:
+def _result(method: str, answer: Frame) -> JsonObject:
     result = answer.message.get("result")
     if not isinstance(result, dict):
         raise RequestRefused(method, answer)

@@ -7,17 +7,17 @@ terminals really run. What a scene holds back is answered when the scene says so
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dragoman.check.agent.connection import Reply
 from dragoman.check.agent.terminals import LentTerminal, open_terminal
 from dragoman.check.recording import Frame
+from dragoman.wire.envelope import Json, JsonObject
 
 ASK = "session/request_permission"
 READ = "fs/read_text_file"
 WRITE = "fs/write_text_file"
 
-EVERYTHING: dict[str, Any] = {
+EVERYTHING: JsonObject = {
     "fs": {"readTextFile": True, "writeTextFile": True},
     "terminal": True,
     "auth": {"terminal": True},
@@ -44,19 +44,19 @@ class Editor:
         self.holding: frozenset[str] = frozenset()
         """Methods whose requests are not answered yet."""
         self.held: list[Frame] = []
-        self.written: Any = {}
+        self.written: Json = {}
         """The result of a write: the schema has an object, a page of the specification null."""
         self.terminals: dict[str, LentTerminal] = {}
         """Those that were not released."""
         self._made: list[LentTerminal] = []
 
-    def answer(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
+    def answer(self, frame: Frame, reply: Reply) -> JsonObject | None:
         if frame.method in self.holding:
             self.held.append(frame)
             return None
         return self.answer_now(frame, reply)
 
-    def answer_now(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
+    def answer_now(self, frame: Frame, reply: Reply) -> JsonObject | None:
         method, params = frame.method, frame.params
         if method == ASK:
             return self._decide(params)
@@ -90,7 +90,7 @@ class Editor:
 
     # Permission.
 
-    def _decide(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _decide(self, params: JsonObject) -> JsonObject:
         if self.choice == "error":
             return _error(-32603, "The dialog has failed")
         if self.choice == "unknown option":
@@ -104,12 +104,12 @@ class Editor:
 
     # Files.
 
-    def _path(self, params: dict[str, Any]) -> Path | None:
+    def _path(self, params: JsonObject) -> Path | None:
         path = Path(str(params.get("path", "")))
         inside = path.is_absolute() and path.resolve().is_relative_to(self.folder.resolve())
         return path if inside and "\0" not in str(path) else None
 
-    def _read(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _read(self, params: JsonObject) -> JsonObject:
         path = self._path(params)
         if path is None or (str(path) not in self.unsaved and not path.is_file()):
             return _error(-32002, "Resource not found")
@@ -117,7 +117,7 @@ class Editor:
         lines = text.splitlines(keepends=True)[max(0, _whole(params.get("line"), 1) - 1) :]
         return {"result": {"content": "".join(lines[: _whole(params.get("limit"), len(lines))])}}
 
-    def _write(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _write(self, params: JsonObject) -> JsonObject:
         path = self._path(params)
         if path is None:
             return _error(-32002, "Resource not found")
@@ -131,7 +131,7 @@ class Editor:
 
     # Terminals.
 
-    def _terminal(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
+    def _terminal(self, frame: Frame, reply: Reply) -> JsonObject | None:
         method, params = frame.method, frame.params
         if method == "terminal/create":
             return self._create(params)
@@ -150,7 +150,7 @@ class Editor:
             del self.terminals[str(params.get("terminalId"))]
         return {"result": {}}
 
-    def _create(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _create(self, params: JsonObject) -> JsonObject:
         terminal = open_terminal(params, str(self.folder))
         if terminal is None:
             return _error(-32603, "The command cannot be started")
@@ -161,7 +161,7 @@ class Editor:
 
     # Elicitation.
 
-    def _fill(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _fill(self, params: JsonObject) -> JsonObject:
         if self.form == "error":
             return _error(-32603, "The dialog has failed")
         if self.form != "accept":
@@ -174,7 +174,7 @@ class Editor:
         return {"result": {"action": "accept", "content": content}}
 
 
-def _value(field: dict[str, Any]) -> Any:
+def _value(field: JsonObject) -> Json:
     """Something that fits a field of a form."""
     if "default" in field:
         return field["default"]
@@ -187,17 +187,17 @@ def _value(field: dict[str, Any]) -> Any:
     )
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
+def _objects(value: object) -> list[JsonObject]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _whole(value: Any, otherwise: int) -> int:
+def _whole(value: object, otherwise: int) -> int:
     return value if type(value) is int else otherwise
 
 
-def _outcome(outcome: dict[str, Any]) -> dict[str, Any]:
+def _outcome(outcome: JsonObject) -> JsonObject:
     return {"result": {"outcome": outcome}}
 
 
-def _error(code: int, message: str) -> dict[str, Any]:
+def _error(code: int, message: str) -> JsonObject:
     return {"error": {"code": code, "message": message}}

@@ -11,9 +11,9 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from dragoman.errors import LocalMistake
+from dragoman.wire.envelope import Json
 
 KNOWN = (
     "hello",
@@ -64,7 +64,7 @@ class ExaminationPrompts:
 class PromptCatalogue:
     """All texts, by agent."""
 
-    def __init__(self, tree: Mapping[str, Any]) -> None:
+    def __init__(self, tree: Mapping[str, Json]) -> None:
         unknown = tree.keys() - {"default", "agents"}
         if unknown:
             raise BadPrompts(f"a catalogue of prompts has no {', '.join(sorted(unknown))}")
@@ -103,13 +103,13 @@ def read_prompts(path: str | os.PathLike[str] | None) -> PromptCatalogue:
         raise BadPrompts(f"{path} is no TOML: {error}") from None
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _table(value: object) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
         raise BadPrompts("agents is no table")
     return value
 
 
-def _texts(value: Any, where: str) -> dict[str, str]:
+def _texts(value: object, where: str) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
         raise BadPrompts(f"{where} is no table of texts")
     return dict(value)

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -25,6 +24,7 @@ from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.editor import Editor
 from dragoman.check.agent.prompts import ExaminationPrompts, PromptCatalogue, packaged_prompts
 from dragoman.check.recording import Recording
+from dragoman.wire.envelope import Json, JsonObject
 
 APP = "import os\n\n\ndef greet(name):\n    return 'Hello ' + name\n"
 """A file to work on. Its first line is not needed: something to mend."""
@@ -71,11 +71,11 @@ _SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
 class AgentProfile(Struct, kw_only=True):
     """What the agent said about itself when it was first met."""
 
-    info: dict[str, Any] = {}
-    can: dict[str, Any] = {}
-    login_methods: list[Any] = []
-    version: Any = 1
-    setup: dict[str, Any] = {}
+    info: JsonObject = {}
+    can: JsonObject = {}
+    login_methods: list[Json] = []
+    version: Json = 1
+    setup: JsonObject = {}
     """Its answer to the first session/new."""
     blocked: str = ""
     """What it refuses until somebody has logged in; empty if nothing."""
@@ -86,7 +86,7 @@ class AgentProfile(Struct, kw_only=True):
 
     def has(self, *path: str) -> bool:
         """Whether it advertised a capability, by its name in the first version: an object or true."""
-        tree: Any = self.can
+        tree: Json = self.can
         for name in path if self.version == 1 else _SECOND.get(path, ("no", "such")):
             tree = tree.get(name) if isinstance(tree, dict) else None
         return tree is True or isinstance(tree, dict)
@@ -164,7 +164,7 @@ class Stage:
 
     @asynccontextmanager
     async def opened(
-        self, scene: str, capabilities: Any = None, *, folder: Path | None = None
+        self, scene: str, capabilities: object = None, *, folder: Path | None = None
     ) -> AsyncIterator[AgentDriver]:
         """The same, with a client introduced and logged in."""
         async with self.talk(scene, folder=folder) as talk:

@@ -9,31 +9,31 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from typing import Any
 
 from dragoman.errors import SpawnFailed
 from dragoman.transport.owned import Grace
 from dragoman.transport.process import ChildTransport, spawn
+from dragoman.wire.envelope import JsonObject
 
 MOST = 1_000_000
 """Bytes of output that are kept of a terminal whose maker named no limit."""
 
 SIGNALS = {-2: "SIGINT", -9: "SIGKILL", -15: "SIGTERM"}
 
-Ended = Callable[[dict[str, Any]], None]
+Ended = Callable[[JsonObject], None]
 
 
 class LentTerminal:
     """One command, its output so far, and how it ended."""
 
-    def __init__(self, params: dict[str, Any], folder: str) -> None:
+    def __init__(self, params: JsonObject, folder: str) -> None:
         limit = params.get("outputByteLimit")
         self._limit = limit if type(limit) is int and limit >= 0 else MOST
         self._kept = bytearray()
         self._dropped = False
         self._waiting: list[Ended] = []
         self._over = asyncio.Event()
-        self.status: dict[str, Any] | None = None
+        self.status: JsonObject | None = None
         command, args = str(params.get("command", "")), [str(arg) for arg in params.get("args") or ()]
         # A command without arguments may be a whole line, as it is typed.
         words = [command, *args] if args or not command.strip() else ["/bin/sh", "-c", command]
@@ -74,7 +74,7 @@ class LentTerminal:
         else:
             tell(self.status)
 
-    def output(self) -> dict[str, Any]:
+    def output(self) -> JsonObject:
         text = bytes(self._kept).decode(errors="ignore")
         found = {"output": text, "truncated": self._dropped}
         return found if self.status is None else {**found, "exitStatus": self.status}
@@ -98,7 +98,7 @@ class LentTerminal:
             del self._kept[:over]
 
 
-def open_terminal(params: dict[str, Any], folder: str) -> LentTerminal | None:
+def open_terminal(params: JsonObject, folder: str) -> LentTerminal | None:
     """None if the command cannot be started."""
     try:
         return LentTerminal(params, folder)
@@ -106,10 +106,10 @@ def open_terminal(params: dict[str, Any], folder: str) -> LentTerminal | None:
         return None
 
 
-def _env(found: Any) -> dict[str, str]:
+def _env(found: object) -> dict[str, str]:
     pairs = found if isinstance(found, list) else []
     return {str(pair["name"]): str(pair.get("value", "")) for pair in pairs if _is_pair(pair)}
 
 
-def _is_pair(pair: Any) -> bool:
+def _is_pair(pair: object) -> bool:
     return isinstance(pair, dict) and bool(pair.get("name"))

@@ -7,7 +7,6 @@ something to list, load, resume and delete.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct
 
@@ -25,6 +24,7 @@ from dragoman.check.client.profiles import (
     ClientProfile,
 )
 from dragoman.check.recording import Frame
+from dragoman.wire.envelope import Json, JsonObject
 
 CURSOR = "page 2/\u00e9 \u2713=="
 """Opaque: whoever parses or changes it is found out."""
@@ -35,7 +35,7 @@ COMMANDS = [
     {"name": "fail", "description": "Answer with an error that nobody knows", "input": {"hint": "a code"}},
 ]
 
-Answer = dict[str, Any]
+Answer = JsonObject
 
 
 class StandInSession(Struct):
@@ -53,16 +53,16 @@ class StandInSession(Struct):
 class StandInAnswers:
     """Answers requests; what it says beside goes through `tell`."""
 
-    def __init__(self, profile: ClientProfile, *, tell: Callable[[str, Any], None]) -> None:
+    def __init__(self, profile: ClientProfile, *, tell: Callable[[str, Json], None]) -> None:
         self.profile = profile
-        self.capabilities: Any = {}
+        self.capabilities: Json = {}
         """The client's."""
         self.sessions: dict[str, StandInSession] = {}
         self._tell = tell
         self._is_logged_in = not profile.login
         self._made = 0
         self._stored = {"stored-1", "stored-2"}
-        self._methods: dict[str, Callable[[dict[str, Any]], Answer]] = {
+        self._methods: dict[str, Callable[[JsonObject], Answer]] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
             "logout": self._logout,
@@ -88,8 +88,8 @@ class StandInAnswers:
             self._tell(session, commands)
             self._tell(session, {"sessionUpdate": "session_info_update", "title": "Before the first prompt"})
 
-    def options(self, session: StandInSession) -> list[Any]:
-        found: list[Any] = [
+    def options(self, session: StandInSession) -> list[Json]:
+        found: list[Json] = [
             {**MODE_OPTION, "currentValue": session.mode},
             {**MODEL_OPTION, "currentValue": session.model},
         ]
@@ -99,10 +99,10 @@ class StandInAnswers:
 
     # Introduction and login.
 
-    def _initialize(self, params: dict[str, Any]) -> Answer:
+    def _initialize(self, params: JsonObject) -> Answer:
         self.capabilities = params.get("clientCapabilities")
         profile = self.profile
-        result: dict[str, Any] = {"protocolVersion": profile.version}
+        result: JsonObject = {"protocolVersion": profile.version}
         if profile.capabilities is not None:
             result["agentCapabilities"] = profile.capabilities
         if profile.has_info:
@@ -116,33 +116,33 @@ class StandInAnswers:
             result |= {"someday": [1], "_meta": {"protocolVersion": 7}, "agentInfo": {**INFO, "title": 5}}
         return {"result": result}
 
-    def _authenticate(self, params: dict[str, Any]) -> Answer:
+    def _authenticate(self, params: JsonObject) -> Answer:
         if params.get("methodId") != LOGIN or not self.profile.login:
             return error(-32602, "No such login")
         self._is_logged_in = True
         return {"result": {}}
 
-    def _logout(self, params: dict[str, Any]) -> Answer:
+    def _logout(self, params: JsonObject) -> Answer:
         if self.profile.capabilities is None or "auth" not in self.profile.capabilities:
             return error(-32601, "Method not found")
         return {"result": {}}
 
     # Sessions.
 
-    def _new(self, params: dict[str, Any]) -> Answer:
+    def _new(self, params: JsonObject) -> Answer:
         if not self._is_logged_in:
             return error(-32000, "Authentication required")
         self._made += 1
         session = self._open(f"session-{self._made}", params)
         return {"result": {"sessionId": session.id, **self._offer(session)}}
 
-    def _open(self, session_id: str, params: dict[str, Any]) -> StandInSession:
+    def _open(self, session_id: str, params: JsonObject) -> StandInSession:
         more = params.get("additionalDirectories")
         others = [str(path) for path in more] if isinstance(more, list) else []
         self.sessions[session_id] = StandInSession(session_id, str(params.get("cwd", "")), others)
         return self.sessions[session_id]
 
-    def _offer(self, session: StandInSession) -> dict[str, Any]:
+    def _offer(self, session: StandInSession) -> JsonObject:
         if self.profile.odd:
             return {"modes": MODES, "configOptions": ODD_OPTIONS, "someday": {}, "_meta": {"cwd": "/"}}
         if self.profile.polite:
@@ -150,7 +150,7 @@ class StandInAnswers:
             return {"modes": modes, "configOptions": self.options(session)}
         return {}
 
-    def _load(self, params: dict[str, Any]) -> Answer:
+    def _load(self, params: JsonObject) -> Answer:
         session_id = str(params.get("sessionId"))
         if self.profile.capabilities is None or session_id not in self._stored | self.sessions.keys():
             return missing(session_id)
@@ -160,35 +160,35 @@ class StandInAnswers:
             self._tell(session_id, {**chunk, "messageId": f"{kind}-{id(params)}"})
         return {"result": self._offer(session)}
 
-    def _resume(self, params: dict[str, Any]) -> Answer:
+    def _resume(self, params: JsonObject) -> Answer:
         session_id = str(params.get("sessionId"))
         if session_id not in self._stored | self.sessions.keys():
             return missing(session_id)
         return {"result": self._offer(self._open(session_id, params))}
 
-    def _close(self, params: dict[str, Any]) -> Answer:
+    def _close(self, params: JsonObject) -> Answer:
         session_id = str(params.get("sessionId"))
         if self.sessions.pop(session_id, None) is None or not self.profile.closes:
             return missing(session_id)
         self._stored.add(session_id)
         return {"result": {}}
 
-    def _list(self, params: dict[str, Any]) -> Answer:
+    def _list(self, params: JsonObject) -> Answer:
         if params.get("cursor") not in (None, CURSOR):
             return error(-32602, "No such cursor")
         folder = str(params.get("cwd") or "/")
-        pages: list[list[Any]] = [[], []]
+        pages: list[list[Json]] = [[], []]
         for number, session_id in enumerate(sorted(self._stored)):
             pages[min(number, 1)].append({"sessionId": session_id, "cwd": folder, "title": "From before"})
         if params.get("cursor") == CURSOR:
             return {"result": {"sessions": pages[1]}}
         return {"result": {"sessions": pages[0], "nextCursor": CURSOR}}
 
-    def _delete(self, params: dict[str, Any]) -> Answer:
+    def _delete(self, params: JsonObject) -> Answer:
         self._stored.discard(str(params.get("sessionId")))
         return {"result": {}}
 
-    def _set_mode(self, params: dict[str, Any]) -> Answer:
+    def _set_mode(self, params: JsonObject) -> Answer:
         session = self.sessions.get(str(params.get("sessionId")))
         if session is None:
             return missing(str(params.get("sessionId")))
@@ -197,7 +197,7 @@ class StandInAnswers:
         session.mode = params["modeId"]
         return {"result": {}}
 
-    def _set_option(self, params: dict[str, Any]) -> Answer:
+    def _set_option(self, params: JsonObject) -> Answer:
         session = self.sessions.get(str(params.get("sessionId")))
         if session is None:
             return missing(str(params.get("sessionId")))
@@ -213,8 +213,8 @@ class StandInAnswers:
         return {"result": {"configOptions": self.options(session)}}
 
 
-def error(code: int, message: str, **data: Any) -> Answer:
-    found: dict[str, Any] = {"code": code, "message": message}
+def error(code: int, message: str, **data: object) -> Answer:
+    found: JsonObject = {"code": code, "message": message}
     return {"error": {**found, "data": data} if data else found}
 
 
@@ -222,7 +222,7 @@ def missing(session_id: str) -> Answer:
     return error(-32002, "No such session", sessionId=session_id)
 
 
-def _at(tree: Any, *path: str) -> Any:
+def _at(tree: object, *path: str) -> Json:
     for name in path:
         tree = tree.get(name) if isinstance(tree, dict) else None
     return tree

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from dragoman.check.recording import Direction, Frame
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.transport.contract import Transport
+from dragoman.wire.envelope import Json, JsonObject
 
 
 class ClientSilence(DragomanError):
@@ -37,7 +38,7 @@ class FrameRecorder(Protocol):
     def passed(self, direction: Direction, chunk: bytes) -> None:
         """A line of the wire, with its newline."""
 
-    def note(self, remark: dict[str, Any]) -> None:
+    def note(self, remark: JsonObject) -> None:
         """Something beside the wire."""
 
 
@@ -90,7 +91,7 @@ class ClientConnection:
 
     # To the client.
 
-    def send(self, message: Mapping[str, Any] | bytes, *, pieces: int = 0) -> None:
+    def send(self, message: Mapping[str, Json] | bytes, *, pieces: int = 0) -> None:
         """A message, or bytes as they are, `pieces` bytes at a time. Raises `ClientGone`."""
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
@@ -109,11 +110,11 @@ class ClientConnection:
         except LinkClosed as error:
             raise ClientGone(str(error)) from None
 
-    def notify(self, method: str, params: Any = None) -> None:
+    def notify(self, method: str, params: object = None) -> None:
         frame = {"jsonrpc": "2.0", "method": method}
         self.send(frame if params is None else {**frame, "params": params})
 
-    def begin(self, method: str, params: Any = None, *, request_id: Any = None) -> Any:
+    def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
         """A request, not waited for; gives its id."""
         self._ids += 1
         chosen = self._ids if request_id is None else request_id
@@ -121,7 +122,7 @@ class ClientConnection:
         self.send(frame if params is None else {**frame, "params": params})
         return chosen
 
-    def reply(self, frame: Frame, answer: Mapping[str, Any]) -> None:
+    def reply(self, frame: Frame, answer: Mapping[str, Json]) -> None:
         """`{"result": …}` or `{"error": …}` to a request of the client. Raises `ClientGone`."""
         self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
 
@@ -168,7 +169,7 @@ class ClientConnection:
         """Name the stretch from there to here."""
         self._keeper.note({"event": "mark", "name": name, "first": first, "last": self.here})
 
-    def fact(self, name: str, value: Any) -> None:
+    def fact(self, name: str, value: object) -> None:
         self._keeper.note({"event": "fact", "name": name, "value": value})
 
     def _keep(self, direction: Direction, line: bytes) -> Frame:
@@ -178,7 +179,7 @@ class ClientConnection:
         return frame
 
 
-def is_answer_to(frame: Frame, request_id: Any) -> bool:
+def is_answer_to(frame: Frame, request_id: object) -> bool:
     """Whether the client answers this request of ours."""
     if frame.direction != "to_agent" or not frame.is_answer:
         return False

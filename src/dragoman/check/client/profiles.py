@@ -6,13 +6,13 @@ that says less, says it oddly, or wants a login.
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
+
+from dragoman.wire.envelope import Json, JsonObject
 
 INFO = {"name": "dragoman-stand-in", "title": "Dragoman's stand-in", "version": "1"}
 
-EVERYTHING: dict[str, Any] = {
+EVERYTHING: JsonObject = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
@@ -26,7 +26,7 @@ EVERYTHING: dict[str, Any] = {
     "auth": {"logout": {}},
 }
 
-MALFORMED: dict[str, Any] = {
+MALFORMED: JsonObject = {
     "loadSession": "yes",
     "promptCapabilities": [],
     "mcpCapabilities": {"http": 7},
@@ -69,7 +69,7 @@ MODEL_OPTION = {
 
 BOOLEAN_OPTION = {"id": "terse", "name": "Terse", "type": "boolean", "currentValue": False}
 
-ODD_OPTIONS: list[Any] = [
+ODD_OPTIONS: list[Json] = [
     {"id": "warmth", "name": "Warmth", "type": "slider", "currentValue": 3, "from": 1, "to": 9},
     {**MODEL_OPTION, "category": "_example.org/odd"},
     {"id": "broken"},
@@ -79,14 +79,14 @@ ODD_OPTIONS: list[Any] = [
 
 LOGIN = "agent-login"
 
-METHODS: list[Any] = [
+METHODS: list[Json] = [
     {"id": "broken-terminal", "name": "Broken", "type": "terminal", "args": 5},
     {"id": "unknown-kind", "name": "Some day", "type": "oauth2"},
     {"id": LOGIN, "name": "Log in", "description": "The agent does it by itself"},
 ]
 """Only the last one may be used with `authenticate`."""
 
-BROKEN_METHODS: list[Any] = [{}, {"id": 5}]
+BROKEN_METHODS: list[Json] = [{}, {"id": 5}]
 """Nothing that a client could use, and nothing to stop at: no login is wanted."""
 
 TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "terminal", "args": ["--log-in"]}
@@ -98,7 +98,7 @@ class ClientProfile(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     version: int = 1
-    capabilities: dict[str, Any] | None = None
+    capabilities: JsonObject | None = None
     has_info: bool = True
     login: bool = False
     """Whether it wants one."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from functools import partial
-from typing import Any
 
 from dragoman.check.client.answers import StandInAnswers, error
 from dragoman.check.client.connection import (
@@ -31,8 +30,9 @@ from dragoman.check.client.scenes import ClientScene, held, scenes_of
 from dragoman.check.client.turn import SHORT, Patience, StandInTurn
 from dragoman.check.recording import Frame
 from dragoman.transport.contract import Transport
+from dragoman.wire.envelope import JsonObject
 
-ENDINGS: tuple[dict[str, Any], ...] = (
+ENDINGS: tuple[JsonObject, ...] = (
     {"result": {"stopReason": "max_tokens"}},
     {"result": {"stopReason": "max_turn_requests"}},
     {"result": {"stopReason": "refusal"}},
@@ -109,7 +109,7 @@ class StandIn:
             turn.withdrawn = frame.method == "$/cancel_request"
             self.connection.wake()
 
-    def _turn_of(self, request_id: Any) -> StandInTurn | None:
+    def _turn_of(self, request_id: object) -> StandInTurn | None:
         for turn in self._turns.values():
             found = turn.prompt.message["id"]
             if type(found) is type(request_id) and found == request_id:
@@ -145,7 +145,7 @@ class StandIn:
         except ClientGone:
             pass  # the end of the conversation, in whichever scene
 
-    async def _answer(self, turn: StandInTurn) -> dict[str, Any]:
+    async def _answer(self, turn: StandInTurn) -> JsonObject:
         text = _text(turn.prompt)
         try:
             if text.startswith("/hold"):
@@ -162,7 +162,7 @@ class StandIn:
             return await _cancelled(turn)
         return END
 
-    def _ending(self, turn: StandInTurn) -> dict[str, Any]:
+    def _ending(self, turn: StandInTurn) -> JsonObject:
         turn.say("All scenes are played; this turn ends in one of the other ways that there are.")
         return self._endings.popleft()
 
@@ -178,11 +178,11 @@ class StandIn:
         except Exception as mistake:  # noqa: BLE001  # ours: it costs one scene, not the whole turn
             self.connection.fact(f"mistake in {name}", repr(mistake))
 
-    def _tell(self, session: str, update: Any) -> None:
+    def _tell(self, session: str, update: object) -> None:
         self.connection.notify("session/update", {"sessionId": session, "update": update})
 
 
-async def _cancelled(turn: StandInTurn) -> dict[str, Any]:
+async def _cancelled(turn: StandInTurn) -> JsonObject:
     """What a good agent does: end what runs, wait for what it has asked, and say so."""
     assert turn.cancelled is not None
     connection, first = turn.connection, turn.cancelled.number - 1

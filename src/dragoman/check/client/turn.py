@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from dragoman.check.client.connection import (
     ClientConnection,
@@ -20,6 +20,7 @@ from dragoman.check.client.connection import (
     is_answer_to,
 )
 from dragoman.check.recording import Frame
+from dragoman.wire.envelope import Json, JsonObject
 
 SHORT = 3.0
 """Seconds for an answer that any client gives at once, if it gives one at all."""
@@ -57,7 +58,7 @@ class StandInTurn:
         prompt: Frame,
         *,
         folders: Sequence[str],
-        capabilities: Any,
+        capabilities: object,
         patience: Patience,
     ) -> None:
         self.connection = connection
@@ -87,12 +88,12 @@ class StandInTurn:
 
     # What the agent does.
 
-    def update(self, kind: str, /, *, session: str = "", **fields: Any) -> None:
+    def update(self, kind: str, /, *, session: str = "", **fields: object) -> None:
         """An update of this session or another."""
         params = {"sessionId": session or self.session, "update": {"sessionUpdate": kind, **fields}}
         self.connection.notify("session/update", params)
 
-    def say(self, text: str, **fields: Any) -> None:
+    def say(self, text: str, **fields: Json) -> None:
         self.update("agent_message_chunk", content={"type": "text", "text": text}, **fields)
 
     def call_id(self) -> str:
@@ -101,7 +102,7 @@ class StandInTurn:
         self.last_call = f"call-{self.prompt.number}-{self._calls}"
         return self.last_call
 
-    def begin(self, method: str, params: Any = None, *, request_id: Any = None) -> Any:
+    def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
         """A request about this session, unless its params name one; not waited for."""
         if method in self._patience.deaf:
             raise ClientSilence(f"{method} was not answered before")
@@ -109,7 +110,9 @@ class StandInTurn:
             params = {"sessionId": self.session, **params}
         return self.connection.begin(method, params, request_id=request_id)
 
-    async def call(self, method: str, params: Any = None, *, name: str = "", request_id: Any = None) -> Frame:
+    async def call(
+        self, method: str, params: object = None, *, name: str = "", request_id: object = None
+    ) -> Frame:
         """A request and its answer; a `name` marks the stretch."""
         first = self.here
         try:
@@ -118,7 +121,7 @@ class StandInTurn:
             if name:
                 self.mark(name, first)
 
-    async def answer(self, method: str, request_id: Any, *, since: int) -> Frame:
+    async def answer(self, method: str, request_id: object, *, since: int) -> Frame:
         """The answer to a request that was begun."""
         try:
             return await self.until(
@@ -162,7 +165,7 @@ class StandInTurn:
     def mark(self, name: str, first: int) -> None:
         self.connection.mark(name, first)
 
-    def fact(self, name: str, value: Any) -> None:
+    def fact(self, name: str, value: object) -> None:
         self.connection.fact(name, value)
 
     @asynccontextmanager
@@ -182,6 +185,6 @@ __all__ = ["ClientGone", "ClientSilence", "Patience", "StandInTurn", "Stopped"]
 ClientScene: TypeAlias = Callable[[StandInTurn], Awaitable[None]]
 
 
-def text_block(words: str, **more: Any) -> dict[str, Any]:
+def text_block(words: str, **more: object) -> JsonObject:
     """A block of text."""
     return {"type": "text", "text": words, **more}

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from dragoman.check.endpoint.http import Address, HttpExchange, HttpReply, Unreachable, ask
 from dragoman.check.recording import Direction, Frame, Recording, Stretch
+from dragoman.wire.envelope import JsonObject
 
 CONNECTION, SESSION = "Acp-Connection-Id", "Acp-Session-Id"
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -43,8 +43,8 @@ class EndpointNotes:
         self._ids = 0
 
     @property
-    def replies(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.recording.facts["endpoint"]
+    def replies(self) -> JsonObject:
+        found: JsonObject = self.recording.facts["endpoint"]
         return found
 
     def frame(self, direction: Direction, raw: bytes) -> Frame:
@@ -52,11 +52,11 @@ class EndpointNotes:
         self.recording.frames.append(frame)
         return frame
 
-    def request(self, method: str, params: Any) -> bytes:
+    def request(self, method: str, params: object) -> bytes:
         self._ids += 1
         return message(method, params, id=self._ids)
 
-    def note(self, name: str, reply: HttpReply | None, *, frame: int = 0, **more: Any) -> None:
+    def note(self, name: str, reply: HttpReply | None, *, frame: int = 0, **more: object) -> None:
         """`frame` is the one that shows it, if any does."""
         if reply is not None:
             more |= {"headers": dict(reply.headers), "body": reply.body[:2000].decode(errors="replace")}
@@ -86,11 +86,11 @@ class EndpointNotes:
             return None  # no answer is an answer too
 
 
-def message(method: str, params: Any, **members: Any) -> bytes:
+def message(method: str, params: object, **members: object) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", **members, "method": method, "params": params})
 
 
-def introduction(version: int = 1) -> dict[str, Any]:
+def introduction(version: int = 1) -> JsonObject:
     return {
         "protocolVersion": version,
         "clientCapabilities": {},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -25,6 +24,7 @@ from dragoman.check.endpoint.http import Unreachable
 from dragoman.check.endpoint.socket import Socket, SocketFrame
 from dragoman.check.examination_control import run_until_stopped
 from dragoman.check.recording import Recording
+from dragoman.wire.envelope import Json
 
 LONG = "x" * 1100
 """More characters than an id may have."""
@@ -139,7 +139,7 @@ async def _prompted(notes: EndpointNotes, known: dict[str, str], session: str) -
 
 async def _loaded_again(notes: EndpointNotes) -> None:
     """On another connection, if the agent can."""
-    capabilities: Any = notes.recording.frames[1].message.get("result", {}).get("agentCapabilities", {})
+    capabilities: Json = notes.recording.frames[1].message.get("result", {}).get("agentCapabilities", {})
     session = notes.recording.facts.get("session")
     if not session or not isinstance(capabilities, dict) or capabilities.get("loadSession") is not True:
         return

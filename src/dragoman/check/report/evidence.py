@@ -5,13 +5,12 @@ Long texts and lists within a frame are cut before the frame is, so that names a
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
 from dragoman.check.recording import Direction
 from dragoman.text.sanitize import sanitize_line
+from dragoman.wire.envelope import Json
 
 TEXT = 72
 ITEMS = 4
@@ -40,7 +39,7 @@ def shorten(raw: bytes, *, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more)"
 
 
-def _cut(value: Any, depth: int) -> Any:
+def _cut(value: object, depth: int) -> Json:
     if isinstance(value, str):
         return value if len(value) <= TEXT else f"{value[:TEXT]}… ({len(value) - TEXT} more)"
     if depth > DEEP:

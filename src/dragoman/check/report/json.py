@@ -17,13 +17,12 @@ A verdict has `requirement`, `area`, `level`, `text`, `source`, `status`, `seen`
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from dragoman.check.manifest import requirements
 from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Verdict, Violation
+from dragoman.wire.envelope import JsonObject
 
 VERSION = 1
 
@@ -42,7 +41,7 @@ def outcome(report: CheckReport) -> str:
     return "warned" if counts["warned"] else "clean"
 
 
-def _report(report: CheckReport) -> dict[str, Any]:
+def _report(report: CheckReport) -> JsonObject:
     return {
         "report": VERSION,
         "tool": report.tool,
@@ -57,7 +56,7 @@ def _report(report: CheckReport) -> dict[str, Any]:
     }
 
 
-def _part(report: CheckReport, part: ReportPart) -> dict[str, Any]:
+def _part(report: CheckReport, part: ReportPart) -> JsonObject:
     return {
         "side": part.side,
         "peer": part.peer,
@@ -66,7 +65,7 @@ def _part(report: CheckReport, part: ReportPart) -> dict[str, Any]:
     }
 
 
-def _verdict(report: CheckReport, verdict: Verdict) -> dict[str, Any]:
+def _verdict(report: CheckReport, verdict: Verdict) -> JsonObject:
     known = requirements().get(verdict.requirement)
     return {
         "requirement": verdict.requirement,
@@ -82,7 +81,7 @@ def _verdict(report: CheckReport, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _finding(report: CheckReport, finding: Violation) -> dict[str, Any]:
+def _finding(report: CheckReport, finding: Violation) -> JsonObject:
     return {
         "rule": finding.rule,
         "why": finding.why,

@@ -7,7 +7,6 @@ kept, was not exercised or does not apply is no result; the counts are propertie
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from dragoman.check.manifest import requirements
 from dragoman.check.report.model import CheckReport, ReportPart
 from dragoman.check.verdict import Status, Verdict, Violation
+from dragoman.wire.envelope import JsonObject
 
 _LEVEL: dict[Status, str] = {"failed": "error", "warned": "warning", "recorded": "note", "waived": "note"}
 
@@ -37,17 +37,19 @@ def as_sarif(report: CheckReport) -> str:
     return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
 
 
-def _driver(report: CheckReport, names: list[str], found: list[tuple[ReportPart, Verdict]]) -> dict[str, Any]:
+def _driver(report: CheckReport, names: list[str], found: list[tuple[ReportPart, Verdict]]) -> JsonObject:
     name, _, version = report.tool.partition(" ")
     worst = {verdict.requirement: verdict for _, verdict in found}
     driver = {"name": f"{name} check", "rules": [_rule(worst[one]) for one in names]}
     return {**driver, "version": version} if version else driver
 
 
-def _rule(verdict: Verdict) -> dict[str, Any]:
+def _rule(verdict: Verdict) -> JsonObject:
     known = requirements().get(verdict.requirement)
     fixes = " ".join(dict.fromkeys(finding.fix for finding in verdict.findings))
+    page = {"helpUri": known.page} if known else {}
     return {
+        **page,
         "id": verdict.requirement,
         "name": verdict.requirement.replace("-", ""),
         "shortDescription": {"text": verdict.text},
@@ -60,8 +62,8 @@ def _rule(verdict: Verdict) -> dict[str, Any]:
 
 def _result(
     report: CheckReport, part: ReportPart, verdict: Verdict, finding: Violation, index: int
-) -> dict[str, Any]:
-    result: dict[str, Any] = {
+) -> JsonObject:
+    result: JsonObject = {
         "ruleId": verdict.requirement,
         "ruleIndex": index,
         "level": _LEVEL[verdict.status],
@@ -79,12 +81,12 @@ def _result(
     return result
 
 
-def _location(report: CheckReport, finding: Violation, frame: int) -> dict[str, Any]:
+def _location(report: CheckReport, finding: Violation, frame: int) -> JsonObject:
     line = report.line_of(finding.connection, frame)
     path = PurePath(report.name_of(finding.connection))
     # Absolute paths are URIs of their own kind; a relative one must not look like a scheme.
     uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
-    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    place: JsonObject = {"artifactLocation": {"uri": uri}}
     if line is not None:
         place["region"] = {"startLine": line}
     return {

@@ -127,7 +127,7 @@ def a_cancel_is_a_notification(conversation: Conversation) -> Iterator[Observati
     for frame in conversation.frames:
         if frame.method == "session/cancel" and frame.direction == "to_agent":
             right = frame.is_notification and bool(session_of(frame))
-            yield observe(right, frame, "it has an id, or names no session")
+            yield observe(right, frame, "session/cancel has an id, or no sessionId")
 
 
 @rule("CAN-02", side="agent", fix="Never answer a notification.")
@@ -177,7 +177,13 @@ def open_questions_are_answered_with_cancelled(conversation: Conversation) -> It
             ):
                 outcome = one.result.get("outcome")
                 right = type(outcome) is dict and outcome.get("outcome") == "cancelled"
-                yield observe(right, one.answer, "not answered with cancelled", cancel, one.request)
+                yield observe(
+                    right,
+                    one.answer,
+                    "the permission request was not answered with outcome cancelled",
+                    cancel,
+                    one.request,
+                )
             elif one.answer is None and _turn_is_over(conversation, cancel):
                 yield observe(False, one.request, "never answered, although the turn was cancelled", cancel)
 
@@ -214,7 +220,9 @@ def a_cancelled_turn_ends_soon(conversation: Conversation) -> Iterator[Observati
 def a_cancelled_turn_is_answered_so(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _judged(conversation):
         right = reason_of(turn) == "cancelled"
-        yield observe(right, turn.exchange.answer, "a cancelled turn ended otherwise", cancel)
+        yield observe(
+            right, turn.exchange.answer, "a cancelled turn did not end with stopReason cancelled", cancel
+        )
     for cancel in cancels(conversation):
         lost = cancelled_turn(conversation, cancel)
         if lost is not None and lost.exchange.answer is None and _is_given_up(conversation, lost, cancel):
@@ -282,7 +290,7 @@ def a_cancel_without_a_turn_spares_the_next(conversation: Conversation) -> Itera
         turn = next((one for one in conversation.turns if _begins_after(one, cancel)), None)
         if turn is not None and turn.exchange.has_result and not was_stopped(conversation, turn):
             right = reason_of(turn) != "cancelled"
-            yield observe(right, turn.exchange.answer, "an old cancel has hit a new turn", cancel)
+            yield observe(right, turn.exchange.answer, "a cancel that came before this turn ended it", cancel)
 
 
 def _begins_after(turn: ObservedTurn, frame: Frame) -> bool:
@@ -364,7 +372,7 @@ def a_turn_that_ended_first_has_its_own_reason(conversation: Conversation) -> It
             continue
         if not was_read(conversation, cancel, turn):
             right = reason_of(turn) in REASONS
-            yield observe(right, turn.exchange.answer, "the answer has no reason of its own", cancel)
+            yield observe(right, turn.exchange.answer, "the answer has no stopReason of its own", cancel)
 
 
 @rule_v1("CAN-15", side="agent", fix="Withdraw only requests of your own that are open.")
@@ -373,4 +381,4 @@ def open_requests_are_withdrawn_after_a_cancel(conversation: Conversation) -> It
         if any(cancel.number < frame.number for cancel in cancels(conversation)):
             asked = conversation.calls(direction="to_client")
             mine = any(_same(frame.params.get("requestId"), one) for one in asked)
-            yield observe(mine, frame, "what is withdrawn was never asked")
+            yield observe(mine, frame, "$/cancel_request names a request that was never sent")

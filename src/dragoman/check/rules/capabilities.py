@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
@@ -14,6 +13,7 @@ from dragoman.check.rules.handshake import handshakes, requested_version
 from dragoman.check.rules.requests import is_probe, is_ready
 from dragoman.check.shapes import method_of, read_frame
 from dragoman.check.walks import KEPT, objects
+from dragoman.wire.envelope import Json
 
 FLAGS = frozenset({"loadSession", "terminal", "fs.readTextFile", "fs.writeTextFile", "mcpCapabilities.acp"})
 """Capabilities that are booleans; all others are objects."""
@@ -22,7 +22,7 @@ ALWAYS_READ = ("text", "resource_link")
 """The blocks that every agent takes."""
 
 
-def can(conversation: Conversation, side: Side, path: str) -> Any:
+def can(conversation: Conversation, side: Side, path: str) -> Json:
     """What a side said about a capability; if a file holds several connections, on any of them."""
     parts = path.split(".") if path else []
     found = conversation.agent_can(*parts) if side == "agent" else conversation.client_can(*parts)
@@ -34,7 +34,7 @@ def can(conversation: Conversation, side: Side, path: str) -> Any:
     return next((other for other in others if is_offered(other)), found)
 
 
-def _at(tree: Any, parts: list[str]) -> Any:
+def _at(tree: object, parts: list[str]) -> Json:
     for part in parts:
         tree = tree.get(part) if type(tree) is dict else None
     return tree
@@ -44,7 +44,7 @@ def peer_of(side: Side) -> Side:
     return "client" if side == "agent" else "agent"
 
 
-def is_offered(value: Any) -> bool:
+def is_offered(value: object) -> bool:
     """Anything but true and an object means no."""
     return value is True or type(value) is dict
 
@@ -81,7 +81,9 @@ def an_agent_takes_any_client(conversation: Conversation) -> Iterator[Observatio
                 one.has_result, one.answer, "a client with these capabilities is refused", one.request
             )
         elif has_fallen_silent(conversation, "agent", one.request):
-            yield observe(False, one.request, "nothing was said any more to a client with these capabilities")
+            yield observe(
+                False, one.request, "the agent sent nothing more to a client with these capabilities"
+            )
 
 
 @rule("INIT-13", side="client", fix="Work with any agent, whatever it offers.")
@@ -207,7 +209,7 @@ def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
 _NEVER = 10**12
 
 
-def kinds_of(one: Exchange) -> list[Any]:
+def kinds_of(one: Exchange) -> list[Json]:
     blocks = one.params.get("prompt")
     found = blocks if type(blocks) is list else []
     return [block.get("type") if type(block) is dict else None for block in found]

@@ -114,7 +114,12 @@ def the_prompt_is_answered_before_the_close(conversation: Conversation) -> Itera
         for turn in running_turns(conversation, one.request.number, session_of(one)):
             end = turn.exchange.answer
             if end is not None and one.answer is not None and one.has_result:
-                yield observe(end.number < one.answer.number, one.answer, "the close came first", end)
+                yield observe(
+                    end.number < one.answer.number,
+                    one.answer,
+                    "session/close was answered before session/prompt",
+                    end,
+                )
 
 
 # session/delete
@@ -161,7 +166,12 @@ def what_is_not_there_can_be_deleted(conversation: Conversation) -> Iterator[Obs
         session = session_of(one)
         is_gone = session in gone or is_in_stretch(conversation, one.request, "delete of nobody")
         if is_fair(conversation, one) and session and is_gone:
-            yield observe(one.has_result, one.request, "deleting what is gone failed", one.answer)
+            yield observe(
+                one.has_result,
+                one.request,
+                "session/delete of a session that does not exist failed",
+                one.answer,
+            )
         if one.has_result and session in known | gone:
             gone.add(session)
 
@@ -185,7 +195,9 @@ def odd_deletions_are_answered(conversation: Conversation) -> Iterator[Observati
     ]
     for one in [*loads, *active]:
         if one.answer is not None or has_spoken_after(conversation, one.request, "agent"):
-            yield observe(one.answer is not None, one.request, "it was not answered", one.answer)
+            yield observe(
+                one.answer is not None, one.request, "session/delete was never answered", one.answer
+            )
 
 
 @rule_v1("DEL-06", side="agent", fix="Advertise sessionCapabilities.list beside delete.")

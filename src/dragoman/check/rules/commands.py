@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, ObservedTurn, update_of
 from dragoman.check.recording import Frame
@@ -20,6 +19,7 @@ from dragoman.check.timeline import (
     setups,
 )
 from dragoman.check.values import items, missing_member, text
+from dragoman.wire.envelope import Json
 
 UNOBSERVED: dict[str, str] = {
     "CMD-03": "which commands a client offers is seen on its screen only; a person may type any text",
@@ -30,7 +30,7 @@ _COMMAND = re.compile(r"/[\w-]+(\s|$)")
 KIND = "available_commands_update"
 
 
-def _commands(frame: Frame) -> Any:
+def _commands(frame: Frame) -> Json:
     return update_of(frame).get("availableCommands")
 
 
@@ -61,7 +61,12 @@ def commands_are_announced_after_the_session_was_made(conversation: Conversation
     for frame in conversation.updates(KIND):
         one = made.get(session_of(frame))
         if one is not None and one.answer is not None:
-            yield observe(frame.number > one.answer.number, frame, "before the session was told", one.answer)
+            yield observe(
+                frame.number > one.answer.number,
+                frame,
+                "commands were sent before session/new was answered",
+                one.answer,
+            )
 
 
 @rule_v1("CMD-02", side="agent", fix="Give every command a name and a description, and input a hint.")
@@ -90,7 +95,11 @@ def a_command_is_a_prompt(conversation: Conversation) -> Iterator[Observation]:
             continue
         right = _runs(turn, names)
         if right or is_in_stretch(conversation, turn.exchange.request, "command"):
-            yield observe(right, turn.exchange.request, "a command without its slash and name at the start")
+            yield observe(
+                right,
+                turn.exchange.request,
+                "the prompt does not begin with a slash and the name of the command",
+            )
 
 
 @rule_v1("CMD-05", side="agent", fix="Recognise /name at the start of a prompt, whatever comes after it.")
@@ -111,7 +120,12 @@ def an_unknown_command_is_text(conversation: Conversation) -> Iterator[Observati
         unknown = names and not _runs(turn, names) and _COMMAND.match(_first_text(turn))
         if unknown and is_fair(conversation, turn.exchange):
             right = reason_of(turn) is not None
-            yield observe(right, turn.exchange.request, "it was an error", turn.exchange.answer)
+            yield observe(
+                right,
+                turn.exchange.request,
+                "a prompt with an unknown command was answered with an error",
+                turn.exchange.answer,
+            )
 
 
 @rule_v1("CMD-07", side="agent", fix="Leave the slash out of a command's name.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.manifest import Side
@@ -15,6 +14,7 @@ from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.capabilities import ready_prompts
 from dragoman.check.shapes import read_frame
 from dragoman.check.walks import KEPT
+from dragoman.wire.envelope import Json, JsonObject
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 TOOLS = ("tool_call", "tool_call_update")
@@ -29,7 +29,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def blocks(frame: Frame) -> Iterator[tuple[str, Any]]:
+def blocks(frame: Frame) -> Iterator[tuple[str, Json]]:
     """The content blocks of a frame, whatever they are, each with its place."""
     if frame.method == "session/prompt":
         yield from _items("$.prompt", frame.params.get("prompt"))
@@ -44,18 +44,18 @@ def blocks(frame: Frame) -> Iterator[tuple[str, Any]]:
         yield from _of_tool("$.toolCall", call if type(call) is dict else {})
 
 
-def _items(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _items(path: str, value: object) -> Iterator[tuple[str, Json]]:
     for at, item in enumerate(value if type(value) is list else ()):
         yield f"{path}[{at}]", item
 
 
-def _of_tool(path: str, call: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _of_tool(path: str, call: JsonObject) -> Iterator[tuple[str, Json]]:
     for place, item in _items(f"{path}.content", call.get("content")):
         if type(item) is dict and item.get("type") == "content" and "content" in item:
             yield f"{place}.content", item["content"]
 
 
-def _said(conversation: Conversation, side: Side, *kinds: str) -> Iterator[tuple[Frame, str, dict[str, Any]]]:
+def _said(conversation: Conversation, side: Side, *kinds: str) -> Iterator[tuple[Frame, str, JsonObject]]:
     """The blocks of some kinds that a side sends."""
     for frame in frames_from(conversation, side):
         for path, block in blocks(frame) if frame.method else ():
@@ -63,7 +63,7 @@ def _said(conversation: Conversation, side: Side, *kinds: str) -> Iterator[tuple
                 yield frame, path, block
 
 
-def _lacks(block: dict[str, Any], **kinds: tuple[type, ...]) -> str:
+def _lacks(block: JsonObject, **kinds: tuple[type, ...]) -> str:
     """The first member that is not of one of its types."""
     return next((name for name, types in kinds.items() if type(block.get(name)) not in types), "")
 
@@ -164,7 +164,7 @@ def annotations_are_well_formed(conversation: Conversation, side: Side) -> Itera
             yield observe(_are_notes(notes), frame, f"{path}.annotations are malformed")
 
 
-def _are_notes(notes: Any) -> bool:
+def _are_notes(notes: object) -> bool:
     if type(notes) is not dict:
         return False
     audience = notes.get("audience")

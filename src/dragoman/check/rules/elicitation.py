@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from dragoman.check.calls import turn_of
@@ -18,6 +17,7 @@ from dragoman.check.replies import client_capability_at
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.timeline import is_in_stretch, session_of
 from dragoman.check.values import text
+from dragoman.wire.envelope import JsonObject
 
 CREATE, COMPLETE = "elicitation/create", "elicitation/complete"
 MODES = ("form", "url")
@@ -60,7 +60,7 @@ def can(conversation: Conversation, frame: Frame, mode: str) -> bool:
     return type(client_capability_at(conversation, frame, "elicitation", mode)) is dict
 
 
-def properties(one: Exchange) -> dict[str, dict[str, Any]]:
+def properties(one: Exchange) -> dict[str, JsonObject]:
     """The fields of a form that are objects."""
     schema = one.params.get("requestedSchema")
     fields = schema.get("properties") if type(schema) is dict else None
@@ -122,7 +122,7 @@ def the_named_request_is_open(conversation: Conversation) -> Iterator[Observatio
             yield observe(right, one.request, "requestId is no open request of the client")
 
 
-def _is_open(other: Exchange, named: Any, frame: Frame) -> bool:
+def _is_open(other: Exchange, named: object, frame: Frame) -> bool:
     found = other.request.message["id"]
     is_it = type(found) is type(named) and found == named and other.request.number < frame.number
     return is_it and (other.answer is None or other.answer.number > frame.number)
@@ -143,7 +143,7 @@ def a_form_is_flat(conversation: Conversation) -> Iterator[Observation]:
         yield observe(right, one.request, "requestedSchema is missing, or a field is of another type")
 
 
-def _is_flat(field: Any) -> bool:
+def _is_flat(field: object) -> bool:
     kind = field.get("type") if type(field) is dict else None
     return type(kind) is str and (kind in TYPES or kind.startswith("_"))
 
@@ -177,7 +177,7 @@ def forms_ask_for_no_secrets(conversation: Conversation) -> Iterator[Observation
         yield observe(not secret, one.request, "a field of the form asks for a secret")
 
 
-def _is_secret(name: str, field: dict[str, Any]) -> bool:
+def _is_secret(name: str, field: JsonObject) -> bool:
     if field.get("type") != "string" or field.get("enum") or field.get("oneOf"):
         return False
     title = text(field.get("title")).strip(" :*")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
@@ -12,6 +11,7 @@ from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.elicitation import COMPLETE, MODES, can, elicitations, properties
 from dragoman.check.timeline import BAD_PARAMS, observe_survival
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import Json, JsonObject
 
 ACTIONS = ("accept", "decline", "cancel")
 FORMATS = ("email", "uri", "date", "date-time")
@@ -72,7 +72,7 @@ def what_is_accepted_fits_the_form(conversation: Conversation) -> Iterator[Obser
         yield observe(not fault, one.answer, fault, one.request)
 
 
-def _fault(one: Exchange, content: dict[str, Any]) -> str:
+def _fault(one: Exchange, content: JsonObject) -> str:
     schema = one.params.get("requestedSchema")
     needed = schema.get("required") if type(schema) is dict else None
     if type(needed) is list and any(type(name) is str and name not in content for name in needed):
@@ -83,7 +83,7 @@ def _fault(one: Exchange, content: dict[str, Any]) -> str:
     return ""
 
 
-def _fits(value: Any, field: dict[str, Any]) -> bool:
+def _fits(value: Json, field: JsonObject) -> bool:
     kind = text(field.get("type"))
     if kind == "string":
         return type(value) is str and _fits_text(value, field)
@@ -98,27 +98,27 @@ def _fits(value: Any, field: dict[str, Any]) -> bool:
     return True
 
 
-def _fits_text(value: str, field: dict[str, Any]) -> bool:
+def _fits_text(value: str, field: JsonObject) -> bool:
     known = _choices(field)
     inside = _is_between(len(value), field.get("minLength"), field.get("maxLength"))
     return inside and (not known or value in known)
 
 
-def _fits_list(value: list[Any], field: dict[str, Any]) -> bool:
+def _fits_list(value: list[Json], field: JsonObject) -> bool:
     inner = field.get("items")
     known = _choices(inner) if type(inner) is dict else []
     inside = _is_between(len(value), field.get("minItems"), field.get("maxItems"))
     return inside and (not known or all(one in known for one in value))
 
 
-def _choices(field: dict[str, Any]) -> list[Any]:
+def _choices(field: JsonObject) -> list[Json]:
     listed = field.get("enum")
     if type(listed) is list:
         return listed
     return [one.get("const") for one in (items(field.get("oneOf")) or items(field.get("anyOf")))]
 
 
-def _is_between(value: float, least: Any, most: Any) -> bool:
+def _is_between(value: float, least: Json, most: Json) -> bool:
     above = type(least) not in (int, float) or value >= least
     return above and (type(most) not in (int, float) or value <= most)
 
@@ -151,7 +151,7 @@ def slow_patterns_do_not_hang_a_client(conversation: Conversation) -> Iterator[O
     yield from observe_survival(conversation, slow, "a pattern that can take for ever")
 
 
-def _is_slow(field: dict[str, Any]) -> bool:
+def _is_slow(field: JsonObject) -> bool:
     return bool(_NESTED.search(text(field.get("pattern"))))
 
 

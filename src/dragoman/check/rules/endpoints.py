@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, is_update
 from dragoman.check.rule import Observation, rule
+from dragoman.wire.envelope import Json, JsonObject
 
 UNOBSERVED = {
     "WS-05": "what a server frees when a connection ends is not seen from outside",
 }
 
 
-def reply(conversation: Conversation, name: str) -> dict[str, Any] | None:
+def reply(conversation: Conversation, name: str) -> JsonObject | None:
     """What came back when something of this name was tried; None if it was not, or nothing came."""
     replies = conversation.recording.facts.get("endpoint")
     found = replies.get(name) if type(replies) is dict else None
@@ -28,7 +28,7 @@ def answered(conversation: Conversation, name: str, *statuses: int) -> Iterator[
         yield observe_reply(status in statuses, found, f"{name}: answered with status {status}")
 
 
-def observe_reply(kept: bool, found: dict[str, Any], why: str) -> Observation:
+def observe_reply(kept: bool, found: JsonObject, why: str) -> Observation:
     number = found.get("frame")
     return Observation(kept, (number,) if type(number) is int and number > 0 else (), "" if kept else why)
 
@@ -109,7 +109,7 @@ def every_stream_carries_its_own(conversation: Conversation) -> Iterator[Observa
         )
 
 
-def _is_about_session(conversation: Conversation, number: Any) -> bool:
+def _is_about_session(conversation: Conversation, number: Json) -> bool:
     known = type(number) is int and 0 < number <= len(conversation.frames)
     return known and is_update(conversation.frames[number - 1])
 

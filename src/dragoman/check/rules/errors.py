@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
@@ -13,6 +12,7 @@ from dragoman.check.replies import code_of, has_spoken, requests_to
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.envelope import errors
 from dragoman.check.walks import KEPT, observe_values
+from dragoman.wire.envelope import JsonObject
 
 RPC_CODES = frozenset({-32700, -32600, -32601, -32602, -32603})
 ACP_CODES = frozenset({-32000, -32002, -32022, -32042})
@@ -70,12 +70,12 @@ def a_missing_file_has_its_own_code(conversation: Conversation) -> Iterator[Obse
             yield observe(False, one.answer, "a file is not there, and the code is not -32002", one.request)
 
 
-def _error(one: Exchange) -> dict[str, Any]:
+def _error(one: Exchange) -> JsonObject:
     found = one.answer.message.get("error") if one.answer is not None else None
     return found if type(found) is dict else {}
 
 
-def _data(one: Exchange) -> dict[str, Any]:
+def _data(one: Exchange) -> JsonObject:
     found = _error(one).get("data")
     return found if type(found) is dict else {}
 
@@ -120,7 +120,7 @@ def errors_repeat_no_secrets(conversation: Conversation, side: Side) -> Iterator
             yield observe(not leaks, one.answer, "the error repeats a value of env or headers", one.request)
 
 
-def _secrets(params: dict[str, Any]) -> Iterator[str]:
+def _secrets(params: JsonObject) -> Iterator[str]:
     """Values of environments and headers: of MCP servers, and of terminals."""
     servers = params.get("mcpServers")
     for owner in [params, *(servers if type(servers) is list else ())]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
@@ -21,6 +20,7 @@ from dragoman.check.rules.requests import (
 )
 from dragoman.check.shapes import read_frame
 from dragoman.check.walks import KEPT, noted_members, observe_values, protocol_value
+from dragoman.wire.envelope import JsonObject
 
 EARLIER = frozenset({"models", "sessionId", "subagents", "authStatus"})
 """Names that drafts of the protocol had at other places or times: nobody made them up."""
@@ -76,7 +76,7 @@ def trace_context_is_w3c(conversation: Conversation, side: Side) -> Iterator[Obs
                 yield observe(fine, frame, f"{member.path}._meta.{name} is malformed")
 
 
-def _is_trace(name: str, value: Any) -> bool:
+def _is_trace(name: str, value: object) -> bool:
     return type(value) is str and (name != "traceparent" or bool(_PARENT.fullmatch(value)))
 
 
@@ -94,12 +94,12 @@ def meta_changes_nothing(conversation: Conversation, side: Side) -> Iterator[Obs
             yield observe(False, one.answer, "refused because of what _meta says", one.request)
 
 
-def _contradicts(meta: dict[str, Any], params: dict[str, Any]) -> bool:
+def _contradicts(meta: JsonObject, params: JsonObject) -> bool:
     names = meta.keys() & (params.keys() | {"sessionId", "cwd"})
     return any(meta[name] != params.get(name) for name in names)
 
 
-def _believed(conversation: Conversation, one: Exchange, meta: dict[str, Any]) -> bool:
+def _believed(conversation: Conversation, one: Exchange, meta: JsonObject) -> bool:
     """Whether the session has the id, or is listed in the folder, that only `_meta` speaks of."""
     made = one.result.get("sessionId")
     if one.method != "session/new" or type(made) is not str:

@@ -8,7 +8,6 @@ The fact `written` says whether the first of them did what it should.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.calls import turn_of
 from dragoman.check.conversation import Conversation, Exchange, is_update
@@ -221,5 +220,5 @@ def a_bad_line_is_refused(conversation: Conversation) -> Iterator[Observation]:
             yield observe(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
 
 
-def _is_bad(number: Any) -> bool:
+def _is_bad(number: object) -> bool:
     return number is not None and (type(number) is not int or number not in UINT32)

@@ -6,7 +6,6 @@ What follows from the capabilities that were exchanged is judged in `capabilitie
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange, update_of
 from dragoman.check.manifest import Side
@@ -16,6 +15,7 @@ from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.rules.requests import is_ready
 from dragoman.check.shapes import read_frame, shape_errors, table
 from dragoman.check.walks import observe_values
+from dragoman.wire.envelope import Json, JsonObject
 
 VERSIONS = range(65536)
 KNOWN = (1, 2)
@@ -40,13 +40,13 @@ def handshakes(conversation: Conversation) -> list[Exchange]:
     return found
 
 
-def requested_version(one: Exchange) -> Any:
+def requested_version(one: Exchange) -> Json:
     """The version that was asked for if it is one, else None."""
     version = one.params.get("protocolVersion")
     return version if type(version) is int and version in VERSIONS else None
 
 
-def info_of(fields: dict[str, Any], name: str) -> Any:
+def info_of(fields: JsonObject, name: str) -> Json:
     """Who a side says it is; version 2 calls it `info`."""
     return fields.get(name, fields.get("info"))
 
@@ -107,7 +107,7 @@ def the_agent_says_who_it_is(conversation: Conversation) -> Iterator[Observation
             yield _introduced(info_of(one.result, "agentInfo"), one.answer, "agentInfo")
 
 
-def _introduced(info: Any, frame: Frame, name: str) -> Observation:
+def _introduced(info: object, frame: Frame, name: str) -> Observation:
     fields = info if type(info) is dict else {}
     missing = [key for key in ("name", "version") if type(fields.get(key)) is not str or not fields[key]]
     return observe(not missing, frame, f"{name} has no {missing[0]}" if missing else "")
@@ -172,7 +172,11 @@ def an_unknown_version_is_answered_with_the_latest(conversation: Conversation) -
                 False, one.answer, "version 2 was agreed upon, in an answer of version 1", one.request
             )
         elif one.result.get("protocolVersion") != version:
-            yield observe(one.result.get("protocolVersion") in KNOWN, one.answer, "no version that exists")
+            yield observe(
+                one.result.get("protocolVersion") in KNOWN,
+                one.answer,
+                "protocolVersion is not a version that exists",
+            )
 
 
 @rule(
@@ -201,7 +205,12 @@ def a_client_leaves_if_it_does_not_speak_the_version(conversation: Conversation)
             for frame in frames_from(conversation, "client")
             if frame.number > one.answer.number and frame.is_request
         ]
-        yield observe(not later, one.answer, "the client went on with it", later[0] if later else None)
+        yield observe(
+            not later,
+            one.answer,
+            "the client went on with a version that it does not speak",
+            later[0] if later else None,
+        )
 
 
 @rule("INIT-11", fix="Speak the version that was agreed upon, and no words of another one.")

@@ -53,7 +53,7 @@ def _survived(
             if has_spoken(conversation, side, frame):
                 yield KEPT
             elif has_fallen_silent(conversation, side, frame) or _is_broken_off(conversation, side):
-                yield observe(False, frame, f"nothing was said any more after {what}")
+                yield observe(False, frame, f"the peer sent nothing more after {what}")
 
 
 def _is_broken_off(conversation: Conversation, side: Side) -> bool:

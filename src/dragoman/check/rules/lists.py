@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange, update_of
 from dragoman.check.recording import Frame
@@ -22,6 +21,7 @@ from dragoman.check.timeline import (
     setup_requests,
 )
 from dragoman.check.values import is_absolute, is_same, items, missing_member, text
+from dragoman.wire.envelope import Json, JsonObject
 
 UNOBSERVED: dict[str, str] = {
     "LST-15": "what a client keeps of a session's title is seen on its screen only",
@@ -37,7 +37,7 @@ def lists(conversation: Conversation) -> list[Exchange]:
     return conversation.calls("session/list", direction="to_agent")
 
 
-def listed_sessions(one: Exchange) -> list[dict[str, Any]]:
+def listed_sessions(one: Exchange) -> list[JsonObject]:
     return items(one.result.get("sessions"))
 
 
@@ -58,7 +58,7 @@ def only_agents_that_can_list_are_asked_to(conversation: Conversation) -> Iterat
 def a_listing_needs_no_params(conversation: Conversation) -> Iterator[Observation]:
     for one in lists(conversation):
         if not one.request.message.get("params") and is_fair(conversation, one):
-            yield observe(one.has_result, one.request, "without params it failed", one.answer)
+            yield observe(one.has_result, one.request, "session/list without params failed", one.answer)
 
 
 @rule_v1("LST-03", side="agent", fix="Answer session/list with a list under sessions.")
@@ -81,7 +81,9 @@ def no_match_is_an_empty_list(conversation: Conversation) -> Iterator[Observatio
         )
         if is_about_it and not listed_sessions(one):
             right = one.has_result and one.result.get("sessions") == []
-            yield observe(right, one.request, "nothing matched, and that is no empty list", one.answer)
+            yield observe(
+                right, one.request, "no session matches, and the result is not an empty list", one.answer
+            )
 
 
 @rule_v1("LST-05", side="agent", fix="List only the sessions of the folder that was asked for.")
@@ -102,7 +104,7 @@ def listed_sessions_are_whole(conversation: Conversation) -> Iterator[Observatio
             yield observe(not fault, one.answer, fault)
 
 
-def item_fault(item: Any) -> str:
+def item_fault(item: Json) -> str:
     """What is wrong with a listed session; empty if nothing is."""
     missing = missing_member(item, sessionId=str, cwd=str)
     if missing:
@@ -125,7 +127,7 @@ def a_listing_ends_without_a_cursor(conversation: Conversation) -> Iterator[Obse
             continue
         if following is not None and following.request.number > one.answer.number:
             right = following.params.get("cursor") is None
-            yield observe(right, following.request, "went on after the last page", one.answer)
+            yield observe(right, following.request, "the client asked for a page after the last", one.answer)
         elif following is None and has_spoken_after(conversation, one.answer, "client"):
             yield observe(True, one.answer, "")
 
@@ -139,7 +141,7 @@ def a_cursor_comes_back_as_it_was(conversation: Conversation) -> Iterator[Observ
             yield observe(cursor in given, one.request, "a cursor that was not given on this connection")
 
 
-def _cursors(conversation: Conversation, frame: Frame) -> list[Any]:
+def _cursors(conversation: Conversation, frame: Frame) -> list[Json]:
     return [
         one.result["nextCursor"]
         for one in lists(conversation)
@@ -247,7 +249,12 @@ def a_title_that_was_told_is_listed(conversation: Conversation) -> Iterator[Obse
                 late = [frame for frame in told if one.request.number < frame.number < one.answer.number]
                 titles = [update_of(frame)["title"] for frame in [before[-1], *late]]
                 right = item.get("title") in titles or (None in titles and not item.get("title"))
-                yield observe(right, one.answer, "another title than was told", before[-1])
+                yield observe(
+                    right,
+                    one.answer,
+                    "the listed title differs from the last session_info_update",
+                    before[-1],
+                )
 
 
 @rule_v1("LST-17", side="client", fix="Leave out listed sessions that make no sense, and keep the others.")

@@ -212,7 +212,12 @@ def observe_continuation(conversation: Conversation, method: str) -> Iterator[Ob
         if turn is not None and is_fair(conversation, turn.exchange):
             found = turn.exchange.has_result and has_recalled(conversation, turn) is not False
             if found or turn.exchange.code == NOT_FOUND or turn.exchange.has_result:
-                yield observe(found, turn.exchange.request, "the session did not go on", turn.exchange.answer)
+                yield observe(
+                    found,
+                    turn.exchange.request,
+                    "the session took no prompt after it was opened again",
+                    turn.exchange.answer,
+                )
 
 
 @rule_v1("LOAD-09", side="agent", fix="Answer with -32002 if the session is not known, and say nothing else.")

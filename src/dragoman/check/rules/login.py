@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
@@ -12,6 +11,7 @@ from dragoman.check.replies import frames_from, has_spoken
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.shapes import read_frame
 from dragoman.check.walks import KEPT
+from dragoman.wire.envelope import Json, JsonObject
 
 LOGIN_NEEDED = -32000
 LOGINS = ("authenticate", "auth/login")
@@ -34,13 +34,13 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def offered_methods(conversation: Conversation) -> list[Any]:
+def offered_methods(conversation: Conversation) -> list[Json]:
     """The entries of authMethods, whatever they are."""
     found = conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
     return found if type(found) is list else []
 
 
-def _objects(conversation: Conversation) -> list[dict[str, Any]]:
+def _objects(conversation: Conversation) -> list[JsonObject]:
     return [entry for entry in offered_methods(conversation) if type(entry) is dict]
 
 
@@ -96,12 +96,12 @@ def _logins(conversation: Conversation) -> list[Exchange]:
     ]
 
 
-def _used(conversation: Conversation, entry: dict[str, Any]) -> Exchange | None:
+def _used(conversation: Conversation, entry: JsonObject) -> Exchange | None:
     mine = (one for one in _logins(conversation) if one.params.get("methodId") == entry.get("id"))
     return next(mine, None)
 
 
-def _is_whole(entry: dict[str, Any]) -> bool:
+def _is_whole(entry: JsonObject) -> bool:
     args, env = entry.get("args"), entry.get("env")
     return type(args) in (list, type(None)) and type(env) in (dict, list, type(None)) and "name" in entry
 
@@ -130,14 +130,19 @@ def a_method_of_an_unknown_type_is_left_alone(conversation: Conversation) -> Ite
     yield from _avoided(conversation, [one for one in _objects(conversation) if one.get("type") not in known])
 
 
-def _avoided(conversation: Conversation, entries: list[dict[str, Any]]) -> Iterator[Observation]:
+def _avoided(conversation: Conversation, entries: list[JsonObject]) -> Iterator[Observation]:
     """Whether a client that went on left these methods alone."""
     end = _answer(conversation)
     if end is None or not has_spoken(conversation, "client", end):
         return
     for entry in entries:
         used = _used(conversation, entry)
-        yield observe(used is None, end, "its id was passed to authenticate", used.request if used else None)
+        yield observe(
+            used is None,
+            end,
+            "authenticate was called with the id of this method",
+            used.request if used else None,
+        )
 
 
 @rule("AUTH-07", side="agent", fix="Answer authenticate with an empty object.")
@@ -167,7 +172,12 @@ def a_login_opens_the_gate(conversation: Conversation) -> Iterator[Observation]:
         elif one.method in LOGOUTS:
             is_in = False
         elif is_in and one.answer is not None:
-            yield observe(one.code != LOGIN_NEEDED, one.answer, "a login is still asked for", one.request)
+            yield observe(
+                one.code != LOGIN_NEEDED,
+                one.answer,
+                "a login is still required after authenticate",
+                one.request,
+            )
 
 
 @rule("AUTH-09", "ERR-02", side="agent", fix="Refuse what needs a login with -32000, and with no other code.")
@@ -254,7 +264,9 @@ def a_logout_closes_the_gate(conversation: Conversation) -> Iterator[Observation
         elif one.method in LOGOUTS:
             is_out = one.has_result
         elif is_out and is_gated and one.answer is not None and one.code not in SILENT:
-            yield observe(one.code == LOGIN_NEEDED, one.answer, "a session without a login", one.request)
+            yield observe(
+                one.code == LOGIN_NEEDED, one.answer, "a session was opened without a login", one.request
+            )
         else:
             is_gated = is_gated or one.code == LOGIN_NEEDED
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, is_update, update_of
 from dragoman.check.recording import Frame
@@ -80,7 +79,7 @@ def _usage_fault(frame: Frame) -> str:
     return "" if right else "cost has no amount or no currency"
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange, is_update, update_of
 from dragoman.check.recording import Frame
@@ -20,11 +19,12 @@ from dragoman.check.timeline import (
     setups,
 )
 from dragoman.check.values import items, missing_member, text
+from dragoman.wire.envelope import Json, JsonObject
 
 _SWITCH = re.compile(r"(switch|exit|enter|set)_?(plan_?)?mode", re.IGNORECASE)
 
 
-def mode_fault(modes: Any) -> str:
+def mode_fault(modes: Json) -> str:
     """What is wrong with the shape of `modes`; empty if nothing is."""
     missing = missing_member(modes, currentModeId=str, availableModes=list)
     if missing:
@@ -36,20 +36,20 @@ def mode_fault(modes: Any) -> str:
     return ""
 
 
-def mode_ids(modes: Any) -> list[str]:
+def mode_ids(modes: object) -> list[str]:
     return (
         [text(mode.get("id")) for mode in items(modes.get("availableModes"))] if type(modes) is dict else []
     )
 
 
-def modes_at(conversation: Conversation, session: str, number: int) -> dict[str, Any]:
+def modes_at(conversation: Conversation, session: str, number: int) -> JsonObject:
     """The modes that the session's last setup offered."""
     setup = setup_at(conversation, session, number)
     modes = setup.exchange.result.get("modes") if setup is not None else None
     return modes if type(modes) is dict else {}
 
 
-def _offers(conversation: Conversation) -> Iterator[tuple[Exchange, Any]]:
+def _offers(conversation: Conversation) -> Iterator[tuple[Exchange, Json]]:
     for one in setup_requests(conversation):
         if one.result.get("modes") is not None:
             yield one, one.result["modes"]
@@ -128,7 +128,7 @@ def a_mode_that_changes_is_told(conversation: Conversation) -> Iterator[Observat
             told = text(modes.get("currentModeId")) if type(modes) is dict else ""
             before = current.get(setup.session)
             if before and told and setup.exchange.method != "session/new":
-                yield observe(before == told, frame, "another mode than before, and nobody was told")
+                yield observe(before == told, frame, "the mode changed without a current_mode_update")
             current[setup.session] = told
         elif frame.number in done:
             current[session_of(done[frame.number])] = text(done[frame.number].params.get("modeId"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
@@ -12,6 +11,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule_v1
 from dragoman.check.timeline import BAD_PARAMS, is_fair, is_open, session_of, setups
 from dragoman.check.values import items, missing_member, text
+from dragoman.wire.envelope import Json, JsonObject
 
 CATEGORIES = ("mode", "model", "model_config", "thought_level")
 
@@ -26,12 +26,12 @@ class OptionListing(Struct, frozen=True):
 
     frame: Frame
     session: str
-    options: Any
+    options: Json
     source: str
     """The method that was answered, or `session/update`."""
 
     @property
-    def by_id(self) -> dict[str, dict[str, Any]]:
+    def by_id(self) -> dict[str, JsonObject]:
         return {text(option.get("id")): option for option in items(self.options)}
 
 
@@ -68,7 +68,7 @@ def listed_at(conversation: Conversation, session: str, number: int) -> OptionLi
     return mine[-1] if mine else None
 
 
-def values_of(option: dict[str, Any]) -> list[str]:
+def values_of(option: JsonObject) -> list[str]:
     """What a select offers, groups included."""
     found: list[str] = []
     for choice in items(option.get("options")):
@@ -79,14 +79,14 @@ def values_of(option: dict[str, Any]) -> list[str]:
     return found
 
 
-def option_fault(options: Any) -> str:
+def option_fault(options: object) -> str:
     """What is wrong with the shape of a list of options; empty if nothing is."""
     if type(options) is not list:
         return "configOptions is no list"
     return next((fault for fault in map(_fault, options) if fault), "")
 
 
-def _fault(option: Any) -> str:
+def _fault(option: Json) -> str:
     missing = missing_member(option, id=str, name=str, type=str)
     if not missing and option["type"] == "select":
         missing = missing_member(option, currentValue=str, options=list) or _choices_fault(option["options"])
@@ -95,7 +95,7 @@ def _fault(option: Any) -> str:
     return missing and f"configOptions: {missing} of an option is missing or wrong"
 
 
-def _choices_fault(choices: list[Any]) -> str:
+def _choices_fault(choices: list[Json]) -> str:
     for choice in choices:
         if type(choice) is dict and "options" in choice:
             if missing_member(choice, group=str, name=str, options=list) or _choices_fault(choice["options"]):
@@ -234,5 +234,5 @@ def is_part(conversation: Conversation, one: OptionListing) -> bool:
     return False
 
 
-def _agree(part: dict[str, Any], whole: dict[str, Any]) -> bool:
+def _agree(part: JsonObject, whole: JsonObject) -> bool:
     return all(name in whole and whole[name] == value for name, value in part.items())

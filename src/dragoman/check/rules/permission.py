@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from dragoman.check.calls import ASK, PermissionExchange, permission_exchanges, turn_of
 from dragoman.check.conversation import Conversation, ObservedTurn
@@ -12,6 +11,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.timeline import announced_sessions, has_spoken_after, known_sessions, session_of
 from dragoman.check.values import missing_member
+from dragoman.wire.envelope import JsonObject
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 CANCELLED = -32800
@@ -39,7 +39,7 @@ def a_question_is_whole(conversation: Conversation) -> Iterator[Observation]:
         yield observe(not fault, question.exchange.request, f"{fault} is missing or wrong")
 
 
-def _fault(params: dict[str, Any], version: int) -> str:
+def _fault(params: JsonObject, version: int) -> str:
     if version < 2:
         fault = missing_member(params, sessionId=str, toolCall=dict, options=list)
         fault = fault or ("toolCallId" if type(params["toolCall"].get("toolCallId")) is not str else "")

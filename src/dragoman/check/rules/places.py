@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
@@ -11,6 +10,7 @@ from dragoman.check.replies import frames_from
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.values import is_absolute
 from dragoman.check.walks import BOUNDS, KEPT, PATHS, noted_members
+from dragoman.wire.envelope import Json
 
 
 @rule("RPC-23", fix="Keep numbers within the bounds that the schema gives them.")
@@ -74,7 +74,7 @@ def _is_quiet(conversation: Conversation, before: Exchange, after: Exchange) -> 
     return all(not one.method or one.method.startswith(("fs/read", "_")) for one in between)
 
 
-def _is_part(text: str, everything: str, line: int, limit: Any) -> bool:
+def _is_part(text: str, everything: str, line: int, limit: Json) -> bool:
     if line < 1 or type(limit) not in (int, type(None)):
         return True  # the agent's fault
     lines = everything.split("\n")[line - 1 :]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from dragoman.check.conversation import Conversation, update_of
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.timeline import observe_survival, session_of
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import Json
 
 PRIORITIES = ("high", "medium", "low")
 STATUSES = ("pending", "in_progress", "completed")
@@ -24,7 +24,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def plan_of(frame: Frame) -> Any:
+def plan_of(frame: Frame) -> Json:
     """The entries that an update tells; None if it is of another kind."""
     update = update_of(frame)
     if update.get("sessionUpdate") == "plan":
@@ -70,7 +70,7 @@ def entries_are_whole(conversation: Conversation) -> Iterator[Observation]:
         yield observe(not wrong, frame, "content, priority or status of an entry is missing or wrong")
 
 
-def _is_entry(entry: Any, version: int) -> bool:
+def _is_entry(entry: object, version: int) -> bool:
     if type(entry) is not dict or type(entry.get("content")) is not str:
         return False
     priority, status = entry.get("priority"), entry.get("status")
@@ -127,7 +127,7 @@ def progress_of_a_plan_is_told(conversation: Conversation) -> Iterator[Observati
             yield observe(False, made[-1], "a tool changed the plan, and it was not told again", plans[0])
 
 
-def _statuses(frame: Frame) -> list[Any]:
+def _statuses(frame: Frame) -> list[Json]:
     return [entry.get("status") for entry in items(plan_of(frame))]
 
 
@@ -149,5 +149,5 @@ def a_client_survives_a_bad_entry(conversation: Conversation) -> Iterator[Observ
     yield from observe_survival(conversation, bad, "a plan with a bad entry")
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Json]:
     return value if type(value) is list else []

@@ -62,7 +62,9 @@ def the_beginning_is_cut(conversation: Conversation) -> Iterator[Observation]:
             said = text(one.result.get("output"))
             if one.has_result and one.result.get("truncated") is True:
                 is_front = len(begins) >= TELLING and said.startswith(begins)
-                yield observe(not is_front, one.answer, "truncated, and the beginning is still there")
+                yield observe(
+                    not is_front, one.answer, "the output was truncated at its end, not at its beginning"
+                )
             elif one.has_result:
                 begins = begins or said[: TELLING * 4]
 
@@ -208,7 +210,11 @@ def a_command_runs_in_its_folder(conversation: Conversation) -> Iterator[Observa
         if is_in_stretch(conversation, console.made.request, "terminal"):
             given = [text(one.get("value")) for one in items(console.made.params.get("env"))]
             right = right and all(value in lines for value in given)
-        yield observe(right, console.made.request, "another folder, or without the variables it was given")
+        yield observe(
+            right,
+            console.made.request,
+            "the command ran in another folder, or without its environment variables",
+        )
 
 
 def _prints_its_folder(console: ObservedTerminal) -> bool:

@@ -107,7 +107,7 @@ def _refused(conversation: Conversation, side: Side, stray: Stray, code: int) ->
     elif stray.is_read:
         yield observe(False, stray.frame, f"not answered; error {code} with id null was due")
     elif has_fallen_silent(conversation, side, stray.frame):
-        yield observe(False, stray.frame, "nothing was said any more after this line")
+        yield observe(False, stray.frame, "the peer sent nothing more after this line")
 
 
 @rule("RPC-12", fix="Check params against the schema, and answer with -32602 if they are wrong.")
@@ -144,14 +144,16 @@ def _went_on(conversation: Conversation, side: Side, frame: Frame, when: str) ->
     if proof(conversation, side).after(frame.number) is not None:
         yield KEPT
     elif has_fallen_silent(conversation, side, frame):
-        yield observe(False, frame, f"nothing was said any more {when}")
+        yield observe(False, frame, f"the peer sent nothing more {when}")
 
 
 @rule("RPC-15", fix="Drop an answer that belongs to no request of yours.")
 def an_answer_to_nothing_is_dropped(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for stray in strays(conversation, side):
         if stray.kind == "answer" and stray.is_read:
-            yield observe(stray.reply is None, stray.frame, "an answer to nothing was answered", stray.reply)
+            yield observe(
+                stray.reply is None, stray.frame, "a response without a request was answered", stray.reply
+            )
 
 
 @rule("RPC-16", fix="Refuse an array as a whole with error -32600 and id null; run none of its entries.")
@@ -192,7 +194,7 @@ def params_may_be_absent(conversation: Conversation, side: Side) -> Iterator[Obs
         if one.has_result:
             yield KEPT
         elif one.code in (-32600, -32602, -32603):
-            yield observe(False, one.answer, "params that may be absent were missed", one.request)
+            yield observe(False, one.answer, "a request without optional params was refused", one.request)
 
 
 def _row(conversation: Conversation, side: Side, method: str) -> Method | None:

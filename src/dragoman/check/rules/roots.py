@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
@@ -19,13 +18,14 @@ from dragoman.check.rules.folders import (
 )
 from dragoman.check.timeline import BAD_PARAMS, is_fair, session_of, setup_at, setup_requests, setups
 from dragoman.check.values import is_absolute, is_same, is_under, items, normalize, text
+from dragoman.wire.envelope import Json
 
 UNOBSERVED: dict[str, str] = {
     "ADIR-09": "which instructions an agent finds goes to its model and not over the wire",
 }
 
 
-def _roots(one: Exchange) -> Any:
+def _roots(one: Exchange) -> Json:
     return one.params.get("additionalDirectories")
 
 
@@ -33,7 +33,7 @@ def _can(conversation: Conversation) -> bool:
     return conversation.agent_can("sessionCapabilities", "additionalDirectories") not in (None, False)
 
 
-def _is_good(roots: Any) -> bool:
+def _is_good(roots: object) -> bool:
     return type(roots) is list and all(is_absolute(root) for root in roots)
 
 

@@ -7,18 +7,18 @@ with, `ended` at the end if it ended. Facts come from an examination; a file fro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.rule import Observation, observe, rule_v1
 from dragoman.check.timeline import BAD_PARAMS, is_fair, setup_requests
 from dragoman.check.values import is_absolute, items, missing_member
+from dragoman.wire.envelope import Json, JsonObject
 
 TYPES = ("http", "sse", "acp")
 """Transports with a discriminator; one without is stdio."""
 
 
-def entry_fault(entry: Any) -> str:
+def entry_fault(entry: Json) -> str:
     """What is wrong with an entry of mcpServers; empty if nothing is."""
     kind = entry.get("type") if type(entry) is dict else None
     if kind == "acp":
@@ -32,17 +32,17 @@ def entry_fault(entry: Any) -> str:
     return missing and f"{missing} of an MCP server is missing or wrong"
 
 
-def _stdio_fault(entry: dict[str, Any]) -> str:
+def _stdio_fault(entry: JsonObject) -> str:
     if not all(type(argument) is str for argument in entry["args"]):
         return "args"
     return _pairs_fault(entry["env"], "env")
 
 
-def _pairs_fault(pairs: list[Any], name: str) -> str:
+def _pairs_fault(pairs: list[Json], name: str) -> str:
     return name if any(missing_member(pair, name=str, value=str) for pair in pairs) else ""
 
 
-def _entries(one: Exchange) -> list[Any]:
+def _entries(one: Exchange) -> list[Json]:
     entries = one.params.get("mcpServers")
     return entries if type(entries) is list else []
 
@@ -64,7 +64,7 @@ def servers_have_the_shape_of_their_transport(conversation: Conversation) -> Ite
             yield observe(not fault, one.request, fault)
 
 
-def _odd_stdio(entry: dict[str, Any]) -> str:
+def _odd_stdio(entry: JsonObject) -> str:
     if entry.get("type") in TYPES:
         return ""
     if "type" in entry:
@@ -88,12 +88,12 @@ def all_servers_are_connected_to(conversation: Conversation) -> Iterator[Observa
         yield observe(begun, _handed(conversation), "an MCP server of several was not connected to")
 
 
-def _logs(conversation: Conversation) -> list[list[Any]]:
+def _logs(conversation: Conversation) -> list[list[Json]]:
     logs = conversation.recording.facts.get("logs")
     return [log for log in logs if type(log) is list] if type(logs) is list else []
 
 
-def _handed(conversation: Conversation) -> Any:
+def _handed(conversation: Conversation) -> Json:
     return next((one.request for one in setup_requests(conversation) if _entries(one)), None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, is_update, update_of
 from dragoman.check.rule import Observation, observe, rule_v1
@@ -18,9 +17,10 @@ from dragoman.check.rules.options import (
 )
 from dragoman.check.timeline import observe_survival, session_of, setup_at, setups
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import JsonObject
 
 
-def mode_option(listing: OptionListing | None) -> dict[str, Any]:
+def mode_option(listing: OptionListing | None) -> JsonObject:
     """The option that is the mode; empty if there is none."""
     options = items(listing.options) if listing is not None else []
     return next((option for option in options if option.get("category") == "mode"), {})

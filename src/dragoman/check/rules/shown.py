@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
@@ -13,6 +12,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.timeline import session_of
 from dragoman.check.values import is_absolute, items, text
+from dragoman.wire.envelope import Json, JsonObject
 
 WRAPPED = ("content", "diff", "terminal")
 UINT32 = range(2**32)
@@ -32,7 +32,7 @@ def content_is_wrapped(conversation: Conversation) -> Iterator[Observation]:
             yield observe(False, frame, "content is no list")
 
 
-def _is_wrapped(item: Any, version: int) -> bool:
+def _is_wrapped(item: Json, version: int) -> bool:
     kind = item.get("type") if type(item) is dict else None
     if kind == "content":
         return type(item.get("content")) is dict and type(item["content"].get("type")) is str
@@ -53,7 +53,7 @@ def a_diff_is_whole(conversation: Conversation) -> Iterator[Observation]:
             yield observe(not fault, frame, f"a diff: {fault}")
 
 
-def _fault(diff: dict[str, Any]) -> str:
+def _fault(diff: JsonObject) -> str:
     if type(diff.get("path")) is not str:
         return "path is missing or no string"
     if not is_absolute(diff["path"]):
@@ -63,7 +63,7 @@ def _fault(diff: dict[str, Any]) -> str:
     return "" if type(diff.get("oldText")) in (str, type(None)) else "oldText is no string"
 
 
-def _fault_of_changes(diff: dict[str, Any]) -> str:
+def _fault_of_changes(diff: JsonObject) -> str:
     changes = diff.get("changes")
     if type(changes) is not list:
         return "changes is missing or no list"
@@ -137,7 +137,7 @@ def locations_are_places(conversation: Conversation) -> Iterator[Observation]:
             yield observe(not fault, frame, f"locations: {fault}")
 
 
-def _fault_of_places(places: Any, version: int) -> str:
+def _fault_of_places(places: object, version: int) -> str:
     if type(places) is not list:
         return "no list"
     for place in places:

@@ -5,7 +5,6 @@ is judged in `processes`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.replies import client_capability_at
@@ -24,6 +23,7 @@ from dragoman.check.terminals import (
 )
 from dragoman.check.timeline import BAD_PARAMS, session_of
 from dragoman.check.values import is_absolute
+from dragoman.wire.envelope import JsonObject
 
 UNOBSERVED: dict[str, str] = {
     "TERM-13": "what a client shows of a terminal is seen on its screen only",
@@ -117,7 +117,7 @@ def an_exit_is_told_flat(conversation: Conversation) -> Iterator[Observation]:
             yield observe(right, one.answer, "exitCode and signal are not members of the result")
 
 
-def _is_status(status: dict[str, Any]) -> bool:
+def _is_status(status: JsonObject) -> bool:
     code, signal = status.get("exitCode"), status.get("signal")
     return type(code) in (int, type(None)) and type(signal) in (str, type(None))
 
@@ -152,7 +152,7 @@ def bad_members_of_a_terminal_are_refused(conversation: Conversation) -> Iterato
             yield observe(one.code != BAD_PARAMS, one.answer, "null was refused", one.request)
 
 
-def _is_malformed(params: dict[str, Any]) -> bool:
+def _is_malformed(params: JsonObject) -> bool:
     args, env, limit = params.get("args"), params.get("env"), params.get("outputByteLimit")
     bad_args = args is not None and (type(args) is not list or any(type(one) is not str for one in args))
     bad_env = env is not None and (type(env) is not list or any(type(one) is not dict for one in env))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.calls import (
     ObservedToolCall,
@@ -19,6 +18,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule
 from dragoman.check.timeline import observe_survival
 from dragoman.check.values import text
+from dragoman.wire.envelope import JsonObject
 
 KINDS = frozenset(
     {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
@@ -242,7 +242,7 @@ def raw_input_and_output_are_json(conversation: Conversation) -> Iterator[Observ
 
 @rule("TOOL-19", side="client", fix="Take any JSON as input and output of a tool.")
 def a_client_takes_any_raw_value(conversation: Conversation) -> Iterator[Observation]:
-    def is_plain(told: dict[str, Any]) -> bool:
+    def is_plain(told: JsonObject) -> bool:
         values = (told.get("rawInput"), told.get("rawOutput"))
         return any(value is not None and type(value) is not dict for value in values)
 
@@ -256,7 +256,7 @@ def a_client_survives_bad_members_of_a_call(conversation: Conversation) -> Itera
     yield from observe_survival(conversation, odd, "a tool call with a bad optional member")
 
 
-def _is_bad(told: dict[str, Any]) -> bool:
+def _is_bad(told: JsonObject) -> bool:
     kind, status, places = told.get("kind"), told.get("status"), told.get("locations")
     bad_places = places is not None and (
         type(places) is not list or any(not _is_place(one) for one in places)
@@ -267,7 +267,7 @@ def _is_bad(told: dict[str, Any]) -> bool:
     return bool(text(told.get("toolCallId"))) and (is_odd or bad_places)
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     return type(value) is dict and type(value.get("path")) is str
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
 
 from dragoman.check.conversation import Conversation, ObservedTurn, is_update
 from dragoman.check.memory import has_recalled
@@ -33,6 +32,7 @@ from dragoman.check.timeline import (
     setup_requests,
 )
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import Json
 
 REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
 GATED = {"image": "image", "audio": "audio", "resource": "embeddedContext"}
@@ -103,7 +103,7 @@ def no_turn_is_left_open(conversation: Conversation) -> Iterator[Observation]:
                 yield observe(False, request, "it was not answered, and not when it was cancelled either")
 
 
-def _given_up(conversation: Conversation) -> list[Any]:
+def _given_up(conversation: Conversation) -> list[Json]:
     """The ids of prompts that an examiner waited for in vain."""
     found = conversation.recording.facts.get("given up")
     return found if type(found) is list else []
@@ -174,7 +174,12 @@ def a_turn_builds_on_the_ones_before(conversation: Conversation) -> Iterator[Obs
     for turn in conversation.turns:
         found = has_recalled(conversation, turn)
         if found is not None and turn.exchange.has_result:
-            yield observe(found, turn.exchange.request, "nothing is known of before", turn.exchange.answer)
+            yield observe(
+                found,
+                turn.exchange.request,
+                "the agent does not remember earlier turns of the session",
+                turn.exchange.answer,
+            )
 
 
 @rule_v1("TURN-16", side="agent", fix="Answer every prompt, also one to a busy session.")
@@ -257,7 +262,7 @@ def a_turn_has_words_or_tool_calls(conversation: Conversation) -> Iterator[Obser
         if reason_of(turn) == "end_turn" and turn.exchange.params.get("prompt"):
             said = turn.updates("agent_message_chunk", "tool_call")
             if said or not turn.updates():
-                yield observe(bool(said), turn.exchange.answer, "nothing was said at all")
+                yield observe(bool(said), turn.exchange.answer, "the turn sent no message and no tool call")
 
 
 @rule_v1("TURN-25", side="agent", fix="Use the client's files and terminals only if it lends them.")

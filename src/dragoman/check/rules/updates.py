@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from dragoman.check.conversation import Conversation, is_update, update_of
 from dragoman.check.recording import Frame
@@ -81,7 +80,7 @@ def compactions_are_for_clients_that_want_them(conversation: Conversation) -> It
     yield from _wanted(conversation, conversation.client_can("session", "compaction"), *COMPACTIONS)
 
 
-def _wanted(conversation: Conversation, capability: Any, *kinds: str) -> Iterator[Observation]:
+def _wanted(conversation: Conversation, capability: object, *kinds: str) -> Iterator[Observation]:
     if conversation.initialize is not None:
         for frame in conversation.updates(*kinds):
             yield observe(capability not in (None, False), frame, "the client did not advertise it")

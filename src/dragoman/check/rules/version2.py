@@ -220,7 +220,12 @@ def _is_hit(turn: ObservedTurn, cancel: Frame) -> bool:
 def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observation]:
     for cancel, turn in _cancelled(conversation):
         if reason(turn):  # the official material does not agree whether it must be there
-            yield observe(reason(turn) == "cancelled", turn.end, "cancelled work ended otherwise", cancel)
+            yield observe(
+                reason(turn) == "cancelled",
+                turn.end,
+                "cancelled work did not end with stopReason cancelled",
+                cancel,
+            )
 
 
 @rule_v2("CAN-07", side="agent", fix="Catch what an abort raises, and say idle with stopReason cancelled.")

@@ -79,7 +79,7 @@ def history_is_told_only_if_it_is_asked_for(conversation: Conversation) -> Itera
             frame for frame in _meanwhile(conversation, one) if update_of(frame).get("state") == "running"
         ]
         if one.params.get("replayFrom") is None and not running:  # what runs may tell of itself
-            yield observe(not told, one.answer, "history that nobody asked for", *told[:1])
+            yield observe(not told, one.answer, "history was sent without replayFrom", *told[:1])
 
 
 def _resumes(conversation: Conversation) -> list[Exchange]:
@@ -98,4 +98,9 @@ def _meanwhile(conversation: Conversation, one: Exchange) -> list[Frame]:
 def a_resumed_session_tells_its_state(conversation: Conversation) -> Iterator[Observation]:
     for one in _resumes(conversation):
         states = [frame for frame in _meanwhile(conversation, one) if "state" in update_of(frame)]
-        yield observe(bool(states), one.answer, "its state was not told before the answer", *states[-1:])
+        yield observe(
+            bool(states),
+            one.answer,
+            "no state_update was sent before session/resume was answered",
+            *states[-1:],
+        )

@@ -7,7 +7,6 @@ named by the requirement that it breaks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange, update_of
 from dragoman.check.recording import Frame
@@ -16,6 +15,7 @@ from dragoman.check.rules.version2 import rule_v2
 from dragoman.check.shapes import shape_errors
 from dragoman.check.timeline import session_of
 from dragoman.check.values import items, text
+from dragoman.wire.envelope import Json
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 MESSAGES = (*CHUNKS, "user_message", "agent_message", "agent_thought")
@@ -125,7 +125,7 @@ def listed_commands_have_no_slash(conversation: Conversation) -> Iterator[Observ
 # Options.
 
 
-def _option_lists(conversation: Conversation) -> Iterator[tuple[Frame, str, Any]]:
+def _option_lists(conversation: Conversation) -> Iterator[tuple[Frame, str, Json]]:
     """Every list of options, with its frame and session."""
     makers = ("session/new", "session/fork", "session/resume", "session/set_config_option")
     lists = [
@@ -160,7 +160,7 @@ def the_value_of_an_option_is_one_of_its_own(conversation: Conversation) -> Iter
                 )
 
 
-def _values(options: Any) -> Iterator[Any]:
+def _values(options: object) -> Iterator[Json]:
     for option in items(options):
         if "options" in option:
             yield from (inner.get("value") for inner in items(option["options"]))
@@ -195,7 +195,7 @@ def _whole_lists(conversation: Conversation, wanted: set[int]) -> Iterator[Obser
         yield observe(not back and bool(ids or not before), frame, "options are missing in the list")
 
 
-def _ids(options: Any) -> set[str]:
+def _ids(options: object) -> set[str]:
     return {text(option.get("configId")) for option in items(options)}
 
 

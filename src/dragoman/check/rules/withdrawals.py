@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.manifest import Side
@@ -31,7 +30,7 @@ def withdrawals(conversation: Conversation, direction: Direction) -> list[Frame]
     return notifications_of(conversation, "$/cancel_request", direction)
 
 
-def is_id(value: Any, exchange: Exchange) -> bool:
+def is_id(value: object, exchange: Exchange) -> bool:
     """Whether it is the id of a request, by type and value."""
     own = exchange.request.message.get("id")
     return type(value) is type(own) and value == own
@@ -72,7 +71,7 @@ def a_withdrawal_names_a_request_of_its_sender(
     for frame in conversation.frames:
         if frame.method == "$/cancel_request" and frame.direction == direction_from(side):
             right = frame.is_notification and _meant(conversation, frame) is not None
-            yield observe(right, frame, "it has an id, or names no request of its sender")
+            yield observe(right, frame, "$/cancel_request has an id, or names no request of its sender")
 
 
 @rule("CRQ-02", fix="Never answer a notification.")
@@ -113,14 +112,20 @@ def updates_of_a_withdrawn_prompt_come_before_its_answer(conversation: Conversat
             if _meant(conversation, frame) == turn.exchange and _is_pending(turn.exchange, frame):
                 late = late_updates(conversation, turn)
                 if late or has_spoken_after(conversation, turn.exchange.answer, "agent"):
-                    yield observe(not late, turn.exchange.answer, "an update comes after it", *late[:1])
+                    yield observe(
+                        not late, turn.exchange.answer, "an update comes after the answer", *late[:1]
+                    )
 
 
 @rule("CRQ-05", fix="Answer what was cancelled with error code -32800.")
 def what_was_cancelled_has_the_code_for_it(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for one in conversation.calls(direction=_heard_by(side)):
         if one.code == CANCELLED or _sounds_aborted(one):
-            yield observe(one.code == CANCELLED, one.answer, "it was cancelled, and the code is another")
+            yield observe(
+                one.code == CANCELLED,
+                one.answer,
+                "a cancelled request was answered with a code other than -32800",
+            )
 
 
 @rule("CRQ-06", fix="Ignore $/cancel_request for what is answered already.")

@@ -1,7 +1,7 @@
-"""Known deviations of real agents and clients from v1, one a file, repaired where they come from.
+"""Known deviations of real agents and clients from v1, one class each, repaired where they come from.
 
-`edge.Quirks` stands nearest to the peer; `known` lists all quirks; docs/dialects/quirks.md says what each of
-them does, and which deviations need none.
+`edge.Quirks` stands nearest to the peer; `QUIRKS` lists all of them; docs/dialects/quirks.md says what each
+of them does, and which deviations need none.
 
 The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one.
 """

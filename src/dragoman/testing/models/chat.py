@@ -7,11 +7,11 @@ finish reason `stop`. Usage comes in a chunk of its own, and only if it was aske
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import FailStep, TokenUsage
 from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall, retry_headers
+from dragoman.wire.envelope import Json, JsonObject
 
 CREATED = 1_700_000_000
 """Always the same: no test shall depend on it."""
@@ -70,8 +70,8 @@ class ChatFormat:
             yield ModelEvent(None, {**self._chunk([]), "usage": usage_of(said.usage)})
         yield DONE
 
-    def whole(self, said: ModelOutput) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
+    def whole(self, said: ModelOutput) -> JsonObject:
+        message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
         message[self._saying] = said.joined("text") or None
         if thoughts := said.joined("thought"):
             message["reasoning_content"] = thoughts
@@ -88,7 +88,7 @@ class ChatFormat:
         whole = {**self._chunk([choice]), "object": "chat.completion"}
         return {**whole, "usage": usage_of(said.usage)}
 
-    def error(self, fail: FailStep) -> dict[str, Any]:
+    def error(self, fail: FailStep) -> JsonObject:
         return error_of(fail)
 
     def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
@@ -97,12 +97,12 @@ class ChatFormat:
     def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
         return limit_headers(fail)
 
-    def _delta(self, delta: dict[str, Any], *, finish: str | None = None) -> ModelEvent:
+    def _delta(self, delta: JsonObject, *, finish: str | None = None) -> ModelEvent:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         chunk = self._chunk([choice])
         return ModelEvent(None, {**chunk, "usage": None} if self._counts else chunk)
 
-    def _chunk(self, choices: list[Any]) -> dict[str, Any]:
+    def _chunk(self, choices: list[Json]) -> JsonObject:
         return {
             "id": self._id,
             "object": "chat.completion.chunk",
@@ -112,7 +112,7 @@ class ChatFormat:
         }
 
 
-def error_of(fail: FailStep) -> dict[str, Any]:
+def error_of(fail: FailStep) -> JsonObject:
     kind, code, message = KINDS.get(fail.status, ("server_error", None, "Something went wrong."))
     return {
         "error": {
@@ -147,7 +147,7 @@ def duration(seconds: float) -> str:
     return "".join(parts)
 
 
-def usage_of(usage: TokenUsage) -> dict[str, Any]:
+def usage_of(usage: TokenUsage) -> JsonObject:
     return {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import FailStep, TokenUsage
 from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall, retry_headers
+from dragoman.wire.envelope import Json, JsonObject
 
 STOPS = {
     "stop": "end_turn",
@@ -76,11 +76,11 @@ class MessagesFormat:
         yield _event("message_delta", delta=stop, usage={"output_tokens": said.usage.output})
         yield _event("message_stop")
 
-    def whole(self, said: ModelOutput) -> dict[str, Any]:
+    def whole(self, said: ModelOutput) -> JsonObject:
         content = [_content(kind, part) for kind, part in said.parts]
         return self._message(content, stop=STOPS.get(said.stop, said.stop), usage=_usage(said.usage))
 
-    def error(self, fail: FailStep) -> dict[str, Any]:
+    def error(self, fail: FailStep) -> JsonObject:
         return error_of(fail, number=self._number)
 
     def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
@@ -89,7 +89,7 @@ class MessagesFormat:
     def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
         return {"request-id": f"req_{self._number}", **limit_headers(fail, now=now)}
 
-    def _block(self, kind: str, start: dict[str, Any]) -> Iterator[ModelEvent]:
+    def _block(self, kind: str, start: JsonObject) -> Iterator[ModelEvent]:
         if self._open == kind:
             return
         yield from self._close()
@@ -107,7 +107,7 @@ class MessagesFormat:
     def _delta(self, **delta: str) -> ModelEvent:
         return _event("content_block_delta", index=self._index, delta=delta)
 
-    def _message(self, content: list[Any], *, stop: str | None, usage: Mapping[str, Any]) -> dict[str, Any]:
+    def _message(self, content: list[Json], *, stop: str | None, usage: Mapping[str, Json]) -> JsonObject:
         return {
             "id": f"msg_{self._number}",
             "type": "message",
@@ -120,7 +120,7 @@ class MessagesFormat:
         }
 
 
-def error_of(fail: FailStep, *, number: int) -> dict[str, Any]:
+def error_of(fail: FailStep, *, number: int) -> JsonObject:
     kind, message = KINDS.get(fail.status, ("api_error", "Something went wrong."))
     error = {"type": fail.kind or kind, "message": fail.message or message}
     return {"type": "error", "error": error, "request_id": f"req_{number}"}
@@ -137,7 +137,7 @@ def limit_headers(fail: FailStep, *, now: float) -> dict[str, str]:
     return {**retry_headers(fail), **limits, **left, **resets}
 
 
-def _event(kind: str, **members: Any) -> ModelEvent:
+def _event(kind: str, **members: object) -> ModelEvent:
     return ModelEvent(kind, {"type": kind, **members})
 
 
@@ -150,7 +150,7 @@ def _usage(usage: TokenUsage) -> dict[str, int]:
     }
 
 
-def _content(kind: str, part: str | ModelToolCall) -> dict[str, Any]:
+def _content(kind: str, part: str | ModelToolCall) -> JsonObject:
     if isinstance(part, ModelToolCall):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": _object(part.arguments)}
     if kind == "thought":
@@ -158,7 +158,7 @@ def _content(kind: str, part: str | ModelToolCall) -> dict[str, Any]:
     return {"type": "text", "text": part}
 
 
-def _object(arguments: str) -> Any:
+def _object(arguments: str) -> Json:
     """The whole format has no place for arguments that are no JSON: they are sent as text."""
     try:
         return msgspec.json.decode(arguments)

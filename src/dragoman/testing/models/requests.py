@@ -20,7 +20,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from dragoman.wire.envelope import Json, JsonObject
 
 Format: TypeAlias = Literal["chat", "responses", "messages"]
 """`/v1/chat/completions` and `/v1/responses` as OpenAI has them, `/v1/messages` as Anthropic has it."""
@@ -44,7 +46,7 @@ class ToolUse:
 
     id: str
     name: str
-    arguments: Any
+    arguments: Json
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class ToolDefinition:
 
     name: str
     description: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Json]
 
 
 class Headers(dict[str, str]):
@@ -90,11 +92,11 @@ SECRET = re.compile(r"auth|key|token|cookie|secret")
 class ModelRequest:
     """One request for a turn."""
 
-    def __init__(self, format: Format, path: str, headers: Mapping[str, str], body: Any) -> None:
+    def __init__(self, format: Format, path: str, headers: Mapping[str, str], body: object) -> None:
         self.format: Format = format
         self.path = path
         self.headers = Headers(headers)
-        self.body: dict[str, Any] = body if isinstance(body, dict) else {}
+        self.body: JsonObject = body if isinstance(body, dict) else {}
         self.outcome: Outcome = "under way"
         self.turn: int | None = None
         """Which turn of the script answers it, counted from 0; None if there was none."""
@@ -180,7 +182,7 @@ class ModelRequest:
 INSTRUCTING = ("system", "developer")
 
 
-def _message(entry: Mapping[str, Any]) -> ModelMessage:
+def _message(entry: Mapping[str, Json]) -> ModelMessage:
     """A message of any format: they differ in the parts of their content."""
     content = entry.get("content")
     parts = list(_dicts(content))
@@ -214,7 +216,7 @@ def _message(entry: Mapping[str, Any]) -> ModelMessage:
     )
 
 
-def _item(entry: Mapping[str, Any]) -> ModelMessage:
+def _item(entry: Mapping[str, Json]) -> ModelMessage:
     """An item of the responses format that is no message."""
     if entry.get("type") == "function_call":
         use = ToolUse(str(entry.get("call_id")), str(entry.get("name")), _json(entry.get("arguments")))
@@ -226,11 +228,11 @@ def _item(entry: Mapping[str, Any]) -> ModelMessage:
     return ModelMessage("assistant", "", thoughts=thoughts)
 
 
-def _result(part: Mapping[str, Any]) -> ToolResult:
+def _result(part: Mapping[str, Json]) -> ToolResult:
     return ToolResult(str(part.get("tool_use_id")), _text(part.get("content")), part.get("is_error") is True)
 
 
-def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
+def _tool(entry: Mapping[str, Json]) -> ToolDefinition:
     inner = entry.get("function")
     told = inner if isinstance(inner, dict) else entry
     schema = told.get("parameters", told.get("input_schema"))
@@ -241,7 +243,7 @@ def _tool(entry: Mapping[str, Any]) -> ToolDefinition:
     )
 
 
-def _images(parts: list[dict[str, Any]]) -> Iterator[Image]:
+def _images(parts: list[JsonObject]) -> Iterator[Image]:
     for part in parts:
         source = part.get("source")
         address = part.get("image_url")
@@ -268,18 +270,18 @@ def _bytes(data: str) -> bytes:
         return b""
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(str(part["text"]) for part in _dicts(content) if isinstance(part.get("text"), str))
 
 
-def _json(text: Any) -> Any:
+def _json(text: Json) -> Json:
     try:
         return json.loads(text)
     except (TypeError, ValueError):
         return text
 
 
-def _dicts(value: Any) -> Iterator[dict[str, Any]]:
+def _dicts(value: object) -> Iterator[JsonObject]:
     return (entry for entry in value if isinstance(entry, dict)) if isinstance(value, list) else iter(())

@@ -8,12 +8,12 @@ all are sent. What the server would have to remember between requests (`previous
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from dragoman.testing.models.chat import CREATED, error_of, limit_headers
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import FailStep, TokenUsage
 from dragoman.testing.models.voice import ModelEvent, ModelOutput, ModelToolCall
+from dragoman.wire.envelope import JsonObject
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
@@ -26,7 +26,7 @@ class ResponsesFormat:
         self._number = number
         self._refuses = refuses
         self._sequence = 0
-        self._items: list[dict[str, Any]] = []
+        self._items: list[JsonObject] = []
         self._open: str | None = None
         self._written = ""
 
@@ -61,7 +61,7 @@ class ResponsesFormat:
         status = "incomplete" if said.stop in INCOMPLETE else "completed"
         yield self._event(f"response.{status}", response=self._response(status, said=said))
 
-    def whole(self, said: ModelOutput) -> dict[str, Any]:
+    def whole(self, said: ModelOutput) -> JsonObject:
         for kind, part in said.parts:
             if isinstance(part, ModelToolCall):
                 events = self.call(part, [part.arguments])
@@ -70,10 +70,10 @@ class ResponsesFormat:
             for _ in events:  # they fill the items
                 pass
         last = list(self.end(said))[-1]
-        whole: dict[str, Any] = last.data["response"]
+        whole: JsonObject = last.data["response"]
         return whole
 
-    def error(self, fail: FailStep) -> dict[str, Any]:
+    def error(self, fail: FailStep) -> JsonObject:
         return error_of(fail)
 
     def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
@@ -117,14 +117,14 @@ class ResponsesFormat:
         self._open = None
         yield self._done()
 
-    def _part(self, text: str) -> dict[str, Any]:
+    def _part(self, text: str) -> JsonObject:
         if self._open == "reasoning":
             return {"type": "summary_text", "text": text}
         if self._refuses:
             return {"type": "refusal", "refusal": text}
         return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
-    def _add(self, item: dict[str, Any]) -> ModelEvent:
+    def _add(self, item: JsonObject) -> ModelEvent:
         self._items.append(
             {"id": f"item_{self._number}_{len(self._items) + 1}", "status": "in_progress", **item}
         )
@@ -136,16 +136,16 @@ class ResponsesFormat:
     def _told(self, kind: str) -> ModelEvent:
         return self._event(kind, output_index=len(self._items) - 1, item=dict(self._items[-1]))
 
-    def _in_part(self, kind: str, **members: Any) -> ModelEvent:
+    def _in_part(self, kind: str, **members: object) -> ModelEvent:
         index = "summary_index" if self._open == "reasoning" else "content_index"
         place = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1, index: 0}
         return self._event(kind, **place, **members)
 
-    def _event(self, kind: str, **members: Any) -> ModelEvent:
+    def _event(self, kind: str, **members: object) -> ModelEvent:
         number, self._sequence = self._sequence, self._sequence + 1
         return ModelEvent(kind, {"type": kind, "sequence_number": number, **members})
 
-    def _response(self, status: str, *, said: ModelOutput | None = None) -> dict[str, Any]:
+    def _response(self, status: str, *, said: ModelOutput | None = None) -> JsonObject:
         reason = INCOMPLETE.get(said.stop) if said else None
         return {
             "id": f"resp_{self._number}",
@@ -167,7 +167,7 @@ class ResponsesFormat:
         }
 
 
-def _usage(usage: TokenUsage) -> dict[str, Any]:
+def _usage(usage: TokenUsage) -> JsonObject:
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cached},

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast, get_args
+from typing import TypeAlias, cast, get_args
 
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import (
@@ -48,6 +48,7 @@ from dragoman.testing.models.turns import (
 from dragoman.testing.script.patterns import matches
 from dragoman.testing.script.statements import ScriptError, Statement, parse
 from dragoman.testing.script.verbs import no_body, number, seconds, texts, words
+from dragoman.wire.envelope import Json, JsonObject
 
 ASPECTS: dict[str, Callable[[ModelRequest], list[str]]] = {
     "has": lambda request: [message.text for message in request.messages],
@@ -171,7 +172,7 @@ def _think(line: Statement) -> Step:
 def _call(line: Statement) -> Step:
     no_body(line)
     name, *given = words(line, least=1, most=2, options=("id", "pieces", "pace"))
-    arguments: Any = given[0] if given else {}
+    arguments: Json = given[0] if given else {}
     if not isinstance(name, str) or not isinstance(arguments, str | dict):
         raise ScriptError(line.line, "call takes a name, and an object or text")
     pieces = number(line, line.options.get("pieces", 2))
@@ -184,10 +185,10 @@ def _fail(line: Statement) -> Step:
         line, least=1, most=2, options=("kind", "code", "retry_after", "reset", "headers", "body")
     )
     given = line.options
-    times: dict[str, Any] = {
+    times: JsonObject = {
         name: seconds(line, given[name]) for name in ("retry_after", "reset") if name in given
     }
-    rest: dict[str, Any] = {name: value for name, value in given.items() if name not in times}
+    rest: JsonObject = {name: value for name, value in given.items() if name not in times}
     return FailStep(number(line, status), message[0] if message else None, **times, **rest)
 
 

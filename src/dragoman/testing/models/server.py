@@ -18,7 +18,6 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 from dragoman.testing.models.chat import CREATED, ChatFormat
 from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Incoming, ModelConnection
@@ -29,6 +28,7 @@ from dragoman.testing.models.responses import ResponsesFormat
 from dragoman.testing.models.script import ModelScript
 from dragoman.testing.models.turns import FailStep, ModelTurn
 from dragoman.testing.models.voice import ModelFormat
+from dragoman.wire.envelope import JsonObject
 
 HOST = "127.0.0.1"
 
@@ -220,7 +220,7 @@ class ScriptedModel:
         request.turn = index
         return turn
 
-    def _models(self, headers: Mapping[str, str]) -> dict[str, Any]:
+    def _models(self, headers: Mapping[str, str]) -> JsonObject:
         if "anthropic-version" in headers:
             names = self.script.models
             made = "2023-11-14T22:13:20Z"
@@ -284,5 +284,5 @@ def _voice(request: ModelRequest, turn: ModelTurn, *, number: int) -> ModelForma
     return ChatFormat(request, number=number, refuses=turn.stop == "refusal")
 
 
-async def _send(connection: ModelConnection, status: int, body: Any) -> None:
+async def _send(connection: ModelConnection, status: int, body: object) -> None:
     await connection.answer(status, JSON, json.dumps(body).encode())

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from dragoman.wire.envelope import Json
 
 if TYPE_CHECKING:
     from dragoman.testing.models.requests import ModelRequest
@@ -46,7 +48,7 @@ class CallStep:
     """A tool call. Arguments that are text are sent as they are, whether they are JSON or not."""
 
     name: str
-    arguments: Mapping[str, Any] | str
+    arguments: Mapping[str, Json] | str
     id: str | None = None
     pieces: int = 2
     """Into how many pieces the arguments are cut."""
@@ -200,7 +202,7 @@ def think(*pieces: str, pace: float = 0.0) -> ThoughtStep:
     return ThoughtStep(pieces, pace)
 
 
-def call(tool: str, raw: str | None = None, /, **arguments: Any) -> CallStep:
+def call(tool: str, raw: str | None = None, /, **arguments: object) -> CallStep:
     """A call with these arguments, or with a text in their place, which need not be JSON."""
     return CallStep(tool, arguments if raw is None else raw)
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from dragoman.testing.models.turns import CallStep, FailStep, TokenUsage
+from dragoman.wire.envelope import Json
 
 
 class ModelEvent(NamedTuple):
     """One event of a stream. Text is sent as it is, anything else as JSON."""
 
     name: str | None
-    data: Any
+    data: Json
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,11 @@ class ModelFormat(Protocol):
 
     def end(self, said: ModelOutput) -> Iterable[ModelEvent]: ...
 
-    def whole(self, said: ModelOutput) -> Any:
+    def whole(self, said: ModelOutput) -> Json:
         """The answer when no stream was asked for."""
         ...
 
-    def error(self, fail: FailStep) -> Any:
+    def error(self, fail: FailStep) -> Json:
         """The body of an error."""
         ...
 

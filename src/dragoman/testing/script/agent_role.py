@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -49,6 +48,7 @@ from dragoman.wire.codes import (
     method_not_found,
     session_not_found,
 )
+from dragoman.wire.envelope import Json, JsonObject
 
 CLOSING_SECONDS = 2.0
 """What the turns of a session get to end when it is closed; a script may say that they never do."""
@@ -79,7 +79,7 @@ class AgentRole:
         self._sessions: dict[str, str] = {}  # by id, where each works
         self._prompts = ScriptPrompts(self.peer, withdraw=self._withdraw)
         self._scenes: dict[
-            Any, tuple[IncomingRequest, ScriptScene]
+            Json, tuple[IncomingRequest, ScriptScene]
         ] = {}  # by the id of the request, until it is answered
         self._bytes = 0  # of their params
         self._notes = 0
@@ -194,7 +194,7 @@ class AgentRole:
             case _:
                 return method in ("initialize", "session/new", "session/prompt", "session/close")
 
-    def _set(self, scene: ScriptScene, params: dict[str, Any]) -> None:
+    def _set(self, scene: ScriptScene, params: JsonObject) -> None:
         """Where the scene plays, and how it usually ends."""
         match scene.method:
             case "initialize":
@@ -210,7 +210,7 @@ class AgentRole:
                 cwd = params.get("cwd", self._sessions.get(str(params["sessionId"]), ""))
                 scene.names.update(session=params["sessionId"], cwd=cwd)
 
-    def _introduction(self) -> dict[str, Any]:
+    def _introduction(self) -> JsonObject:
         settings = self._script.settings
         return {
             "protocolVersion": 1,
@@ -249,7 +249,7 @@ class AgentRole:
         self._forget(incoming)
 
     def _settled(
-        self, incoming: IncomingRequest, scene: ScriptScene, accepted: bool | None, result: Any
+        self, incoming: IncomingRequest, scene: ScriptScene, accepted: bool | None, result: object
     ) -> None:
         """A scene has sent its first answer, or never will; then its id stays in use."""
         if accepted is None:
@@ -261,7 +261,7 @@ class AgentRole:
             self._connection.refuse(incoming, error_object(INTERNAL_ERROR))
         self._done(incoming, scene, accepted=accepted, result=result)
 
-    def _done(self, incoming: IncomingRequest, scene: ScriptScene, *, accepted: bool, result: Any) -> None:
+    def _done(self, incoming: IncomingRequest, scene: ScriptScene, *, accepted: bool, result: object) -> None:
         self._forget(incoming)
         if incoming.method in OPENING and accepted:
             named = result.get("sessionId") if isinstance(result, dict) else None

@@ -7,13 +7,13 @@ was answered can be given a name with `as=`, and later lines use it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from dragoman.errors import CallFailed
 from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.speaking import tool_id
 from dragoman.testing.script.statements import Statement
 from dragoman.testing.script.verbs import branches, number, verb, words
+from dragoman.wire.envelope import Json, JsonObject
 
 OPTIONS = (("allow_once", "Allow"), ("reject_once", "Reject"))
 
@@ -49,7 +49,7 @@ def read(statement: Statement) -> Action:
         if name in statement.options
     }
 
-    async def ask_client(scene: ScriptScene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Json:
         answer = await scene.call("fs/read_text_file", {"path": scene.fill(path), **window})
         return _member(answer, "content")
 
@@ -60,7 +60,7 @@ def read(statement: Statement) -> Action:
 def write(statement: Statement) -> Action:
     path, text = words(statement, least=2, most=2)
 
-    async def ask_client(scene: ScriptScene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Json:
         await scene.call("fs/write_text_file", {"path": scene.fill(path), "content": str(scene.fill(text))})
 
     return _asked(statement, ask_client)
@@ -71,7 +71,7 @@ def run(statement: Statement) -> Action:
     """Run a command in a terminal of the client, to its end; what it is named after is its output."""
     command, *arguments = words(statement, least=1, most=None, options=("as",))
 
-    async def ask_client(scene: ScriptScene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Json:
         made = {"command": scene.fill(command), "args": scene.fill(arguments)}
         terminal = {"terminalId": _member(await scene.call("terminal/create", made), "terminalId")}
         try:
@@ -88,13 +88,13 @@ def call(statement: Statement) -> Action:
     """Any request: its method and its params."""
     method, *params = words(statement, least=1, most=2, options=("as",))
 
-    async def ask_client(scene: ScriptScene) -> Any:
+    async def ask_client(scene: ScriptScene) -> Json:
         return await scene.peer.call(method, scene.fill(params[0]) if params else {})
 
     return _asked(statement, ask_client)
 
 
-def _asked(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[Any]]) -> Action:
+def _asked(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[Json]]) -> Action:
     failed = branches(statement, ("failed",)).get("failed")
     name = statement.options.get("as")
 
@@ -113,7 +113,7 @@ def _asked(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[A
     return act
 
 
-async def _decide(scene: ScriptScene, call: dict[str, Any], offered: list[dict[str, str]]) -> str:
+async def _decide(scene: ScriptScene, call: JsonObject, offered: list[dict[str, str]]) -> str:
     """Which branch the answer means. An answer that makes no sense is a failed one, never a yes."""
     try:
         answer = await scene.call("session/request_permission", {"toolCall": call, "options": offered})
@@ -140,7 +140,7 @@ def _offer(option_id: str, kind: str, name: str) -> dict[str, str]:
     return {"optionId": option_id, "name": name, "kind": kind}
 
 
-def _member(answer: Any, name: str) -> Any:
+def _member(answer: object, name: str) -> Json:
     if not isinstance(answer, dict) or name not in answer:
         raise CallFailed(0, f"the answer has no {name}")
     return answer[name]

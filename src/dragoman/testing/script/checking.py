@@ -7,7 +7,6 @@ protocol names for it and without a word of what it said, is nothing that a scri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Raw
 
@@ -17,6 +16,7 @@ from dragoman.sdk.capabilities import AGENT_REQUESTS
 from dragoman.sdk.reading import read_params
 from dragoman.testing.script.peer import plain_data
 from dragoman.wire.codes import invalid_params
+from dragoman.wire.envelope import Json
 
 OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 """Requests that bring a session to life."""
@@ -33,10 +33,10 @@ _CONTENT: tuple[tuple[type, str, str], ...] = (
 )
 
 
-def checked(method: str, raw: Raw | None, capabilities: Mapping[str, Any]) -> Any:
+def checked(method: str, raw: Raw | None, capabilities: Mapping[str, Json]) -> Json:
     """The params as plain data; raises `ErrorAnswer` for what no agent of these capabilities takes."""
     if method in AGENT_REQUESTS:
-        request: Any = read_params(raw, AGENT_REQUESTS[method].params)
+        request: Json = read_params(raw, AGENT_REQUESTS[method].params)
         if method in OPENING:
             _check_setup(request, capabilities)
         elif method == "session/prompt":
@@ -52,7 +52,7 @@ def needs_session(method: str) -> bool:
     return method in AGENT_REQUESTS and method not in OPENING | STORED
 
 
-def _check_setup(request: Any, capabilities: Mapping[str, Any]) -> None:
+def _check_setup(request: Json, capabilities: Mapping[str, Json]) -> None:
     folders = list(request.additional_directories or ())
     if folders and "additionalDirectories" not in _part(capabilities, "sessionCapabilities"):
         raise invalid_params("additionalDirectories were not advertised")
@@ -66,7 +66,7 @@ def _check_setup(request: Any, capabilities: Mapping[str, Any]) -> None:
             raise invalid_params(f"MCP servers of type {kind} were not advertised")
 
 
-def _check_blocks(request: v1.PromptRequest, offered: Mapping[str, Any]) -> None:
+def _check_blocks(request: v1.PromptRequest, offered: Mapping[str, Json]) -> None:
     for block in request.prompt:
         if isinstance(block, Unknown):
             raise invalid_params("the prompt holds a content block of an unknown type")
@@ -75,6 +75,6 @@ def _check_blocks(request: v1.PromptRequest, offered: Mapping[str, Any]) -> None
                 raise invalid_params(f"content of type {name} was not advertised")
 
 
-def _part(capabilities: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _part(capabilities: Mapping[str, Json], name: str) -> Mapping[str, Json]:
     part = capabilities.get(name)
     return part if isinstance(part, Mapping) else {}

@@ -8,7 +8,6 @@ wait for their answers; `prompt` does not, so that what comes before its answer 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from dragoman.testing.pace import deadline
 from dragoman.testing.script.forms import ExpectedForm, form, is_chunk
@@ -16,6 +15,7 @@ from dragoman.testing.script.scene import Action, ScriptScene
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import no_body, seconds, texts, verb, words
 from dragoman.testing.transcript import show
+from dragoman.wire.envelope import Json
 
 PATIENCE = 5.0
 """Seconds that an expected frame may take; `within=` says otherwise."""
@@ -157,7 +157,7 @@ async def _meet(
             raise ScriptFailed(statement.line, f"{why}\n{show(scene.peer.transcript)}")
 
 
-def frame_value(line: bytes) -> Any:
+def frame_value(line: bytes) -> Json:
     """A frame as a pattern sees it; what is no JSON is its text."""
     try:
         return json.loads(line)

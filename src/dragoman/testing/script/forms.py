@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dragoman.testing.script.patterns import Names, matches
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import number, plain
+from dragoman.wire.envelope import Json, JsonObject
 
-Fits = Callable[[Any, Names, str], bool]
+Fits = Callable[[Json, Names, str], bool]
 """Whether a frame is what is wanted, given the names and what was said before it; None is the end."""
 
 OPTIONS = {"within", "stop"}
@@ -52,17 +52,17 @@ def form(statement: Statement) -> ExpectedForm:
     return make(statement, rest)
 
 
-def is_chunk(value: Any) -> bool:
+def is_chunk(value: object) -> bool:
     """Whether it is a piece of what the agent says."""
     said = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": "*"}}}
     return matches({"method": "session/update", "params": said}, value, {})
 
 
-def _pattern(name: str, pattern: Any) -> ExpectedForm:
+def _pattern(name: str, pattern: object) -> ExpectedForm:
     return ExpectedForm(name, lambda value, names, _: _matches(pattern, value, names))
 
 
-def _matches(pattern: Any, value: Any, names: Names) -> bool:
+def _matches(pattern: object, value: object, names: Names) -> bool:
     """Names are taken over only when everything matches."""
     tried = dict(names)
     if not matches(pattern, value, tried):
@@ -71,19 +71,19 @@ def _matches(pattern: Any, value: Any, names: Names) -> bool:
     return True
 
 
-def _update(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _update(statement: Statement, rest: list[Json]) -> ExpectedForm:
     kind, *text = _few(statement, rest, most=2, least=1)
-    update: dict[str, Any] = {"sessionUpdate": kind}
+    update: JsonObject = {"sessionUpdate": kind}
     if text:
         update["content"] = {"text": text[0]}
     return _pattern(f"the update {kind}", {"method": "session/update", "params": {"update": update}})
 
 
-def _request(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _request(statement: Statement, rest: list[Json]) -> ExpectedForm:
     method, *params = _few(statement, rest, most=2, least=1)
     pattern = {"method": method, **({"params": params[0]} if params else {})}
 
-    def fits(value: Any, names: Names, _: str) -> bool:
+    def fits(value: object, names: Names, _: str) -> bool:
         if not isinstance(value, dict) or "id" not in value or not _matches(pattern, value, names):
             return False
         names["id"] = value["id"]
@@ -94,7 +94,7 @@ def _request(statement: Statement, rest: list[Any]) -> ExpectedForm:
     return ExpectedForm(f"the request {method}", fits)
 
 
-def _notification(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _notification(statement: Statement, rest: list[Json]) -> ExpectedForm:
     method, *params = _few(statement, rest, most=2, least=1)
     pattern = {"method": method, **({"params": params[0]} if params else {})}
     return ExpectedForm(
@@ -105,49 +105,49 @@ def _notification(statement: Statement, rest: list[Any]) -> ExpectedForm:
     )
 
 
-def _answer(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _answer(statement: Statement, rest: list[Json]) -> ExpectedForm:
     result = _few(statement, rest, most=1)
     return _to_last("an answer", {"result": plain(result[0]) if result else "$_"})
 
 
-def _stop(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _stop(statement: Statement, rest: list[Json]) -> ExpectedForm:
     (reason,) = _few(statement, rest, most=1, least=1)
     return _to_last(f"the stop reason {reason}", {"result": {"stopReason": reason}})
 
 
-def _error(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _error(statement: Statement, rest: list[Json]) -> ExpectedForm:
     given = _few(statement, rest, most=2)
-    error: dict[str, Any] = {"code": number(statement, given[0])} if given else {}
+    error: JsonObject = {"code": number(statement, given[0])} if given else {}
     if len(given) == 2:
         error["message"] = given[1]
     return _to_last(" ".join(["the error", *map(str, given)]), {"error": error})
 
 
-def _turn(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _turn(statement: Statement, rest: list[Json]) -> ExpectedForm:
     text = _few(statement, rest, most=1)
     answer = _to_last("", {"result": {"stopReason": statement.options.get("stop", "end_turn")}})
 
-    def fits(value: Any, names: Names, said: str) -> bool:
+    def fits(value: object, names: Names, said: str) -> bool:
         return answer.fits(value, names, said) and (not text or matches(text[0], said, dict(names)))
 
     return ExpectedForm(f"a turn that says {text[0]!r}" if text else "a whole turn", fits, gathers=True)
 
 
-def _line(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _line(statement: Statement, rest: list[Json]) -> ExpectedForm:
     (text,) = _few(statement, rest, most=1, least=1)
     return _pattern(f"the line {text!r}", str(text))
 
 
-def _end(statement: Statement, rest: list[Any]) -> ExpectedForm:
+def _end(statement: Statement, rest: list[Json]) -> ExpectedForm:
     _few(statement, rest, most=0)
     return ExpectedForm("the end of the connection", lambda value, names, _: value is None)
 
 
-def _to_last(name: str, pattern: dict[str, Any]) -> ExpectedForm:
+def _to_last(name: str, pattern: JsonObject) -> ExpectedForm:
     return _pattern(name, {"id": "$last", **pattern})
 
 
-def _few(statement: Statement, rest: list[Any], *, most: int, least: int = 0) -> list[Any]:
+def _few(statement: Statement, rest: list[Json], *, most: int, least: int = 0) -> list[Json]:
     if not least <= len(rest) <= most:
         raise ScriptError(
             statement.line, f"{statement.verb} {statement.words[0]} has too many or too few words"
@@ -155,7 +155,7 @@ def _few(statement: Statement, rest: list[Any], *, most: int, least: int = 0) ->
     return rest
 
 
-FORMS: dict[str, Callable[[Statement, list[Any]], ExpectedForm]] = {
+FORMS: dict[str, Callable[[Statement, list[Json]], ExpectedForm]] = {
     "update": _update,
     "request": _request,
     "notification": _notification,

@@ -12,18 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+
+from dragoman.wire.envelope import Json, JsonObject
 
 REST = "..."
 ANYTHING = "_"
 
-Names = dict[str, Any]
+Names = JsonObject
 
 _NAME = re.compile(r"\$(\$|[a-z_]+)", re.ASCII)
 _SIGN = re.compile(r"(\*)|\$(\$|[a-z_]+)", re.ASCII)
 
 
-def matches(pattern: Any, value: Any, names: Names) -> bool:
+def matches(pattern: object, value: object, names: Names) -> bool:
     """Whether `value` has the shape of `pattern`; binds names, also when the rest does not match."""
     if isinstance(pattern, dict):
         return isinstance(value, dict) and all(
@@ -36,7 +37,7 @@ def matches(pattern: Any, value: Any, names: Names) -> bool:
     return type(pattern) is type(value) and bool(pattern == value)
 
 
-def fill(template: Any, names: Names) -> Any:
+def fill(template: object, names: Names) -> Json:
     """The template with its names replaced. A string that is one name becomes the value, whatever its type;
     inside longer text, names become text. Unknown names stay as they are, `$$` is a dollar.
     """
@@ -52,7 +53,7 @@ def fill(template: Any, names: Names) -> Any:
     return _NAME.sub(lambda found: "$" if found[1] == "$" else str(names.get(found[1], found[0])), template)
 
 
-def _matches_list(pattern: list[Any], value: list[Any], names: Names) -> bool:
+def _matches_list(pattern: list[Json], value: list[Json], names: Names) -> bool:
     if pattern and pattern[-1] == REST:
         pattern = pattern[:-1]
         value = value[: len(pattern)]
@@ -61,7 +62,7 @@ def _matches_list(pattern: list[Any], value: list[Any], names: Names) -> bool:
     )
 
 
-def _matches_text(pattern: str, value: Any, names: Names) -> bool:
+def _matches_text(pattern: str, value: object, names: Names) -> bool:
     name = _NAME.fullmatch(pattern)
     if name and name[1] == ANYTHING:
         return True

@@ -24,6 +24,7 @@ from dragoman.testing.transcript import Party, Transcript, TranscriptFrame, othe
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, ErrorObject, Failure, Response, decode
 from dragoman.wire.encode import notification
+from dragoman.wire.envelope import Json, JsonObject
 
 UNREAD = "our answers are not taken"
 STALLED = "the script says to stall"
@@ -64,7 +65,7 @@ class Peer:
         """Numbers for tool calls that the script gave no id."""
         self._role = role
         self._keep = keep
-        self._calls: dict[Any, asyncio.Future[Any]] = {}
+        self._calls: dict[Json, asyncio.Future[Json]] = {}
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaited: dict[str, asyncio.Event] = {}  # by method, what a line waits for
@@ -78,7 +79,7 @@ class Peer:
 
     # What is said.
 
-    async def send(self, frame: bytes | dict[str, Any]) -> None:
+    async def send(self, frame: bytes | JsonObject) -> None:
         """One frame; a dict becomes JSON. Waits while the other side does not read."""
         line = frame if isinstance(frame, bytes) else msgspec.json.encode(frame)
         await self.send_bytes(line + b"\n")
@@ -118,7 +119,7 @@ class Peer:
     def next_id(self) -> int:
         return next(self._ids)
 
-    async def call(self, method: str, params: Any) -> Any:
+    async def call(self, method: str, params: object) -> Json:
         """Ask and wait for the result; raises `CallFailed` for an error. Who stops waiting says so."""
         call_id = self.next_id()
         answer = self._calls[call_id] = asyncio.get_running_loop().create_future()
@@ -178,7 +179,7 @@ class Peer:
             case _:
                 self._role.received(line, envelope)
 
-    def _settle(self, call_id: Any, answer: Any) -> None:
+    def _settle(self, call_id: object, answer: object) -> None:
         waiting = self._calls[call_id]
         if not waiting.done():
             waiting.set_result(answer)
@@ -249,7 +250,7 @@ class Peer:
         await self.transport.aclose()
 
 
-def plain_data(raw: msgspec.Raw | None) -> Any:
+def plain_data(raw: msgspec.Raw | None) -> Json:
     """JSON as dicts, lists and values; halves of characters are replaced. Raises ValueError when no machine
     can hold it.
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -19,6 +19,7 @@ from dragoman.testing.script.patterns import Names, fill
 from dragoman.testing.script.peer import Peer
 from dragoman.testing.script.statements import ScriptError
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, NAMES
+from dragoman.wire.envelope import Json, JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ Action: TypeAlias = Callable[["ScriptScene"], Awaitable[None]]
 Actions: TypeAlias = Sequence[tuple[int, Action]]
 """With the number of the line."""
 
-Settled: TypeAlias = Callable[["ScriptScene", bool | None, Any], None]
+Settled: TypeAlias = Callable[["ScriptScene", bool | None, Json], None]
 """Told of the first answer of a scene: whether it is a result (None when there will never be any), and what
 it is.
 """
@@ -56,14 +57,14 @@ class ScriptScene:
         """Whether cancels no longer end it."""
         self.tool = ""
         """The id of the tool call that is being reported."""
-        self.outcome: Any = {}
+        self.outcome: Json = {}
         """The answer that is given when the script says nothing else."""
         self._settled = settled
-        self._inbox: asyncio.Queue[Any] | None = None
+        self._inbox: asyncio.Queue[Json] | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def inbox(self) -> asyncio.Queue[Any]:
+    def inbox(self) -> asyncio.Queue[Json]:
         """Frames that wait for a line that expects them; None is the end of the connection."""
         if self._inbox is None:
             self._inbox = asyncio.Queue()
@@ -125,17 +126,17 @@ class ScriptScene:
 
     # What lines do.
 
-    def fill(self, template: Any) -> Any:
+    def fill(self, template: object) -> Json:
         return fill(template, self.names)
 
-    async def answer(self, result: Any) -> None:
+    async def answer(self, result: object) -> None:
         await self._reply({"result": result}, accepted=True, result=result)
 
-    async def refuse(self, code: int, message: str, data: Any = None) -> None:
+    async def refuse(self, code: int, message: str, data: object = None) -> None:
         error = {"code": code, "message": message, **({} if data is None else {"data": data})}
         await self._reply({"error": error}, accepted=False)
 
-    async def _reply(self, member: dict[str, Any], *, accepted: bool, result: Any = None) -> None:
+    async def _reply(self, member: JsonObject, *, accepted: bool, result: object = None) -> None:
         first, self.answered = not self.answered, True
         await self.peer.moving()
         frame = {"jsonrpc": "2.0", "id": self.names.get("id"), **member}
@@ -149,11 +150,11 @@ class ScriptScene:
         if first and self._settled is not None:
             self._settled(self, None, None)
 
-    async def update(self, update: dict[str, Any]) -> None:
+    async def update(self, update: JsonObject) -> None:
         params = {"sessionId": self.session, "update": update}
         await self.peer.send({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
-    async def call(self, method: str, params: dict[str, Any]) -> Any:
+    async def call(self, method: str, params: JsonObject) -> Json:
         """A request in this session."""
         return await self.peer.call(method, {"sessionId": self.session, **params})
 

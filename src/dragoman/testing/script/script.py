@@ -19,13 +19,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dragoman.testing.script import asking, breaking, ending, expecting, saving, speaking
 from dragoman.testing.script.patterns import Names, matches
 from dragoman.testing.script.scene import Actions
 from dragoman.testing.script.statements import ScriptError, Statement, parse, render
 from dragoman.testing.script.verbs import number, prepare, words
+from dragoman.wire.envelope import Json, JsonObject
 
 VERB_MODULES = (asking, breaking, ending, expecting, saving, speaking)
 """Importing them filled the table of verbs."""
@@ -38,7 +38,7 @@ SHORT = {
     "cancel": "session/cancel",
 }
 
-CAN: dict[str, dict[str, Any]] = {
+CAN: dict[str, JsonObject] = {
     "load": {"loadSession": True},
     "image": {"promptCapabilities": {"image": True}},
     "audio": {"promptCapabilities": {"audio": True}},
@@ -57,8 +57,8 @@ class ScriptSettings:
 
     name: str = "script"
     version: str = "0.0.0"
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
-    auth_methods: Sequence[Any] = ()
+    capabilities: Mapping[str, Json] = field(default_factory=dict)
+    auth_methods: Sequence[Json] = ()
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class ScriptRule:
     """What is done when something arrives."""
 
     method: str
-    pattern: Any
+    pattern: Json
     """Of the text of a prompt, or of the params; None fits everything."""
     times: int | None
     """How often it may be used; None for ever."""
     actions: Actions
     line: int
 
-    def fits(self, method: str, params: Any, names: Names) -> bool:
+    def fits(self, method: str, params: object, names: Names) -> bool:
         if method != self.method or self.pattern is None:
             return method == self.method
         value = prompt_text(params) if isinstance(self.pattern, str) else params
@@ -92,7 +92,7 @@ class ScriptRules:
         """Whether there is any rule for this, used up or not."""
         return method in self._methods
 
-    def pick(self, method: str, params: Any, names: Names) -> ScriptRule | None:
+    def pick(self, method: str, params: object, names: Names) -> ScriptRule | None:
         """The first rule that fits and is not used up; it counts as used, and what it bound is in `names`."""
         for rule in self._rules:
             used = self._used.get(rule.line, 0)
@@ -124,7 +124,7 @@ class Script:
 
     @classmethod
     def of(cls, statements: tuple[Statement, ...]) -> Script:
-        settings, story = ScriptSettings(), list[tuple[int, Any]]()
+        settings, story = ScriptSettings(), list[tuple[int, Json]]()
         rules: list[ScriptRule] = []
         for statement in statements:
             match statement.verb:
@@ -147,7 +147,7 @@ class Script:
         return render(self.statements)
 
 
-def prompt_text(params: Any) -> str:
+def prompt_text(params: object) -> str:
     """The words of a prompt, however odd the prompt is."""
     blocks = params.get("prompt") if isinstance(params, dict) else None
     found = [block.get("text") for block in blocks or () if isinstance(block, dict)]
@@ -156,8 +156,8 @@ def prompt_text(params: Any) -> str:
 
 def _settings(statement: Statement) -> ScriptSettings:
     (name,) = words(statement, most=1, options=("version",)) or ["script"]
-    capabilities: dict[str, Any] = {}
-    auth: list[Any] = []
+    capabilities: JsonObject = {}
+    auth: list[Json] = []
     for line in statement.body:
         match line.verb:
             case "can":
@@ -176,9 +176,10 @@ def _settings(statement: Statement) -> ScriptSettings:
 
 def _rule(statement: Statement) -> ScriptRule:
     what, *pattern = words(statement, least=1, most=2, options=("times",))
+    name: str = what
     times = statement.options.get("times")
     return ScriptRule(
-        method=SHORT.get(what, what),
+        method=SHORT.get(name, name),
         pattern=pattern[0] if pattern else None,
         times=None if times is None else number(statement, times),
         actions=prepare(statement.body),
@@ -186,7 +187,7 @@ def _rule(statement: Statement) -> ScriptRule:
     )
 
 
-def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
+def _merge(into: JsonObject, more: Mapping[str, Json]) -> None:
     for name, value in more.items():
         if isinstance(value, dict) and isinstance(into.get(name), dict):
             _merge(into[name], value)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
 from dragoman.testing.script.verbs import named, no_body, number, prepare, texts, verb, words
+from dragoman.wire.envelope import JsonObject
 
 LARGEST = 16 * 1024 * 1024
 """Characters of one chunk of a flood; more is a question of frames, not of floods."""
@@ -132,12 +131,12 @@ def flood(statement: Statement) -> Action:
     return act
 
 
-def tool_id(scene: ScriptScene, given: dict[str, Any]) -> str:
+def tool_id(scene: ScriptScene, given: JsonObject) -> str:
     return str(scene.fill(given["id"])) if "id" in given else f"call-{next(scene.peer.tools)}"
 
 
 async def report(scene: ScriptScene, new: str, content: list[str] | None = None) -> None:
-    change: dict[str, Any] = {"sessionUpdate": "tool_call_update", "toolCallId": scene.tool, "status": new}
+    change: JsonObject = {"sessionUpdate": "tool_call_update", "toolCallId": scene.tool, "status": new}
     if content:
         change["content"] = [{"type": "content", "content": _text(text)} for text in content]
     await scene.update(change)

@@ -18,9 +18,9 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from dragoman.errors import LocalMistake
+from dragoman.wire.envelope import Json, JsonObject
 
 INDENT = "  "
 
@@ -43,9 +43,9 @@ class Statement:
     """One line, and what is indented below it."""
 
     verb: str
-    words: tuple[Any, ...] = ()
+    words: tuple[Json, ...] = ()
     """Strings, and whatever JSON can say."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Json] = field(default_factory=dict)
     body: tuple[Statement, ...] = ()
     line: int = 0
 
@@ -91,8 +91,8 @@ def _split(number: int, line: str) -> tuple[int, Statement]:
     if "\t" in line[: len(line) - len(line.lstrip())]:
         raise ScriptError(number, "indent with spaces, not with tabs")
     indent = len(line) - len(line.lstrip())
-    words: list[Any] = []
-    options: dict[str, Any] = {}
+    words: list[Json] = []
+    options: JsonObject = {}
     at = indent
     while at < len(line):
         if line[at].isspace():
@@ -111,7 +111,7 @@ def _split(number: int, line: str) -> tuple[int, Statement]:
     return indent, Statement(words[0], tuple(words[1:]), options, line=number)
 
 
-def _word(number: int, line: str, at: int) -> tuple[Any, int]:
+def _word(number: int, line: str, at: int) -> tuple[Json, int]:
     if line[at : at + 1] in ('"', "{", "["):
         try:
             return _decoder.raw_decode(line, at)
@@ -129,7 +129,7 @@ def _render(statement: Statement, depth: int) -> str:
     return f"{INDENT * depth}{' '.join(words)}\n{render(statement.body, depth=depth + 1)}"
 
 
-def _text(word: Any) -> str:
+def _text(word: object) -> str:
     if isinstance(word, str) and _BARE.fullmatch(word) and not _OPTION.match(word) and word[0] != "#":
         return word
     return json.dumps(word, ensure_ascii=False)

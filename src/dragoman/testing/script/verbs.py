@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from dragoman.testing.script.scene import Action, Actions, ScriptScene
 from dragoman.testing.script.statements import ScriptError, Statement
+from dragoman.wire.envelope import Json
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ def _prepared(statement: Statement) -> Action:
 
 def words(
     statement: Statement, *, least: int = 0, most: int | None = 0, options: Iterable[str] = ()
-) -> list[Any]:
+) -> list[Json]:
     """The words, if their number is right and no option is unknown. A verb that takes a body reads it
     itself.
     """
@@ -80,14 +81,14 @@ def texts(
     return found
 
 
-def number(statement: Statement, word: Any) -> int:
+def number(statement: Statement, word: Json) -> int:
     try:
         return int(word)
     except (TypeError, ValueError):
         raise ScriptError(statement.line, f"{word!r} is no whole number") from None
 
 
-def seconds(statement: Statement, word: Any) -> float:
+def seconds(statement: Statement, word: Json) -> float:
     try:
         value = float(word)
     except (TypeError, ValueError):
@@ -97,7 +98,9 @@ def seconds(statement: Statement, word: Any) -> float:
     return value
 
 
-def named(statement: Statement, word: Any, read: Callable[[Statement, Any], T]) -> Callable[[ScriptScene], T]:
+def named(
+    statement: Statement, word: object, read: Callable[[Statement, Json], T]
+) -> Callable[[ScriptScene], T]:
     """A number that may be a name's: read now if it stands here, otherwise when its line is played."""
     if isinstance(word, str) and word.startswith("$"):
         return lambda scene: read(statement, scene.fill(word))
@@ -105,7 +108,7 @@ def named(statement: Statement, word: Any, read: Callable[[Statement, Any], T]) 
     return lambda scene: value
 
 
-def plain(word: Any) -> Any:
+def plain(word: object) -> Json:
     """A word where any JSON is meant: `null`, `true`, `false` and numbers are not text there."""
     if isinstance(word, str):
         try:

@@ -7,13 +7,12 @@ left alone, because a request that is doubled would be a lie of ours.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
 from dragoman.trace.chaos.faults import ChaosFault
 from dragoman.trace.frames import as_object, decoded
+from dragoman.wire.envelope import JsonObject
 
 UNKNOWN = b'{"jsonrpc":"2.0","method":"_chaos/nobody_knows_this","params":{"n":1}}\n'
 
@@ -47,7 +46,7 @@ def disturb(frame: bytes, faults: list[ChaosFault]) -> Disturbed:
     return done
 
 
-def _strike(fault: ChaosFault, message: dict[str, Any], frame: bytes, done: Disturbed) -> bool:
+def _strike(fault: ChaosFault, message: JsonObject, frame: bytes, done: Disturbed) -> bool:
     is_answer = "method" not in message and "id" in message
     is_note = "method" in message and "id" not in message
     match fault.kind:

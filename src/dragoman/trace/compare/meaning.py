@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
 from dragoman.trace.frames import as_object, decoded
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 _SETUP = {"session/new": "new session", "session/load": "load session", "session/resume": "resume session"}
 _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", "rawOutput")
@@ -52,7 +51,7 @@ class _Session:
         self.lines: list[str] = []
         self._stream = ""
         self._pieces: list[str] = []
-        self._calls: dict[str, dict[str, Any]] = {}
+        self._calls: dict[str, JsonObject] = {}
         self._names: dict[str, str] = {}
 
     def say(self, line: str) -> None:
@@ -71,7 +70,7 @@ class _Session:
             self.lines.append(self.plain(f"{self._stream}: {text.strip()}"))
         self._stream, self._pieces = "", []
 
-    def call(self, update: dict[str, Any]) -> None:
+    def call(self, update: JsonObject) -> None:
         self.flush()
         key = str(update.get("toolCallId"))
         if key not in self._calls:
@@ -81,7 +80,7 @@ class _Session:
         fields = self._calls[key]
         fields.update({name: update[name] for name in _KEPT if update.get(name) is not None})
 
-    def named(self, call_id: Any) -> str:
+    def named(self, call_id: object) -> str:
         return self._names.get(str(call_id), "a call")
 
     def finish(self) -> None:
@@ -102,7 +101,7 @@ class _Session:
 class _ConversationText:
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
-        self._asked: dict[tuple[bool, Any], tuple[str, dict[str, Any]]] = {}
+        self._asked: dict[tuple[bool, Json], tuple[str, JsonObject]] = {}
         self._folders: list[str] = []
         self._general = _Session("connection", self._folders)
 
@@ -114,7 +113,7 @@ class _ConversationText:
                 found += [f"# {session.name}", *session.lines]
         return found
 
-    def entry(self, by_client: bool, message: Any) -> None:
+    def entry(self, by_client: bool, message: object) -> None:
         if not isinstance(message, dict):
             self._general.say(f"{_who(by_client)} said something that is no message")
             return
@@ -129,7 +128,7 @@ class _ConversationText:
             self._folders.append(cwd)
         self._told(by_client, method, params)
 
-    def _told(self, by_client: bool, method: str, params: dict[str, Any]) -> None:
+    def _told(self, by_client: bool, method: str, params: JsonObject) -> None:
         session = self._session(params)
         if method == "session/update":
             self._updated(session, as_object(params.get("update")))
@@ -148,7 +147,7 @@ class _ConversationText:
         elif method.startswith("_"):
             session.say(f"{_who(by_client)}: {method}")
 
-    def _updated(self, session: _Session, update: dict[str, Any]) -> None:
+    def _updated(self, session: _Session, update: JsonObject) -> None:
         kind, content = str(update.get("sessionUpdate")), as_object(update.get("content"))
         if kind.endswith("_chunk"):
             text = content.get("text")
@@ -165,7 +164,7 @@ class _ConversationText:
         elif kind == "current_mode_update":
             session.say(f"mode: {update.get('currentModeId')}")
 
-    def _answered(self, by_client: bool, message: dict[str, Any]) -> None:
+    def _answered(self, by_client: bool, message: JsonObject) -> None:
         asked = self._asked.pop((not by_client, id_key(message.get("id"))), None)
         if asked is None:
             self._general.say(f"{_who(by_client)} answered nothing")
@@ -186,11 +185,11 @@ class _ConversationText:
         elif method == "initialize":
             self._general.say(f"initialized with version {result.get('protocolVersion')}")
 
-    def _begin(self, method: str, params: dict[str, Any], result: dict[str, Any]) -> None:
+    def _begin(self, method: str, params: JsonObject, result: JsonObject) -> None:
         key = str(result.get("sessionId") or params.get("sessionId"))
         self._known(key).say(_SETUP[method])
 
-    def _session(self, params: dict[str, Any]) -> _Session:
+    def _session(self, params: JsonObject) -> _Session:
         key = params.get("sessionId")
         return self._known(key) if isinstance(key, str) else self._general
 
@@ -200,7 +199,7 @@ class _ConversationText:
         return self._sessions[key]
 
 
-def _option(params: dict[str, Any], outcome: dict[str, Any]) -> str:
+def _option(params: JsonObject, outcome: JsonObject) -> str:
     """The kind of what was chosen: agents name their options as they like."""
     options = params.get("options")
     for one in options if isinstance(options, list) else ():
@@ -209,7 +208,7 @@ def _option(params: dict[str, Any], outcome: dict[str, Any]) -> str:
     return ""
 
 
-def _blocks(blocks: Any) -> str:
+def _blocks(blocks: object) -> str:
     found = [as_object(one) for one in blocks] if isinstance(blocks, list) else []
     return " ".join(
         str(one["text"]) if one.get("type") == "text" and "text" in one else _flat(one) for one in found
@@ -220,5 +219,5 @@ def _who(by_client: bool) -> str:
     return "client" if by_client else "agent"
 
 
-def _flat(value: Any) -> str:
+def _flat(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

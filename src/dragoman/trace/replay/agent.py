@@ -9,7 +9,6 @@ refused with words that say so.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from dragoman.trace.frames import decoded
 from dragoman.trace.replay.cassette import Cassette, Match, PathMap, RecordedExchange, RecordedStep
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 
 class ReplayedAgent:
@@ -36,7 +35,7 @@ class ReplayedAgent:
         self._speed = speed
         self._places = PathMap()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._answers: dict[Any, asyncio.Future[None]] = {}
+        self._answers: dict[Json, asyncio.Future[None]] = {}
         self._cancels: dict[str, asyncio.Event] = {}
         self._ids = 0
 
@@ -81,7 +80,7 @@ class ReplayedAgent:
             if isinstance(session, str) and session in self._cancels:
                 self._cancels[session].set()
 
-    def _asked(self, request: dict[str, Any]) -> None:
+    def _asked(self, request: JsonObject) -> None:
         scene = self._cassette.find(request, self._match)
         if scene is None:
             method = str(request.get("method"))
@@ -103,7 +102,7 @@ class ReplayedAgent:
     # What is played.
 
     async def _play(
-        self, scene: RecordedExchange, request: dict[str, Any], cancelled: asyncio.Event | None
+        self, scene: RecordedExchange, request: JsonObject, cancelled: asyncio.Event | None
     ) -> None:
         recorded = any(step.do == "await cancel" for step in scene.steps)
         try:
@@ -145,9 +144,9 @@ class ReplayedAgent:
         if self._transport.pending > self._transport.limits.high:
             await self._transport.drain()
 
-    def _refuse(self, request_id: Any, code: int, why: str) -> None:
+    def _refuse(self, request_id: object, code: int, why: str) -> None:
         self._send({"id": request_id, "error": {"code": code, "message": why}})
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: JsonObject) -> None:
         rest = {name: value for name, value in message.items() if name != "jsonrpc"}
         self._transport.write(msgspec.json.encode({"jsonrpc": "2.0", **rest}) + b"\n")

@@ -10,13 +10,13 @@ request is like which is decided here; nothing here waits or sends.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
 from dragoman.trace.frames import as_object, decoded
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 Match: TypeAlias = Literal["exact", "shape", "order"]
 
@@ -28,7 +28,7 @@ class RecordedStep(Struct, frozen=True):
     """One thing to do: send a frame, wait for the answer to our question, or wait for a cancel."""
 
     do: Literal["send", "ask", "await cancel"]
-    message: dict[str, Any]
+    message: JsonObject
     after: float
     """Seconds since the step before."""
 
@@ -36,10 +36,10 @@ class RecordedStep(Struct, frozen=True):
 class RecordedExchange(Struct):
     """A recorded request with everything that came of it."""
 
-    request: dict[str, Any]
+    request: JsonObject
     began: float
     steps: list[RecordedStep]
-    answer: dict[str, Any] | None = None
+    answer: JsonObject | None = None
     answer_after: float = 0.0
     afterwards: list[RecordedStep] = []
     """What the agent said by itself after its answer, while nothing else was open."""
@@ -51,7 +51,7 @@ class RecordedExchange(Struct):
         return str(self.request.get("method"))
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         params = self.request.get("params")
         return params if isinstance(params, dict) else {}
 
@@ -61,8 +61,8 @@ class Cassette:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.scenes: list[RecordedExchange] = []
-        self._open: dict[Any, RecordedExchange] = {}  # recorded requests that are not answered yet
-        self._asked: dict[Any, RecordedExchange] = {}  # questions of the agent, by id
+        self._open: dict[Json, RecordedExchange] = {}  # recorded requests that are not answered yet
+        self._asked: dict[Json, RecordedExchange] = {}  # questions of the agent, by id
         for entry in entries:
             message = as_object(decoded(entry.frame))
             if entry.direction == "to_agent" and message:
@@ -70,7 +70,7 @@ class Cassette:
             elif entry.direction == "to_client" and message:
                 self._by_agent(message, entry.time)
 
-    def find(self, request: dict[str, Any], match: Match) -> RecordedExchange | None:
+    def find(self, request: JsonObject, match: Match) -> RecordedExchange | None:
         """The scene for a request like this one, the most alike first; it is not found a second time."""
         alike = [scene for scene in self.scenes if scene.method == request.get("method")]
         fresh = [scene for scene in alike if not scene.used]
@@ -87,7 +87,7 @@ class Cassette:
             chosen.used = True
         return chosen
 
-    def _by_client(self, message: dict[str, Any], at: float) -> None:
+    def _by_client(self, message: JsonObject, at: float) -> None:
         method = message.get("method")
         if isinstance(method, str) and "id" in message:
             scene = RecordedExchange(message, at, [], last=at)
@@ -98,7 +98,7 @@ class Cassette:
             if turn is not None:
                 self._add(turn, "await cancel", message, at)
 
-    def _by_agent(self, message: dict[str, Any], at: float) -> None:
+    def _by_agent(self, message: JsonObject, at: float) -> None:
         if "method" not in message:
             scene = self._open.pop(id_key(message.get("id")), None)
             if scene is not None:
@@ -109,29 +109,29 @@ class Cassette:
         if found is not None:
             self._add(found, "ask" if "id" in message else "send", message, at)
 
-    def _of_session(self, message: dict[str, Any]) -> RecordedExchange | None:
+    def _of_session(self, message: JsonObject) -> RecordedExchange | None:
         """The open turn of the session that this is about; else the request that was opened last."""
         params = message.get("params")
         session = params.get("sessionId") if isinstance(params, dict) else None
         turns = [scene for scene in self._open.values() if scene.params.get("sessionId") == session]
         return turns[-1] if turns else next(reversed(self._open.values()), None)
 
-    def _add(self, scene: RecordedExchange, do: Any, message: dict[str, Any], at: float) -> None:
+    def _add(self, scene: RecordedExchange, do: Json, message: JsonObject, at: float) -> None:
         steps = scene.steps if scene.answer is None else scene.afterwards
         steps.append(RecordedStep(do, message, max(0.0, at - scene.last)))
         scene.last = at
 
 
-def _is_equal(recorded: Any, heard: Any) -> bool:
+def _is_equal(recorded: object, heard: object) -> bool:
     return bool((recorded or {}) == (heard or {}))
 
 
-def _is_shaped(recorded: Any, heard: Any) -> bool:
+def _is_shaped(recorded: object, heard: object) -> bool:
     """The same structure with other texts and numbers; the text of a prompt counts, its paths do not."""
     return bool(_shape(recorded or {}) == _shape(heard or {}))
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: object) -> Json:
     if isinstance(value, dict):
         if value.get("type") == "text" and isinstance(value.get("text"), str):
             return ("text", _without_paths(value["text"]))
@@ -151,14 +151,14 @@ class PathMap:
     def __init__(self) -> None:
         self._pairs: dict[str, str] = {}
 
-    def learn(self, recorded: Any, actual: Any) -> None:
+    def learn(self, recorded: object, actual: object) -> None:
         if isinstance(recorded, str) and isinstance(actual, str) and len(recorded) > 1 and recorded != actual:
             self._pairs[recorded] = actual
 
-    def to_actual(self, value: Any) -> Any:
+    def to_actual(self, value: object) -> Json:
         return self._exchanged(value, sorted(self._pairs.items(), key=lambda pair: -len(pair[0])))
 
-    def _exchanged(self, value: Any, pairs: list[tuple[str, str]]) -> Any:
+    def _exchanged(self, value: object, pairs: list[tuple[str, str]]) -> Json:
         if isinstance(value, str):
             for old, new in pairs:
                 value = value.replace(old, new)

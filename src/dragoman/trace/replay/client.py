@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from typing import Any
 
 import msgspec
 
@@ -21,7 +20,7 @@ from dragoman.trace.frames import as_object, decoded
 from dragoman.trace.replay.cassette import PathMap
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import METHOD_NOT_FOUND
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 MOMENT = 0.5
 """Seconds that an agent gets to say what it had said, before the client goes on without it."""
@@ -43,9 +42,9 @@ class ReplayedClient:
         self._cwd = cwd
         self._patience = patience
         self._places = PathMap()
-        self._sent: dict[Any, dict[str, Any]] = {}  # recorded requests by id
-        self._waiting: dict[Any, asyncio.Future[Any]] = {}
-        self._replies: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._sent: dict[Json, JsonObject] = {}  # recorded requests by id
+        self._waiting: dict[Json, asyncio.Future[Json]] = {}
+        self._replies: dict[str, list[JsonObject]] = defaultdict(list)
         self._gone = asyncio.Event()
         self._news = asyncio.Event()
         self._told = 0
@@ -97,7 +96,7 @@ class ReplayedClient:
     # Inside.
 
     def _collect_replies(self) -> None:
-        asked: dict[Any, str] = {}
+        asked: dict[Json, str] = {}
         for direction, message in self._recorded:
             if direction == "to_client" and "method" in message and "id" in message:
                 asked[id_key(message["id"])] = str(message["method"])
@@ -106,7 +105,7 @@ class ReplayedClient:
                 if method is not None:
                     self._replies[method].append(message)
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _say(self, message: JsonObject) -> None:
         params = message.get("params")
         if isinstance(params, dict) and isinstance(params.get("cwd"), str):
             self._places.learn(params["cwd"], self._cwd)
@@ -116,7 +115,7 @@ class ReplayedClient:
             self._waiting[key] = asyncio.get_running_loop().create_future()
         self._send(self._places.to_actual(message))
 
-    async def _wait_for(self, recorded: dict[str, Any]) -> None:
+    async def _wait_for(self, recorded: JsonObject) -> None:
         key = id_key(recorded.get("id"))
         request = self._sent.pop(key)
         gone = asyncio.get_running_loop().create_task(self._gone.wait())
@@ -132,12 +131,12 @@ class ReplayedClient:
             raise AgentSilent(f"the agent {why}: {request.get('method')}")
         self._learn_session(recorded, self._waiting.pop(key).result())
 
-    def _learn_session(self, recorded: dict[str, Any], now: dict[str, Any]) -> None:
+    def _learn_session(self, recorded: JsonObject, now: JsonObject) -> None:
         then, live = recorded.get("result"), now.get("result")
         if isinstance(then, dict) and isinstance(live, dict):
             self._places.learn(then.get("sessionId"), live.get("sessionId"))
 
-    def _heard(self, message: dict[str, Any]) -> None:
+    def _heard(self, message: JsonObject) -> None:
         self._told += "method" in message
         if "method" not in message:
             waiting = self._waiting.get(id_key(message.get("id")))
@@ -150,7 +149,7 @@ class ReplayedClient:
             body = {name: value for name, value in reply.items() if name in ("result", "error")}
             self._send({"id": message["id"], **self._places.to_actual(body)})
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: JsonObject) -> None:
         rest = {name: value for name, value in message.items() if name != "jsonrpc"}
         line = msgspec.json.encode({"jsonrpc": "2.0", **rest})
         self._keep("to_agent", line)

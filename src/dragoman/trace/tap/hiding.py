@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from dragoman.journal.redaction import REDACTED, SHAPES, redact
+from dragoman.wire.envelope import Json
 
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|authorization|cookie|bearer)")
 
@@ -111,7 +111,7 @@ def _cut(texts: list[str], spans: list[tuple[int, int]]) -> list[str]:
     return pieces
 
 
-def text_of(message: Any) -> tuple[str, str] | None:
+def text_of(message: Json) -> tuple[str, str] | None:
     """The stream that a chunk belongs to, and its text; None if the frame is no chunk of text."""
     try:
         params = message["params"]

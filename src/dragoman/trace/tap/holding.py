@@ -7,13 +7,12 @@ records sees to it that nothing is held for long.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
 from dragoman.trace.tap.hiding import Hiding, text_of
+from dragoman.wire.envelope import Json
 
 MOST = 64
 """Entries that are held; a key that is longer than so many pieces is not found."""
@@ -21,7 +20,7 @@ MOST = 64
 
 class _Held(Struct):
     entry: Entry
-    message: Any = None
+    message: Json = None
     """Decoded, for a piece of text that may have to be changed."""
     stream: str = ""
     text: str = ""

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -21,6 +20,7 @@ from dragoman.journal.history import history_path
 from dragoman.journal.transcript import header, line
 from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.holding import Holding
+from dragoman.wire.envelope import JsonObject
 
 LONGEST = 128 * 1024 * 1024
 """Bytes of a line; a longer one is written in pieces, which nobody takes for frames."""
@@ -71,7 +71,7 @@ class TapRecorder:
         for text in self._lines("note", chunk):
             self.note({"event": "stderr", "text": text.decode(errors="replace")})
 
-    def note(self, remark: dict[str, Any]) -> None:
+    def note(self, remark: JsonObject) -> None:
         """Something that happened beside the wire."""
         self._add(Entry("note", msgspec.json.encode(remark), self._clock()))
 
@@ -90,7 +90,7 @@ class TapRecorder:
             take = self.complained if direction == "note" else partial(self.passed, direction)
             take(b"\n")
 
-    def close(self, *, last_words: Callable[[], dict[str, Any]] | None = None) -> None:
+    def close(self, *, last_words: Callable[[], JsonObject] | None = None) -> None:
         """`last_words` is asked for a note when everything else is written."""
         for direction in self._parts:
             self.ended(direction)

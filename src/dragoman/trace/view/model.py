@@ -7,13 +7,12 @@ row with its answer and how long that took. Rows name frames by their numbers; n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from dragoman.journal.contract import Entry
 from dragoman.trace.frames import as_object, decoded
-from dragoman.wire.envelope import id_key
+from dragoman.wire.envelope import Json, JsonObject, id_key
 
 _SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
 
@@ -29,11 +28,11 @@ class ViewModel(msgspec.Struct):
     start: float
     frames: list[tuple[int, int, str, str]]
     """Milliseconds since the start, side (0 to the agent, 1 to the client, 2 a note), a name, the text."""
-    rows: list[dict[str, Any]]
-    findings: list[dict[str, Any]]
+    rows: list[JsonObject]
+    findings: list[JsonObject]
 
 
-def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[str, Any]] = ()) -> ViewModel:
+def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonObject] = ()) -> ViewModel:
     """`findings` have `frame`, `rule`, `level` and `why`; frames are counted from 1, notes left out."""
     told = _ModelBuilder()
     start: float | None = None
@@ -54,10 +53,10 @@ def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[
 class _ModelBuilder:
     def __init__(self) -> None:
         self.frames: list[tuple[int, int, str, str]] = []
-        self.rows: list[dict[str, Any]] = []
-        self._open: dict[tuple[int, Any], dict[str, Any]] = {}  # questions by asker and id
-        self._calls: dict[tuple[str, str], dict[str, Any]] = {}  # tool calls by session and id
-        self._message: dict[str, Any] | None = None  # the message that is growing
+        self.rows: list[JsonObject] = []
+        self._open: dict[tuple[int, Json], JsonObject] = {}  # questions by asker and id
+        self._calls: dict[tuple[str, str], JsonObject] = {}  # tool calls by session and id
+        self._message: JsonObject | None = None  # the message that is growing
 
     def entry(self, place: int, entry: Entry, at: int) -> None:
         side = _SIDES[entry.direction]
@@ -80,7 +79,7 @@ class _ModelBuilder:
         else:
             self.frames.append((at, side, self._told(place, at, side, method, message), text))
 
-    def _row(self, kind: str, place: int, at: int, **more: Any) -> dict[str, Any]:
+    def _row(self, kind: str, place: int, at: int, **more: object) -> JsonObject:
         row = {"kind": kind, "frame": place, "at": at, **more}
         self.rows.append(row)
         self._message = None
@@ -97,7 +96,7 @@ class _ModelBuilder:
 
     # Questions and answers.
 
-    def _asked(self, place: int, at: int, side: int, method: str, message: dict[str, Any]) -> None:
+    def _asked(self, place: int, at: int, side: int, method: str, message: JsonObject) -> None:
         params = as_object(message.get("params"))
         known = {"session": params["sessionId"]} if isinstance(params.get("sessionId"), str) else {}
         if method == "session/prompt":
@@ -110,7 +109,7 @@ class _ModelBuilder:
             row = self._row("call", place, at, side=side, method=method, **known)
         self._open[side, id_key(message.get("id"))] = row
 
-    def _answered(self, place: int, at: int, side: int, message: dict[str, Any]) -> str:
+    def _answered(self, place: int, at: int, side: int, message: JsonObject) -> str:
         row = self._open.pop((1 - side, id_key(message.get("id"))), None)
         self._message = None
         if row is None:
@@ -132,7 +131,7 @@ class _ModelBuilder:
 
     # Updates.
 
-    def _told(self, place: int, at: int, side: int, method: str, message: dict[str, Any]) -> str:
+    def _told(self, place: int, at: int, side: int, method: str, message: JsonObject) -> str:
         params = as_object(message.get("params"))
         update = as_object(params.get("update"))
         if method != "session/update" or not update:
@@ -149,7 +148,7 @@ class _ModelBuilder:
             self._row("update", place, at, session=session, update=kind)
         return kind
 
-    def _grow(self, place: int, at: int, session: str, kind: str, update: dict[str, Any]) -> None:
+    def _grow(self, place: int, at: int, session: str, kind: str, update: JsonObject) -> None:
         block = as_object(update.get("content"))
         growing = self._message
         same = growing is not None and (growing["session"], growing["update"]) == (session, kind)
@@ -170,7 +169,7 @@ class _ModelBuilder:
         growing["last"], growing["end"] = place, at
         self._message = growing
 
-    def _tool(self, place: int, at: int, session: str, update: dict[str, Any]) -> None:
+    def _tool(self, place: int, at: int, session: str, update: JsonObject) -> None:
         key = (session, str(update.get("toolCallId", "")))
         row = self._calls.get(key)
         if row is None:
@@ -192,11 +191,11 @@ def finished(model: ViewModel) -> ViewModel:
     return model
 
 
-def _event(note: Any) -> str:
+def _event(note: object) -> str:
     return str(note.get("event", "note")) if isinstance(note, dict) else "note"
 
 
-def _note_text(note: Any, text: str) -> str:
+def _note_text(note: object, text: str) -> str:
     if isinstance(note, dict):
         if isinstance(note.get("text"), str):
             return str(note["text"])
@@ -205,5 +204,5 @@ def _note_text(note: Any, text: str) -> str:
     return text
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Json]:
     return value if isinstance(value, list) else []

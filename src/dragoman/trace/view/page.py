@@ -12,17 +12,17 @@ import hashlib
 import html
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import Any
 
 import msgspec
 
 from dragoman.journal.contract import Entry
 from dragoman.trace.view.model import finished, make_model
+from dragoman.wire.envelope import JsonObject
 
 SCRIPTS = ("dom.js", "markdown.js", "blocks.js", "rows.js", "pages.js", "frames.js", "lanes.js", "main.js")
 
 
-def make_page(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[str, Any]] = ()) -> bytes:
+def make_page(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonObject] = ()) -> bytes:
     """The whole HTML file."""
     model = finished(make_model(entries, title=title, findings=findings))
     data = msgspec.json.encode(model).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")

@@ -4,8 +4,6 @@ no clock decides. A turn that ends before it could be cancelled shows nothing, a
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from dragoman.check.agent.connection import Silence
@@ -13,6 +11,7 @@ from dragoman.check.agent.driver import SLOW, AgentDriver, prompt_params
 from dragoman.check.agent.editor import ASK, EVERYTHING
 from dragoman.check.agent.scenes.settings import id_of, modes_of, options_of
 from dragoman.check.agent.stage import Stage
+from dragoman.wire.envelope import JsonObject
 
 
 async def cancels(stage: Stage) -> None:
@@ -31,7 +30,7 @@ async def cancels(stage: Stage) -> None:
 
 
 async def _with_neighbour(
-    stage: Stage, talk: AgentDriver, setup: dict[str, Any], two: str, slow: list[str]
+    stage: Stage, talk: AgentDriver, setup: JsonObject, two: str, slow: list[str]
 ) -> None:
     one, talk.editor.holding = str(setup.get("sessionId")), SLOW
     begun = talk.here
@@ -62,7 +61,7 @@ async def _with_neighbour(
     await _end(talk, second, two, other, "neighbour")
 
 
-async def _end(talk: AgentDriver, running: Any, session: str, since: int, name: str) -> None:
+async def _end(talk: AgentDriver, running: object, session: str, since: int, name: str) -> None:
     """The end of a turn. If it does not come soon, what the turn waits for is answered."""
     try:
         await talk.end(running, session, since=since, seconds=talk.brief)
@@ -73,7 +72,7 @@ async def _end(talk: AgentDriver, running: Any, session: str, since: int, name: 
         talk.mark(name, since)
 
 
-async def _settle(talk: AgentDriver, running: Any, session: str) -> None:
+async def _settle(talk: AgentDriver, running: object, session: str) -> None:
     """The end of a prompt that came while another one ran; agents differ in what they do with it."""
     try:
         await talk.answer(running, seconds=talk.brief)
@@ -92,7 +91,7 @@ def _answer_cancelled(talk: AgentDriver, session: str) -> None:
     talk.editor.choice, talk.editor.form = "allow_once", "accept"
 
 
-async def _change_meanwhile(talk: AgentDriver, setup: dict[str, Any]) -> None:
+async def _change_meanwhile(talk: AgentDriver, setup: JsonObject) -> None:
     """Settings in the middle of a turn."""
     session, modes, options = setup.get("sessionId"), modes_of(setup), options_of(setup)
     if modes:
@@ -142,7 +141,7 @@ async def withdraws(stage: Stage) -> None:
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _withdrawn(talk: AgentDriver, running: Any, session: str, first: int) -> None:
+async def _withdrawn(talk: AgentDriver, running: object, session: str, first: int) -> None:
     """A receiver may ignore the withdrawal: then the turn is cancelled in the usual way, after the mark."""
     try:
         await talk.answer(running, since=first, seconds=talk.brief)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.driver import AgentDriver, RequestRefused, initialize_params
 from dragoman.check.agent.stage import SceneStep, Stage
+from dragoman.wire.envelope import JsonObject
 
-BAD_VERSIONS: dict[str, Any] = {
+BAD_VERSIONS: JsonObject = {
     "version missing": {},
     "version as a string": {"protocolVersion": "1"},
     "version with a fraction": {"protocolVersion": 1.5},
@@ -22,7 +21,7 @@ MALFORMED = {"fs": [], "terminal": "yes", "session": 7, "auth": None}
 def before_the_handshake(stage: Stage) -> list[SceneStep]:
     """What is tried on a connection to which nobody was introduced."""
 
-    def early(name: str, method: str, params: Any) -> SceneStep:
+    def early(name: str, method: str, params: object) -> SceneStep:
         async def play(talk: AgentDriver) -> None:
             await talk.call(method, params, name=name, seconds=talk.brief)
 
@@ -47,7 +46,7 @@ async def versions(stage: Stage) -> None:
         await _introduce(stage, "malformed", initialize_params(1, MALFORMED))
 
 
-async def _introduce(stage: Stage, scene: str, params: dict[str, Any]) -> None:
+async def _introduce(stage: Stage, scene: str, params: JsonObject) -> None:
     try:
         async with stage.talk(scene) as talk:
             await talk.call("initialize", params, name="initialize")
@@ -114,9 +113,9 @@ async def _first_turn(stage: Stage, talk: AgentDriver) -> None:
         stage.profile.blocked = "session/prompt"
 
 
-def _wants_login(message: dict[str, Any]) -> bool:
+def _wants_login(message: JsonObject) -> bool:
     return _object(message.get("error")).get("code") == -32000
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}

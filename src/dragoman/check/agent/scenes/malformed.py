@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.agent.driver import AgentDriver, initialize_params
 from dragoman.check.agent.scenes.handshake import before_the_handshake
 from dragoman.check.agent.scenes.wrong_params import bad_params, lenient, unknown
 from dragoman.check.agent.stage import SceneStep, Stage
+from dragoman.wire.envelope import Json, JsonObject
 
 BAD_FRAMES: dict[str, bytes] = {
     "no version": b'{"id":50,"method":"session/list","params":{}}',
@@ -23,7 +23,7 @@ BAD_FRAMES: dict[str, bytes] = {
     "batch of a request": b'[{"jsonrpc":"2.0","id":54,"method":"session/list"}]',
     "batch of a notification": b'[{"jsonrpc":"2.0","method":"_tck/n"}]',
 }
-IDS: list[Any] = [7, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409"]
+IDS: list[Json] = [7, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409"]
 
 
 def silent_frames(nobody: str) -> dict[str, bytes]:
@@ -83,7 +83,7 @@ def _send(name: str, line: bytes) -> SceneStep:
     return SceneStep(name, play)
 
 
-def call(name: str, method: str, params: Any, request_id: Any = None) -> SceneStep:
+def call(name: str, method: str, params: object, request_id: object = None) -> SceneStep:
     """A request that any agent answers at once, in one way or another."""
 
     async def play(talk: AgentDriver) -> None:
@@ -126,7 +126,7 @@ async def _params(stage: Stage) -> None:
     if stage.profile.blocked or stage.profile.version != 1:
         return
     folder = stage.project("probed")
-    state: dict[str, Any] = {}
+    state: JsonObject = {}
 
     async def begin(talk: AgentDriver) -> None:
         await talk.open({})

@@ -7,13 +7,13 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.scenes.turns import ask_to_recall
 from dragoman.check.agent.stage import Stage
 from dragoman.check.memory import session_facts
+from dragoman.wire.envelope import Json, JsonObject
 
 PROBE = Path(__file__).parents[1] / "probe_server.py"
 MANY = 30
@@ -59,7 +59,7 @@ async def again(stage: Stage) -> None:
             pass  # told by its recording
 
 
-async def _reopen(stage: Stage, scene: str, name: str, setup: dict[str, Any], before: dict[str, Any]) -> None:
+async def _reopen(stage: Stage, scene: str, name: str, setup: JsonObject, before: JsonObject) -> None:
     folder = Path(setup["cwd"])
     async with stage.opened(scene, {}, folder=folder) as talk:
         talk.facts |= {"session": setup["sessionId"], "word": stage.prompts.word, "told": before}
@@ -108,9 +108,9 @@ async def _list(stage: Stage, talk: AgentDriver, here: Path, there: Path, other:
         await talk.call("session/load", setup, name="load after delete")
 
 
-async def _pages(talk: AgentDriver, folder: str) -> list[list[Any]]:
-    pages: list[list[Any]] = []
-    cursor: dict[str, Any] = {}
+async def _pages(talk: AgentDriver, folder: str) -> list[list[Json]]:
+    pages: list[list[Json]] = []
+    cursor: JsonObject = {}
     while (cursor or not pages) and len(pages) < 2 * MANY:
         answer = await talk.call("session/list", {"cwd": folder, **cursor}, name=f"page {len(pages)}")
         page = answer.message.get("result")

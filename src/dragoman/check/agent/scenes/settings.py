@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dragoman.check.agent.driver import AgentDriver
+from dragoman.wire.envelope import Json, JsonObject
 
 
-async def change_settings(talk: AgentDriver, setup: dict[str, Any]) -> None:
+async def change_settings(talk: AgentDriver, setup: JsonObject) -> None:
     session = setup.get("sessionId")
     await _change_mode(talk, session, modes_of(setup))
     for option in options_of(setup)[:1]:
         await _change_option(talk, session, option)
 
 
-async def _change_mode(talk: AgentDriver, session: Any, modes: list[Any]) -> None:
+async def _change_mode(talk: AgentDriver, session: object, modes: list[Json]) -> None:
     if not modes:
         return
     talk.facts["modes"] = [modes[0], modes[-1]]
@@ -27,7 +26,7 @@ async def _change_mode(talk: AgentDriver, session: Any, modes: list[Any]) -> Non
     await talk.quiet()
 
 
-async def _change_option(talk: AgentDriver, session: Any, option: dict[str, Any]) -> None:
+async def _change_option(talk: AgentDriver, session: object, option: JsonObject) -> None:
     method, current = "session/set_config_option", option.get("currentValue")
     values = values_of(option)
     other = next((value for value in values if value != current), current)
@@ -43,7 +42,7 @@ async def _change_option(talk: AgentDriver, session: Any, option: dict[str, Any]
     await talk.quiet()
 
 
-def modes_of(setup: dict[str, Any]) -> list[Any]:
+def modes_of(setup: JsonObject) -> list[Json]:
     """The ids of the modes, the current one first."""
     modes = setup.get("modes")
     if not isinstance(modes, dict):
@@ -54,22 +53,22 @@ def modes_of(setup: dict[str, Any]) -> list[Any]:
     return [current, *(one for one in ids if one != current)] if current in ids else ids
 
 
-def options_of(setup: dict[str, Any]) -> list[dict[str, Any]]:
+def options_of(setup: JsonObject) -> list[JsonObject]:
     """Those that can be chosen from a list."""
     found = setup.get("configOptions")
     options = [option for option in found if isinstance(option, dict)] if isinstance(found, list) else []
     return [option for option in options if option.get("type") == "select" and values_of(option)]
 
 
-def id_of(option: dict[str, Any]) -> Any:
+def id_of(option: JsonObject) -> Json:
     """In the first version, or in the second."""
     return option.get("id", option.get("configId"))
 
 
-def values_of(option: dict[str, Any]) -> list[Any]:
+def values_of(option: JsonObject) -> list[Json]:
     """What may be chosen, groups opened."""
     choices = option.get("options")
-    values: list[Any] = []
+    values: list[Json] = []
     for choice in choices if isinstance(choices, list) else []:
         if isinstance(choice, dict):
             inner = choice.get("options")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import msgspec
 
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.stage import SceneStep, Stage
+from dragoman.wire.envelope import Json, JsonObject
 
 MEGABYTE = 1_000_000
 SIZES = (1, 10)
@@ -81,7 +81,7 @@ async def _both(talk: AgentDriver) -> None:
         talk.mark("two at once", first)
 
 
-async def _ask(talk: AgentDriver, line: bytes, request_id: Any, name: str) -> None:
+async def _ask(talk: AgentDriver, line: bytes, request_id: object, name: str) -> None:
     first = talk.here
     talk.send(line)
     try:
@@ -90,7 +90,7 @@ async def _ask(talk: AgentDriver, line: bytes, request_id: Any, name: str) -> No
         talk.mark(name, first)
 
 
-def _long(size: int) -> Any:
+def _long(size: int) -> Json:
     """A line with a lot of padding. The recording keeps it without: there is nothing to see in it; the fact
     of the same name holds the answer.
     """
@@ -110,7 +110,7 @@ def _long(size: int) -> Any:
     return play
 
 
-def _answers(message: dict[str, Any], request_id: int) -> bool:
+def _answers(message: JsonObject, request_id: int) -> bool:
     return "method" not in message and message.get("id") in (request_id, None) and bool(message)
 
 

@@ -7,17 +7,17 @@ for rules to see.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dragoman.check.agent.connection import Silence
 from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.editor import ASK, EVERYTHING, REFUSALS
 from dragoman.check.agent.scenes.settings import change_settings
 from dragoman.check.agent.stage import APP, Stage
+from dragoman.wire.envelope import JsonObject
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
-GIFTS: dict[str, Any] = {
+GIFTS: JsonObject = {
     "bare": {},
     "reads": {
         "fs": {"readTextFile": True, "writeTextFile": "yes"},

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from dragoman.check.agent.driver import prompt_params
 from dragoman.check.agent.stage import Stage
+from dragoman.wire.envelope import Json, JsonObject
 
 SECRET = "hunter2-must-not-come-back"  # noqa: S105  # nobody's: it is looked for in what comes back
 STDIO = {"name": "a", "command": "/bin/true", "args": [], "env": []}
 BROKEN_STDIO = {"name": "a", "command": "/bin/true", "args": 5, "env": [{"name": "T", "value": SECRET}]}
 
-Probe = tuple[str, Any]
+Probe = tuple[str, Json]
 """A method and its params."""
 
 
-def bad_params(stage: Stage, folder: Path, setup: dict[str, Any]) -> dict[str, Probe]:
+def bad_params(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
     """Params of the wrong shape, by what is wrong with them, as far as the agent said it can that."""
     session = str(setup.get("sessionId"))
     found = {**_bad_new(str(folder)), **_bad_prompts(session), **_bad_settings(session, setup)}
@@ -33,7 +33,7 @@ def bad_params(stage: Stage, folder: Path, setup: dict[str, Any]) -> dict[str, P
 
 
 def _bad_new(folder: str) -> dict[str, Probe]:
-    new: dict[str, Any] = {"cwd": folder, "mcpServers": []}
+    new: JsonObject = {"cwd": folder, "mcpServers": []}
     unknown_kind = {**STDIO, "type": "ws"}
     return {
         "new without cwd": ("session/new", {"mcpServers": []}),
@@ -50,7 +50,7 @@ def _bad_new(folder: str) -> dict[str, Probe]:
 
 
 def _bad_roots(folder: str) -> dict[str, Probe]:
-    new: dict[str, Any] = {"cwd": folder, "mcpServers": []}
+    new: JsonObject = {"cwd": folder, "mcpServers": []}
     return {
         "roots as text": ("session/new", {**new, "additionalDirectories": folder}),
         "roots with a number": ("session/new", {**new, "additionalDirectories": [5]}),
@@ -73,7 +73,7 @@ def _bad_prompts(session: str) -> dict[str, Probe]:
     }
 
 
-def _bad_settings(session: str, setup: dict[str, Any]) -> dict[str, Probe]:
+def _bad_settings(session: str, setup: JsonObject) -> dict[str, Probe]:
     wrong = {"sessionId": session, "modeId": "nobody's"}
     option = {"sessionId": session, "configId": "nobody's", "value": "x"}
     found: dict[str, Probe] = {
@@ -89,7 +89,7 @@ def _bad_settings(session: str, setup: dict[str, Any]) -> dict[str, Probe]:
     return found
 
 
-def unknown(stage: Stage) -> Iterator[tuple[str, str, Any]]:
+def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
     """Methods and sessions that nobody knows."""
     nobody = {"sessionId": stage.nobody}
     for method in ("nope/nope", "$/foo", "_tck/x"):
@@ -110,7 +110,7 @@ def unknown(stage: Stage) -> Iterator[tuple[str, str, Any]]:
         yield "option of nobody", "session/set_config_option", {**nobody, **option}
 
 
-def lenient(stage: Stage, folder: Path, setup: dict[str, Any]) -> dict[str, Probe]:
+def lenient(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
     """What looks odd and must be taken; at the end the session is closed by those who can."""
     session = str(setup.get("sessionId"))
     hostile = {"cwd": "/etc", "sessionId": "x", "prompt": [], "mcpServers": 7}

@@ -11,10 +11,10 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from dragoman.check.client.scenes.permissions import is_allowed
 from dragoman.check.client.turn import StandInTurn
+from dragoman.wire.envelope import JsonObject
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
@@ -74,7 +74,7 @@ async def _writes(turn: StandInTurn, file: Path) -> None:
 async def _reads(turn: StandInTurn, file: Path) -> None:
     if _holds(file) is False:
         _put(file)
-    tries: dict[str, dict[str, Any]] = {
+    tries: dict[str, JsonObject] = {
         "read a file": {},
         "read lines": {"line": 2, "limit": 2},
         "read from a line": {"line": 3},

@@ -6,13 +6,13 @@ import asyncio
 import os
 import threading
 from functools import partial
-from typing import Any
 
 from dragoman.check.client.connection import ClientSilence, is_answer_to
 from dragoman.check.client.scenes.permissions import NOBODY
 from dragoman.check.client.turn import SHORT, StandInTurn, text_block
+from dragoman.wire.envelope import Json, JsonObject
 
-IDS: tuple[Any, ...] = (7001, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409")
+IDS: tuple[Json, ...] = (7001, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409")
 
 METHODS = ("nope/nope", "$/foo", "_tck/x")
 
@@ -39,7 +39,7 @@ FLOOD = 512 * 1024
 
 async def lenient_updates(turn: StandInTurn) -> None:
     path = str(turn.folder / "some file.txt")
-    updates: dict[str, dict[str, Any]] = {
+    updates: dict[str, JsonObject] = {
         "unknown update": {"sessionUpdate": "future_kind", "anything": [1, {}]},
         "update of no kind": {"content": text_block("lost")},
         "broken update": {"sessionUpdate": "agent_message_chunk"},

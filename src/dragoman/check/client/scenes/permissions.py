@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dragoman.check.client.turn import StandInTurn
+from dragoman.wire.envelope import JsonObject
 
 ASK = "session/request_permission"
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -93,5 +92,5 @@ def finish(turn: StandInTurn) -> None:
     turn.update("tool_call_update", toolCallId=turn.last_call, status="completed")
 
 
-def asking(call: str) -> dict[str, Any]:
+def asking(call: str) -> JsonObject:
     return {"toolCall": {"toolCallId": call, "title": "Look into it", "kind": "read"}, "options": OPTIONS}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dragoman.check.client.turn import StandInTurn
+from dragoman.wire.envelope import JsonObject
 
 ASK = "elicitation/create"
 
-FIELDS: dict[str, Any] = {
+FIELDS: JsonObject = {
     "name": {"type": "string", "title": "Your name", "default": "Ada", "minLength": 1, "maxLength": 40},
     "colour": {"type": "string", "enum": ["red", "green"], "default": "green"},
     "size": {
@@ -55,6 +54,6 @@ async def odd_questions(turn: StandInTurn) -> None:
         await _ask(turn, "_x", requestedSchema={"type": "object"}, name="question of an unknown mode")
 
 
-async def _ask(turn: StandInTurn, mode: str, *, name: str, **fields: Any) -> None:
+async def _ask(turn: StandInTurn, mode: str, *, name: str, **fields: object) -> None:
     message = f"A question of the examination ({name})"
     await turn.call(ASK, {"mode": mode, "message": message, **fields}, name=name)

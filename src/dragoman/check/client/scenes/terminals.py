@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import Any
 
 from dragoman.check.client.scenes.permissions import is_allowed
 from dragoman.check.client.turn import StandInTurn
+from dragoman.wire.envelope import Json, JsonObject
 
 CREATE, OUTPUT, WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
 KILL, RELEASE = "terminal/kill", "terminal/release"
@@ -128,7 +128,7 @@ async def terminal_faults(turn: StandInTurn) -> None:
     for method in (OUTPUT, WAIT, KILL, RELEASE):
         await turn.call(method, {"terminalId": "nobody's"}, name=f"{method} of nobody")
     await turn.call(CREATE, {"command": "/no/such/program"}, name="unknown command")
-    faults: dict[str, dict[str, Any]] = {
+    faults: dict[str, JsonObject] = {
         "terminal with bad args": {"args": "x"},
         "terminal with a bad env": {"env": 5},
         "terminal with a bad limit": {"outputByteLimit": "x"},
@@ -143,14 +143,14 @@ async def terminal_faults(turn: StandInTurn) -> None:
         await turn.call(RELEASE, {"terminalId": terminal})
 
 
-async def create(turn: StandInTurn, program: str, *, name: str, args: Any = (), **more: Any) -> str:
+async def create(turn: StandInTurn, program: str, *, name: str, args: Json = (), **more: Json) -> str:
     """A terminal that runs a line of Python; empty if the client does not give one."""
     words = ["-I", "-S", "-c", program, *args]
     answer = await turn.call(CREATE, {"command": sys.executable, "args": words, **more}, name=name)
     return named(answer.message.get("result"))
 
 
-def named(result: Any) -> str:
+def named(result: object) -> str:
     terminal = result.get("terminalId") if isinstance(result, dict) else None
     return terminal if isinstance(terminal, str) else ""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dragoman.check.client.scenes.updates import PIXEL
 from dragoman.check.client.turn import StandInTurn, text_block
+from dragoman.wire.envelope import JsonObject
 
 
 async def tool_calls(turn: StandInTurn) -> None:
@@ -35,7 +34,7 @@ def _whole_life(turn: StandInTurn) -> None:
     turn.update("tool_call_update", toolCallId=call, status="completed", rawOutput={"changed": 1})
 
 
-def _contents(path: str) -> list[dict[str, Any]]:
+def _contents(path: str) -> list[JsonObject]:
     return [
         {"type": "content", "content": text_block("It works like this.")},
         {"type": "content", "content": {"type": "image", "data": PIXEL, "mimeType": "image/png"}},
@@ -48,7 +47,7 @@ def _in_pieces(turn: StandInTurn) -> None:
     """Every kind and every status, members that are null, and raw values that are no objects."""
     for kind in ("read", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"):
         turn.update("tool_call", toolCallId=turn.call_id(), title=f"A call to {kind}", kind=kind)
-        nothing: dict[str, Any] = {"title": None, "kind": None, "content": None, "locations": None}
+        nothing: JsonObject = {"title": None, "kind": None, "content": None, "locations": None}
         turn.update("tool_call_update", toolCallId=turn.last_call, status="in_progress", **nothing)
         turn.update("tool_call_update", toolCallId=turn.last_call, rawInput="text", rawOutput=[1, "two"])
         turn.update("tool_call_update", toolCallId=turn.last_call, status="failed", content=[], locations=[])
