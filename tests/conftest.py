@@ -72,8 +72,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 terminalreporter.write_line(f"{value} ({report.nodeid.partition('::')[0]})")
 
 
+def pytest_collection() -> None:
+    """Almost nothing that collecting makes is garbage: looking for it takes a twelfth of the time."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests are held until the end: nobody shall look through them again and again."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -17,6 +17,7 @@ from dragoman.testing.pace import patience
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, environment, python, tell
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_story import ORDERS, STORY
+from tests.slow import sampled
 from tests.together import SideBySide
 
 COMING = VERSIONS[-1]
@@ -29,7 +30,8 @@ pytestmark = [needs_sources, pytest.mark.bound(30)]
 together = SideBySide(2)
 
 every_version = pytest.mark.parametrize("version", VERSIONS)
-whoever_serves = pytest.mark.parametrize("served", ["by the official SDK", "by us"])
+SERVED = ("by the official SDK", "by us")
+whoever_serves = pytest.mark.parametrize("served", SERVED)
 
 
 def example(version: str, file: str, class_: str, served: str) -> list[str]:
@@ -49,8 +51,7 @@ async def updates(command: list[str], version: str, *content: Any) -> list[Sessi
         return [update async for update in session.prompt(*content)]
 
 
-@every_version
-@whoever_serves
+@pytest.mark.parametrize(("version", "served"), sampled(VERSIONS, SERVED))
 @together
 async def test_their_echo_agent_answers_us(version: str, served: str) -> None:
     command = example(version, "echo_agent.py", "EchoAgent", served)
@@ -93,7 +94,12 @@ def test_their_example_client_talks_to_our_agent(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "agent"), [("ours", "official-python"), ("official-python", "ours"), ("ours", "adapted")]
+    ("client", "agent"),
+    [
+        ("ours", "official-python"),
+        ("official-python", "ours"),
+        pytest.param("ours", "adapted", marks=pytest.mark.slow),
+    ],
 )
 @together
 def test_the_coming_version_tells_the_same_story(client: str, agent: str) -> None:

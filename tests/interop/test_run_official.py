@@ -28,8 +28,10 @@ STORIES = [
     pytest.param(AGENTS["typescript"], id="typescript", marks=needs_node),
 ]
 told = pytest.mark.parametrize("agent", STORIES)
-told_once = pytest.mark.parametrize("agent", STORIES[1:])
-"""For what does not depend on the agent: the other one takes seconds to start."""
+told_once = pytest.mark.parametrize(
+    "agent", [pytest.param(AGENTS["official-python"], id="python", marks=pytest.mark.slow), STORIES[1]]
+)
+"""For what depends little on the agent: the other one takes seconds to start."""
 
 
 async def run(agent: list[str], place: Path, *options: str, words: str, **more: Any) -> Run:
@@ -90,7 +92,7 @@ async def test_a_tool_is_decided(
     assert ends[-1] == ("completed" if status == 0 else "failed")
 
 
-@told
+@told_once
 @together
 async def test_files_are_lent(agent: list[str], tmp_path: Path) -> None:
     written = tmp_path / "work" / "new.txt"
@@ -125,7 +127,7 @@ async def test_every_end_has_its_status(agent: list[str], order: str, status: in
     assert done.status == status
 
 
-@told
+@told_once
 @together
 async def test_ctrl_c_cancels_the_turn(agent: list[str], tmp_path: Path) -> None:
     async with running("", "", tmp_path, command=shlex.join(agent), words=["wait"]) as started:

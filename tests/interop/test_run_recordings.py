@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dragoman.testing import ScriptedAgent
-from tests.faults.client.running import Folder, Run, running
+from tests.faults.client.running import Folder, Result, complete_in_fork
 from tests.interop.recordings import ELSEWHERE, Conversation, conversations
 from tests.interop.test_recordings import PROBE, needs_recordings
 from tests.together import SideBySide
@@ -112,15 +112,13 @@ def _escaped(value: Any) -> Any:
     return json.loads(json.dumps(value).replace("$", "$$"))
 
 
-async def served(path: Path, number: int, place: Path, *options: str) -> tuple[Recording, Run]:
+async def served(path: Path, number: int, place: Path, *options: str) -> tuple[Recording, Result]:
     folder = Folder(place)
     recording = Recording(lives(path)[number], folder.work)
     command = ScriptedAgent(recording.script()).command(place)
-    async with running(
+    run = await complete_in_fork(
         "", "", place, "--approve", "all", *options, command=shlex.join(command), words=["go"]
-    ) as run:
-        run.peer.close_stdin()
-        await run.done(seconds=40)
+    )
     return recording, run
 
 

@@ -82,9 +82,13 @@ OURS = {"ours", "adapted"}
 
 
 def marks(client: str, agent: str) -> list[pytest.MarkDecorator]:
-    """A pair with nothing of ours shows that the story is not ours alone. That rarely changes: it is slow."""
+    """A pair with nothing of ours shows that the story is not ours alone. That rarely changes: it is slow.
+
+    An adapted agent meets our client and the TypeScript client in `make test`.
+    """
     found = [needs_node] if "typescript" in (client, agent) else []
-    return found if OURS & {client, agent} else [*found, pytest.mark.slow]
+    is_rare = not OURS & {client, agent} or (client, agent) == ("official-python", "adapted")
+    return [*found, pytest.mark.slow] if is_rare else found
 
 
 PAIRS = [
