@@ -45,7 +45,7 @@ class KeyedLock:
     __slots__ = ("_lock", "_users")
 
     def __init__(self) -> None:
-        self._lock = asyncio.Lock()
+        self._lock: asyncio.Lock | None = None  # made when somebody comes: there are many of these
         self._users = 0
 
     @property
@@ -54,6 +54,8 @@ class KeyedLock:
 
     async def __aenter__(self) -> None:
         self._users += 1
+        if self._lock is None:
+            self._lock = asyncio.Lock()
         try:
             await self._lock.acquire()
         except BaseException:
@@ -62,4 +64,7 @@ class KeyedLock:
 
     async def __aexit__(self, *_: object) -> None:
         self._users -= 1
+        assert self._lock is not None
         self._lock.release()
+        if not self._users:
+            self._lock = None

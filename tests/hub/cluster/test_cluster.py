@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from dragoman.errors import JournalError
 from tests.hub.cluster.together import LEASE, nodes
 from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.raw_agents import eventually
 
 pytestmark = pytest.mark.bound(25)
 
@@ -132,6 +134,28 @@ async def test_prompts_that_wait_at_a_drained_node_go_on_at_another_though_nobod
                 break
             await asyncio.sleep(0.05)
         assert group.owner(session) == other.name
+
+
+async def test_a_node_is_drained_although_the_journal_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(stream: str) -> None:
+        raise JournalError("the disk cannot be read now")
+
+    async with nodes("a", "b", agents={"one": obedient}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group[group.owner(session)]
+        home = await owner.client().begin()
+        await home.call("session/load", {"sessionId": session, **LOAD})
+        owner.hub.begin_draining()
+        home.prompt(session, "say 2", key="k")
+        live = owner.hub.sessions[session]
+        await eventually(lambda: live.state.queue and live.log.is_idle)
+        with monkeypatch.context() as failing:
+            failing.setattr(owner.hub.journal, "info", fail)
+            await owner.cluster.drain()
+        other = group["b" if owner.name == "a" else "a"]
+        await eventually(lambda: session in other.hub.sessions)
+        await eventually(lambda: other.hub.sessions[session].state.answers)
 
 
 async def test_a_node_that_starts_again_goes_on_with_its_agents_and_its_turns() -> None:

@@ -29,7 +29,7 @@ class Model:
         """A session that was just made, in process 1."""
         tables = self.tables
         journal = tables.journal(0, tables.batch((MADE,)))
-        bound = tables.step(tables.folded[journal], ("bound", 1, "", 0, not self.scope.mortal))
+        bound = tables.step(tables.recover(journal, ()), ("bound", 1, "", 0, not self.scope.mortal))
         return HubWorld(
             hub="open",
             session=bound.state,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman.hub.session import state as states
 from dragoman.hub.session.invariants import BrokenPromise, SessionHistory, outcome_of
 from tests.hub.explore.tables import QUIET, Item, Label, Tables
 from tests.hub.explore.world import DELETED, HubWorld, ProcessModel, Scope, key_of
@@ -134,7 +135,9 @@ class Move:
         for client, phase in enumerate(self.clients):
             if phase == "waits" and key_of(client) == key:
                 self.history = self.history.on_prompt_refused(key)
-                self._set_client(client, "done")
+                self._set_client(client, "lost" if self.budget.again else "done")
+                if self.budget.again:
+                    self._spend(again=self.budget.again - 1)
 
     def store(self) -> None:
         """The journal has stored all that waits. Whether the hub hears of it, and when, is another matter."""
@@ -148,6 +151,8 @@ class Move:
             self.stored += len(self.tables.batches[batch])
         self.waiting = self.waiting[self.unseen :]
         self.unseen = 0
+        if len(self.tables.states[self.session].answers) > states.ANSWERS:
+            self.step("entries stored", self.stored)
 
     def fail(self) -> None:
         self._spend(fail=self.budget.fail - 1)
@@ -390,9 +395,9 @@ class Move:
                 return
         self.history = self.history.on_prompt_sent(key)
         self._set_client(client, "waits")
-        if any(item[1:3] == ("answer", key) for item in self.outbox):
-            return  # it is answered when its end is shown
         state = self.tables.states[self.session]
+        if key in state.answers and any(item[1:3] == ("answer", key) for item in self.outbox):
+            return  # it is answered when its end is shown
         outcome = "" if key in state.answers or state.has_open_prompt(key) else self.old_outcome(key)
         verdict = "known" if outcome else self.step("prompt", key)
         if verdict in ("closing", "full"):

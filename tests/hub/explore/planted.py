@@ -387,6 +387,12 @@ PLANTED = (
         _in_state("_loading", "process=note.n", "process=0"),
     ),
     PlantedBug(
+        "a refusal that is not stored is forgotten",
+        "accepted-once",
+        Scope(clients=1, fail=1, again=1),
+        _in_state("_turn_ended", "latest_answers(answers, keep_after=state.stored)", "{}"),
+    ),
+    PlantedBug(
         "an answer that is sent again ends the next turn",
         "one-at-a-time",
         Scope(clients=3, crash=1, deaf=1),
@@ -416,7 +422,9 @@ PLANTED = (
         "answer-after-store",
         CUT,
         _in_engine(
-            "Move._prompt", 'if any(item[1:3] == ("answer", key) for item in self.outbox):', "if False:"
+            "Move._prompt",
+            'if key in state.answers and any(item[1:3] == ("answer", key) for item in self.outbox):',
+            "if False:",
         ),
     ),
     PlantedBug(

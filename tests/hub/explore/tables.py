@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine
@@ -81,7 +82,7 @@ class Tables:
         part = stored_part(state)
         whole = (
             *(part, state.phase, state.start, state.is_bound, state.survives, state.remind),
-            *(state.is_draining, state.deletes, state.close_by),
+            *(state.is_draining, state.deletes, state.close_by, state.stored, tuple(state.answers)),
             tuple(prompt.is_whole for prompt in state.queue),
         )
         number = self._state_numbers.get(whole)
@@ -166,6 +167,7 @@ class Tables:
             )
             originals = {at: frame for at, (_, frame) in enumerate(rows, 1) if at not in dropped}
             state = states.restore(state, originals, lambda text: REDACTED in text)
+            state = replace(state, stored=state.last)
             known = self._recovered[journal, dropped] = self.state(state)
         return known
 
@@ -289,6 +291,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "drain": lambda: (ev.Draining(), 0.0),
     "resumed": lambda: (ev.Resumed(), 0.0),
     "not stored": lambda stored: (ev.NotStored(stored=stored, error=NOT_STORED), 0.0),
+    "entries stored": lambda last: (ev.EntriesStored(last=last), 0.0),
     "time": lambda: (ev.TimePassed(), CLOSE_BY),
 }
 

@@ -46,7 +46,7 @@ def test_the_session_keeps_its_promises_in_every_world(
 @pytest.mark.parametrize("answers", [0, 1])
 def test_answers_that_the_state_forgets_are_found_in_the_journal(answers: int) -> None:
     with patch.object(state, "ANSWERS", answers):
-        result = explore(Scope(cut=2, crash=1, fail=1))
+        result = explore(Scope(cut=2, crash=1, fail=1, again=1))
     assert result.found is None, tell(shrink(result.found))
     assert result.is_exhausted
 

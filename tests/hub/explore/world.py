@@ -40,6 +40,8 @@ class Scope(NamedTuple):
     drain: int = 0
     edit: int = 0
     withdraw: int = 0
+    again: int = 0
+    """How often a client sends a prompt again that was refused."""
     deaf: int = 0
     """1 if the host never hears that its frames are stored, and sends them all to the next hub."""
     mortal: int = 0

@@ -298,6 +298,7 @@ CASES = [
         ev.AgentBound(process=8, survives=True),
         verdict="ignored",
     ),
+    Case("what is stored is no news", IDLE, ev.EntriesStored(last=1)),
     Case("a process is let go of", IDLE, ev.AgentUnbound()),
     Case("that it closes the session is noted", IDLE, ev.AgentReleased(), "released"),
     Case("a process that ends while nothing runs is no news", IDLE, ev.AgentGone(error=ERROR, reason="x")),

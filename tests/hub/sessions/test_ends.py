@@ -248,3 +248,36 @@ async def test_who_is_behind_gets_its_answer_while_the_session_is_being_deleted(
         journal.may_delete.set()
         assert "result" in await client.answer(ending)
         journal.may_read.set()
+
+
+class RefusingJournal(MemoryJournal):
+    """Can be read, and stores nothing while it is locked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_locked = False
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        if self.is_locked:
+            raise JournalBusy("another process holds the journal")
+        return await super().append(stream, entries, after=after)
+
+
+async def test_a_key_that_was_refused_is_not_accepted_after_many_other_refusals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hub_log, "AGAIN_SECONDS", 0.001)
+    gate, journal = Gate(), RefusingJournal()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        journal.is_locked = True
+        keys = [f"k{number}" for number in range(ANSWERS + 6)]
+        for key in keys:
+            assert "error" in await client.answer(client.prompt(session, f"say {key}", key=key))
+        again = [client.prompt(session, f"say {key}", key=key) for key in keys]
+        await pass_turns(50)
+        journal.is_locked = False
+        assert await answered(client, again) == ["refused"] * len(keys)
+        assert gate.prompts == []
+        assert len(stage.hub.sessions[session].state.answers) <= ANSWERS

@@ -14,6 +14,7 @@ import pytest
 
 from dragoman import Agent
 from dragoman.errors import CallFailed
+from dragoman.hub.agents import session_load
 from dragoman.schema import v1
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
@@ -141,6 +142,34 @@ async def test_a_load_that_ends_while_no_hub_is_there_is_taken_up_by_the_next(tm
         assert answer["result"] == {"stopReason": "end_turn"}
         assert (len(agent.answers), agent.loads) == (1, 1)
         assert again.texts() == ["0 ", "0 ", "1 "]
+
+
+async def test_an_agent_that_asks_while_it_loads_is_answered_when_the_load_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+        await eventually(lambda: agent.answers)
+        assert agent.answers == ["Request cancelled: the session was not loaded"]
+        await eventually(lambda: not stage.hub.sessions[session].state.requests)
+        agent.asks = False
+        answer = await client.answer(client.prompt(session, "say 3"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+
+
+async def test_a_session_of_the_agent_s_own_whose_load_is_given_up_leaves_no_question(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with staged({"one": agent.agent}) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(tmp_path))
+        await client.call("session/delete", {"sessionId": session})
+        agent.asks = True
+        client.ask("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        await eventually(lambda: session in stage.hub.sessions and stage.hub.sessions[session].state.requests)
+        await client.transport.aclose()
+        await eventually(lambda: agent.answers)
+        assert agent.answers == ["Request cancelled: the session was not loaded"]
 
 
 @pytest.mark.parametrize("method", list(ASKS))

@@ -1,7 +1,8 @@
 """`make simulate`: many seeds on all processors, with what they have found.
 
-`--seed N` replays one seed and tells its story: who did what when, the log of the hubs included. A seed does
-the same every time, on every machine with the same version of Python and of this repository.
+A run that is stopped, by the interrupt key or after too many findings, says how it goes on. `--seed N`
+replays one seed and tells its story: who did what when, the log of the hubs included. A seed does the same
+every time, on every machine with the same version of Python and of this repository.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import gc
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -19,6 +21,8 @@ from tests.hub.simulate.world import Outcome, run_seed
 
 STORY = 400
 """Events that are told of a failed seed, unless more are wanted."""
+
+PROGRESS_SECONDS = 10.0
 
 
 def _run(seed: int) -> Outcome:
@@ -36,40 +40,78 @@ def replay(seed: int, *, last: int, grep: str) -> int:
     return 1 if outcome.findings else 0
 
 
+class Tally:
+    """What many seeds have come to."""
+
+    def __init__(self, seeds: range) -> None:
+        self.seeds = seeds
+        self.failed: list[Outcome] = []
+        self._faults: Counter[str] = Counter()
+        self._done = self._turns = self._steps = 0
+        self._virtual = 0.0
+        self._began = self._shown = time.monotonic()
+
+    @property
+    def next(self) -> int:
+        """The first seed that was not run."""
+        return self.seeds[0] + self._done
+
+    def add(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._turns += outcome.turns
+        self._steps += outcome.steps
+        self._virtual += outcome.seconds
+        self._faults.update(outcome.faults)
+        if outcome.findings:
+            self.failed.append(outcome)
+            print(f"seed {outcome.seed}: {outcome.findings[0]}", flush=True)
+        now = time.monotonic()
+        if now - self._shown > PROGRESS_SECONDS:
+            self._shown = now
+            rate = self._done / (now - self._began)
+            left = (len(self.seeds) - self._done) / rate / 60
+            print(
+                f"{self._done} of {len(self.seeds)} seeds, {rate:.1f}/s, {left:.0f} min left, "
+                f"{len(self.failed)} failed",
+                flush=True,
+            )
+
+    def tell(self) -> None:
+        for outcome in self.failed[:5]:
+            print(f'\nmake simulate ARGS="--seed {outcome.seed}"  tells this story:')
+            print(*outcome.happenings[-40:], sep="\n")
+            print(*(f"FOUND: {finding}" for finding in outcome.findings), sep="\n")
+        print(*(f"  {count:7} {kind}" for kind, count in self._faults.most_common()), sep="\n")
+        rest = len(self.seeds) - self._done
+        if rest:
+            print(f'stopped: make simulate ARGS="--first {self.next} --seeds {rest}" goes on from here')
+        seconds = time.monotonic() - self._began
+        found = ", ".join(str(outcome.seed) for outcome in self.failed)
+        print(
+            f"seeds {self.seeds[0]} to {self.next - 1} in {seconds:.0f} s: {self._turns} turns, "
+            f"{self._steps} callbacks, {self._virtual / 3600:.1f} virtual hours, "
+            f"{sum(self._faults.values())} faults; "
+            + (f"{len(self.failed)} seeds have findings: {found}" if found else "nothing was found")
+        )
+
+
 def run_many(seeds: range, *, jobs: int, most: int) -> int:
-    began, done, turns, steps, virtual = time.monotonic(), 0, 0, 0, 0.0
-    faults: Counter[str] = Counter()
-    failed: list[Outcome] = []
-    shown = began
+    """Results come in the order of the seeds: a run that was stopped can go on behind the last one."""
+    tally = Tally(seeds)
     gc.freeze()
-    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=500) as pool:
-        for outcome in pool.imap_unordered(_run, seeds, chunksize=4):
-            done, turns, steps = done + 1, turns + outcome.turns, steps + outcome.steps
-            virtual += outcome.seconds
-            faults.update(outcome.faults)
-            if outcome.findings:
-                failed.append(outcome)
-                print(f"seed {outcome.seed}: {outcome.findings[0]}", flush=True)
-                if len(failed) >= most:
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # the interrupt key is for us
+    context = multiprocessing.get_context("fork")
+    with context.Pool(jobs, signal.signal, ignore, maxtasksperchild=500) as pool:
+        try:
+            for outcome in pool.imap(_run, seeds, chunksize=4):
+                tally.add(outcome)
+                if len(tally.failed) >= most:
                     break
-            if time.monotonic() - shown > 10.0:
-                shown = time.monotonic()
-                rate = done / (shown - began)
-                print(f"{done} of {len(seeds)} seeds, {rate:.1f}/s, {len(failed)} failed", flush=True)
+        except KeyboardInterrupt:
+            pass  # what is done counts
         pool.terminate()
-    seconds = time.monotonic() - began
-    print(
-        f"\n{done} seeds in {seconds:.0f} s ({done / seconds:.1f}/s): {turns} turns, {steps} callbacks, ",
-        end="",
-    )
-    print(f"{virtual / 3600:.1f} virtual hours, {sum(faults.values())} faults")
-    print(*(f"  {count:7} {kind}" for kind, count in faults.most_common()), sep="\n")
-    print(f"{len(failed)} seeds have findings" if failed else "nothing was found")
-    for outcome in sorted(failed)[:5]:
-        print(f'\nmake simulate ARGS="--seed {outcome.seed}"  tells this story:')
-        print(*outcome.happenings[-40:], sep="\n")
-        print(*(f"FOUND: {finding}" for finding in outcome.findings), sep="\n")
-    return 1 if failed else 0
+    tally.tell()
+    return 1 if tally.failed else 0
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

@@ -59,8 +59,7 @@ class SessionLoad:
         if not self.is_done:
             process.sessions.pop(self.own, None)
             process.bound.pop(session.id, None)
-            if session.process is process:
-                session.unbind()
+            session.give_up_load(process)
         self._answer.cancel()
         receipt = process.take_answer(self._number)
         if receipt is not None:

@@ -36,8 +36,17 @@ AGAIN_SECONDS = 5.0
 """How long a client that is back may take to say again what it has no answer to."""
 
 
+NONE: frozenset[str] = frozenset()
+"""Of which there is one, however many sessions are followed."""
+
+
 class ClientFollower:
     """A `ClientView` of its client on the session."""
+
+    __slots__ = (
+        *("session", "client", "position", "through", "is_silent", "name", "cursors", "events", "own"),
+        *("expected", "is_ended", "_old_answers", "_come", "_asked", "_notices", "_task", "_failed"),
+    )
 
     def __init__(
         self,
@@ -58,14 +67,14 @@ class ClientFollower:
         """The session in whose name it is asked: one that it knows."""
         self.cursors = client.cursors and not self.is_silent
         self.events = client.events
-        self.own: set[str] = set()  # keys of prompts that it wrote
-        self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
+        self.own: frozenset[str] = NONE  # keys of prompts that it wrote
+        self.expected: frozenset[str] = NONE  # keys of prompts that are about to come again, to be answered
         self.is_ended = False
         """Whether the session is closed, so that nothing more is told in its place."""
-        self._old_answers: dict[str, PromptAnswer] = {}  # by key, those that the session had to look up
+        self._old_answers: dict[str, PromptAnswer] | None = None  # by key, those that were looked up
         self._come = LazyEvent()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
-        self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
+        self._notices: list[int] = []  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
         self._failed: Callable[[str], None] | None = None  # hears that it will never be up
 
@@ -146,7 +155,7 @@ class ClientFollower:
         if self._task is None:
             return
         self.leave()
-        answers = {**self._old_answers, **self.session.state.answers}
+        answers = {**(self._old_answers or {}), **self.session.state.answers}
         for session_id, key in list(self.client.waiting):
             answer = answers.get(key) if session_id == self.session.id else None
             if answer is not None:
@@ -199,14 +208,14 @@ class ClientFollower:
                     self._come.clear()
                     await self._come.wait()
         except TimeoutError:
-            self.expected.clear()
+            self.expected = NONE
 
     def keep_answer(self, key: str, answer: PromptAnswer) -> None:
         """It is told in its place, which the client has not come to yet."""
-        self._old_answers[key] = answer
+        self._old_answers = {**(self._old_answers or {}), key: answer}
 
     def came_again(self, key: str) -> None:
-        self.expected.discard(key)
+        self.expected = self.expected - {key} or NONE
         self._come.set()
 
     def _tell(self, entries: Sequence[Stored]) -> None:
@@ -233,8 +242,9 @@ class ClientFollower:
 
     def answered(self, key: str, /) -> None:
         self.client.waiting.pop((self.session.id, key), None)
-        self._old_answers.pop(key, None)
-        self.own.discard(key)
+        if self._old_answers is not None:
+            self._old_answers.pop(key, None)
+        self.own = self.own - {key} or NONE
 
     def wrote(self, key: str, /) -> bool:
         return key in self.own
@@ -261,7 +271,7 @@ class ClientFollower:
         is_new = open_request is not None and sequence not in self._notices
         if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
             return None
-        self._notices.add(sequence)
+        self._notices.append(sequence)
         return self.session.hub.broker.describe(self.session, self.session.state.requests[sequence])
 
     def assessment_of(self, sequence: int, /) -> dict[str, Any]:
@@ -273,7 +283,8 @@ class ClientFollower:
         return None if request is None else bytes(request.params)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
-        self._notices.discard(sequence)
+        if sequence in self._notices:
+            self._notices.remove(sequence)
         number = self._asked.pop(sequence, None)
         if number is None or self.client.questions.take(number) is None:
             return UNSET

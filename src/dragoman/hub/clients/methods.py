@@ -329,7 +329,7 @@ class Methods:
         follower = client.followed.get(session.id)
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
-        follower.own.add(key)
+        follower.own |= {key}
         answer = session.state.answers.get(key)
         if answer is not None and (follower.is_ended or follower.position.sequence >= answer.sequence):
             client.send(answer.to(request_id))

@@ -205,10 +205,8 @@ class Cluster:
     async def release(self, lease: SessionLease) -> None:
         await self.owners.release(lease)
 
-    async def give(self, lease: SessionLease) -> None:
-        info = await self.hub.journal.info(lease.session)
-        able = [] if info is None else self._able(info.agent, info.cwd)
-        others = [name for name in able if name != self.name]
+    async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
+        others = [name for name in self._able(agent, cwd) if name != self.name]
         to = heir(self.members.alive(), lease.session, others) if others else None
         await self.owners.release(lease, to=to or "")
 

@@ -6,7 +6,7 @@ session; clients have shares of their own. The table in docs/hub.md says what ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -66,28 +66,70 @@ def size_of_request(params: bytes | Raw) -> int:
 
 
 class SessionBounds:
-    """The shares of one session. It is closed with its session."""
+    """The shares of one session, each made when it is needed first. It is closed with its session."""
 
-    __slots__ = ("answers", "lent", "prompts", "requests", "unstored")
+    __slots__ = ("_agent", "_answers", "_is_closed", "_lent", "_prompts", "_requests", "_unstored")
 
     def __init__(self, agent: AgentBounds) -> None:
-        self.unstored = agent.unstored.child(UNSTORED.session)
-        self.answers = agent.answers.child(ANSWERS.session)
-        self.lent = agent.lent.child(LENT.session)
-        self.requests = agent.requests.child(REQUESTS.session)
-        self.prompts = agent.prompts.child(PROMPTS.session)
+        self._agent = agent
+        self._is_closed = False
+        self._unstored: ByteBudget | None = None
+        self._answers: ByteBudget | None = None
+        self._lent: ByteBudget | None = None
+        self._requests: ByteBudget | None = None
+        self._prompts: ByteBudget | None = None
 
-    def count_prompts(self, prompts: Iterable[Raw]) -> None:
+    @property
+    def unstored(self) -> ByteBudget:
+        if self._unstored is None:
+            self._unstored = self._child(self._agent.unstored, UNSTORED)
+        return self._unstored
+
+    @property
+    def answers(self) -> ByteBudget:
+        if self._answers is None:
+            self._answers = self._child(self._agent.answers, ANSWERS)
+        return self._answers
+
+    @property
+    def lent(self) -> ByteBudget:
+        if self._lent is None:
+            self._lent = self._child(self._agent.lent, LENT)
+        return self._lent
+
+    @property
+    def requests(self) -> ByteBudget:
+        if self._requests is None:
+            self._requests = self._child(self._agent.requests, REQUESTS)
+        return self._requests
+
+    @property
+    def prompts(self) -> ByteBudget:
+        if self._prompts is None:
+            self._prompts = self._child(self._agent.prompts, PROMPTS)
+        return self._prompts
+
+    def _child(self, parent: ByteBudget, limits: TrafficLimits) -> ByteBudget:
+        budget = parent.child(limits.session)
+        if self._is_closed:
+            budget.close()
+        return budget
+
+    def count_prompts(self, prompts: Sequence[Raw]) -> None:
         """These wait for their turn, and no others."""
-        self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
+        if prompts or self._prompts is not None:
+            self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
 
-    def count_requests(self, requests: Iterable[Raw]) -> None:
+    def count_requests(self, requests: Sequence[Raw]) -> None:
         """These have no answer, and no others."""
-        self.requests.set(sum(size_of_request(params) for params in requests))
+        if requests or self._requests is not None:
+            self.requests.set(sum(size_of_request(params) for params in requests))
 
     def close(self) -> None:
-        for budget in (self.unstored, self.answers, self.lent, self.requests, self.prompts):
-            budget.close()
+        self._is_closed = True
+        for budget in (self._unstored, self._answers, self._lent, self._requests, self._prompts):
+            if budget is not None:
+                budget.close()
 
 
 class AgentBounds:

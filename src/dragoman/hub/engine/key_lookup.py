@@ -65,6 +65,8 @@ class PromptSession(Protocol):
 class KeyLookups:
     """Those of one session."""
 
+    __slots__ = ("_journal", "_owner", "_prompts", "_session", "_settled")
+
     def __init__(self, session: PromptSession, journal: Journal, owner: TaskOwner) -> None:
         self._session = session
         self._journal = journal
@@ -164,5 +166,5 @@ async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer |
     async for page in journal.replay(stream, after=found.answer - 1, limit=1):
         note = read_note(page[0].frame)
         if note is not None and note.hub == "turn_ended" and (note.key == key or REDACTED in note.key):
-            return PromptAnswer(page[0].sequence, note)
+            return PromptAnswer.read(page[0].sequence, note)
     raise JournalError(f"entry {found.answer} of {stream} is not the answer that the index of keys names")

@@ -150,9 +150,12 @@ async def hand_over(hub: EngineHub, session: LiveSession) -> None:
     if not session.log.is_idle:
         # It stays here until the hub ends, as by a crash: the agent's host says again what is not stored.
         return
-    waits = bool(session.state.queue)
+    state = session.state
     await lose(hub, session)
-    await (hub.ownership.give if waits else hub.ownership.release)(session.lease)
+    if state.queue:
+        await hub.ownership.give(session.lease, agent=state.agent, cwd=state.cwd)
+    else:
+        await hub.ownership.release(session.lease)
 
 
 async def lose(hub: EngineHub, session: LiveSession) -> None:
@@ -313,6 +316,7 @@ async def _load(
     try:
         answer = await process.call("session/load", params, within=300.0)
     except BaseException:
+        session.give_up_load(process)
         del hub.sessions[session_id]
         process.forget(session)
         with suppress(JournalError):

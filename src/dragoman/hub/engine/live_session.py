@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -29,10 +28,19 @@ from dragoman.hub.engine.ports import AgentPort, ClientPort, FollowerPort, HubPo
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import StepResult, Verdict, prompt_verdict, step
-from dragoman.hub.session.state import OWN_ID, OpenRequest, PromptAnswer, SessionState, tool_call_updates
+from dragoman.hub.session.state import (
+    ANSWERS,
+    OWN_ID,
+    OpenRequest,
+    PromptAnswer,
+    SessionState,
+    tool_call_updates,
+)
 from dragoman.journal.entry_runs import FrameRun, RunPage
 from dragoman.runtime.locks import KeyedLock, LazyEvent
+from dragoman.runtime.small_queue import SmallQueue
 from dragoman.wire import ErrorObject, Failure, Response, error_object, request
+from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
 from dragoman.workspace.policy.tool_calls import ToolCalls
@@ -42,13 +50,22 @@ log = logging.getLogger(__name__)
 CLOSE_SECONDS = 5.0
 """How long an agent may take to end a turn whose session is being closed, and then to close the session."""
 
+LOAD_GIVEN_UP = error_object(REQUEST_CANCELLED, "Request cancelled: the session was not loaded")
+
 CALM = frozenset({"idle", "failed"})
 """States in which a hub that starts does not look for the session: listings show them once they are stored.
 """
 
 
 class LiveSession:
-    """Made by the hub when it is new, or when somebody asks for it."""
+    """Made by the hub when it is new, or when somebody asks for it. There may be thousands that are idle."""
+
+    __slots__ = (
+        *("hub", "id", "stream", "followers", "process", "bounds", "log", "lease", "checkpoint_at", "listed"),
+        *("is_replaying", "needs_reminder", "setup", "binding", "used", "gone", "pending", "lookups"),
+        *("_state", "_calls", "_effects", "_receipts", "_stored", "_waiting", "_acted_upon", "_timer"),
+        *("_trouble", "__weakref__"),
+    )
 
     def __init__(self, hub: EngineHub, state: SessionState, *, agent: str, listed: str = "") -> None:
         """`listed` is how the session stands in listings."""
@@ -71,8 +88,7 @@ class LiveSession:
         self.checkpoint_at = 0
         """The last entry that a checkpoint in the stream covers."""
         self.listed = listed
-        self.calls = ToolCalls()
-        """What the agent said about its tool calls."""
+        self._calls: ToolCalls | None = None
         self.is_replaying = False
         """Whether the agent tells what is in the stream already."""
         self.needs_reminder = False
@@ -86,22 +102,34 @@ class LiveSession:
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub.journal, hub.owner, state.id)
         self.lookups = KeyLookups(self, hub.journal, hub.owner)
-        self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
-        self._receipts: deque[tuple[int, SessionProcess, Receipt]] = deque()  # with the last entry of each
-        self._stored: deque[tuple[int, Callable[[], None]]] = deque()
-        self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
+        self._effects: SmallQueue[ev.Effect] = SmallQueue()  # of entries that are not stored yet
+        self._receipts: SmallQueue[tuple[int, SessionProcess, Receipt]] = SmallQueue()  # with the last entry
+        self._stored: SmallQueue[tuple[int, Callable[[], None]]] = SmallQueue()
+        self._waiting: list[asyncio.Event] = []  # of whoever waits for the journal
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
         self._timer: asyncio.TimerHandle | None = None
         self._trouble = ""  # why the journal does not store what happens
-        self.bounds.count_prompts(prompt.params for prompt in state.queue)
-        self.bounds.count_requests(request.params for request in state.requests.values())
+        self.bounds.count_prompts([prompt.params for prompt in state.queue])
+        self.bounds.count_requests([request.params for request in state.requests.values()])
+        self.dispatch(ev.EntriesStored(last=state.last))
         if hub.draining:
             self.dispatch(ev.Draining())
 
     @property
     def state(self) -> SessionState:
         return self._state
+
+    @property
+    def calls(self) -> ToolCalls:
+        """What the agent said about its tool calls."""
+        if self._calls is None:
+            self._calls = ToolCalls()
+        return self._calls
+
+    @calls.setter
+    def calls(self, calls: ToolCalls) -> None:
+        self._calls = calls or None
 
     def ancestors(self) -> Iterator[LiveSession]:
         """The session itself, its parent, and so on, as far as they are open."""
@@ -182,9 +210,9 @@ class LiveSession:
         if after.children is not before.children:
             self.hub.children.on_change(self, before)
         if after.queue is not before.queue:
-            self.bounds.count_prompts(prompt.params for prompt in after.queue)
+            self.bounds.count_prompts([prompt.params for prompt in after.queue])
         if after.requests is not before.requests:
-            self.bounds.count_requests(request.params for request in after.requests.values())
+            self.bounds.count_requests([request.params for request in after.requests.values()])
         if after.requests is not before.requests or after.phase is not before.phase:
             self._set_timer()
         if (
@@ -292,8 +320,9 @@ class LiveSession:
 
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
-        receipts, self._receipts = self._receipts, deque()
-        for _, process, receipt in receipts:
+        receipts, self._receipts = self._receipts, SmallQueue()
+        while receipts:
+            _, process, receipt = receipts.popleft()
             process.stored(receipt)
 
     def bind(
@@ -305,6 +334,15 @@ class LiveSession:
             process=process.process_id, survives=process.survives, note=note, load=load, heard=heard
         )
         self.dispatch(bound)
+
+    def give_up_load(self, process: SessionProcess) -> None:
+        """The process has not brought the session back: it need not wait for what it has asked meanwhile."""
+        if self.process is process:
+            self.unbind()
+        for one in list(self._state.requests.values()):
+            if not one.is_own and not process.over:
+                process.refuse(one.id, LOAD_GIVEN_UP)
+            self.settle(one.sequence, outcome="cancelled", by="hub", error=LOAD_GIVEN_UP)
 
     def unbind(self) -> SessionProcess | None:
         """Let go of the process; returns it."""
@@ -532,11 +570,11 @@ class LiveSession:
             return
         stored = asyncio.Event()
         self._stored.append((self._state.last, stored.set))
-        self._waiting.add(stored)
+        self._waiting.append(stored)
         try:
             await stored.wait()
         finally:
-            self._waiting.discard(stored)
+            self._waiting.remove(stored)
         if self.gone.is_set() and self.log.last < self._state.last:
             raise JournalError("the session was closed before everything was stored")
 
@@ -545,13 +583,15 @@ class LiveSession:
         number, begin, shown = first, first, 0
         for place, run in enumerate(runs):
             number += len(run.frames)
-            if self._effects and self._effects[0].after < number:
+            if self._effects and self._effects.first.after < number:
                 begin = self._show(begin, runs[shown:place])
                 shown = place
                 self._do_until(number - 1)
         self._show(begin, runs[shown:])
         self._do_until(self.log.last)
         self._confirm()
+        if len(self._state.answers) > ANSWERS:
+            self.dispatch(ev.EntriesStored(last=self.log.last))
         if self._trouble:
             self._trouble = ""
             log.info("session %s is stored again", self.id)
@@ -567,10 +607,10 @@ class LiveSession:
 
     def _confirm(self) -> None:
         last = self.log.last
-        while self._receipts and self._receipts[0][0] <= last:
+        while self._receipts and self._receipts.first[0] <= last:
             _, process, receipt = self._receipts.popleft()
             process.stored(receipt)
-        while self._stored and self._stored[0][0] <= last:
+        while self._stored and self._stored.first[0] <= last:
             self._stored.popleft()[1]()
 
     def _show(self, first: int, runs: Sequence[FrameRun]) -> int:
@@ -601,7 +641,7 @@ class LiveSession:
     def _do_until(self, last: int) -> None:
         """What waited for entries up to this one, which are stored."""
         self._acted_upon = last
-        while self._effects and self._effects[0].after <= last:
+        while self._effects and self._effects.first.after <= last:
             effect = self._effects.popleft()
             try:
                 self._do(effect)

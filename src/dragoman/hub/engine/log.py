@@ -54,6 +54,11 @@ class OpenRun(FrameRun):
 class EntryLog:
     """One session's end of its stream. Nobody else writes to it."""
 
+    __slots__ = (
+        *("stream", "last", "_journal", "_on_stored", "_on_failure", "_waiting", "_groups", "_open", "_size"),
+        *("_counted", "_bounds", "_is_unknown", "_task", "_again", "_closed", "_emptied"),
+    )
+
     def __init__(
         self,
         journal: Journal,
@@ -78,7 +83,7 @@ class EntryLog:
         self._open: OpenRun | None = None  # the last of `_waiting`, if more may be added to it
         self._size = 0  # bytes of `_waiting`
         self._counted = 0  # how many of them are counted as unstored
-        self._unstored = bounds.unstored
+        self._bounds = bounds
         self._is_unknown = False  # whether the journal may have some of `_waiting`
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -123,13 +128,13 @@ class EntryLog:
     @property
     def is_full(self) -> bool:
         """Whether too much waits for the journal: here, or in others that count together with it."""
-        return self._counted > 0 and self._unstored.is_full
+        return self._counted > 0 and self._bounds.unstored.is_full
 
     def _resize(self, size: int) -> None:
         self._size += size
         uncounted = self._size - self._counted
         if uncounted and (not self._size or abs(uncounted) > UNCOUNTED_BYTES):
-            self._unstored.add(uncounted)
+            self._bounds.unstored.add(uncounted)
             self._counted = self._size
 
     @property

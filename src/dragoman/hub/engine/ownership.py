@@ -36,8 +36,8 @@ class Ownership(Protocol):
     async def release(self, lease: SessionLease) -> None:
         """Anybody may have it from here on. Nothing happens if it was claimed again meanwhile."""
 
-    async def give(self, lease: SessionLease) -> None:
-        """Another node has it from here on, and goes on with it."""
+    async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
+        """Another node, which has the agent and the folder, has it from here on, and goes on with it."""
 
     def lost(self, session: str) -> None:
         """Somebody else has written to it: it is not ours any more."""
@@ -60,7 +60,7 @@ class SoleOwnership:
     async def release(self, lease: SessionLease) -> None:
         pass
 
-    async def give(self, lease: SessionLease) -> None:
+    async def give(self, lease: SessionLease, *, agent: str, cwd: str) -> None:
         pass
 
     def lost(self, session: str) -> None:

@@ -36,20 +36,26 @@ REDACTED_ANSWER = (
 )
 
 
+NOTHING: frozenset[int] = frozenset()
+"""Of which there is one, however many sessions there are."""
+
+
 class PendingEntries:
     """Of one session: drops originals in the background, those that gather meanwhile together."""
+
+    __slots__ = ("_journal", "_owner", "_settled", "_stream", "_task", "_to_agent")
 
     def __init__(self, journal: Journal, owner: TaskOwner, stream: str) -> None:
         self._journal = journal
         self._owner = owner
         self._stream = stream
-        self._to_agent: list[int] = []  # frames that the agent's host may not have yet
-        self._settled: set[int] = set()
+        self._to_agent: list[int] = []  # frames that the agent's keeper may not have yet
+        self._settled = NOTHING
         self._task: asyncio.Task[None] | None = None
 
     def settle(self, *sequences: int) -> None:
         """Nobody has to act upon these any more."""
-        self._settled.update(sequence for sequence in sequences if sequence)
+        self._settled = self._settled | {sequence for sequence in sequences if sequence} or NOTHING
         if self._settled and self._task is None:
             self._task = self._owner.start(self._drop())
 
@@ -101,7 +107,7 @@ class PendingEntries:
                 self._stream,
                 error,
             )
-        self._settled -= settled
+        self._settled = self._settled - settled or NOTHING
 
     async def _drop(self) -> None:
         try:

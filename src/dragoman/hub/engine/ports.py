@@ -149,9 +149,9 @@ class ClientPort(Protocol):
 class FollowerPort(Protocol[Session]):
     """A client on one session (`clients.follower.Follower`)."""
 
-    own: set[str]
+    own: frozenset[str]
     """Keys of prompts that the client wrote."""
-    expected: set[str]
+    expected: frozenset[str]
     """Keys of prompts that are about to come again."""
 
     @property

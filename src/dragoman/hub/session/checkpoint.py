@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.hub.session.notes import StreamNote
 from dragoman.hub.session.state import (
     ChildSession,
     OpenRequest,
@@ -23,6 +24,13 @@ _SAME = (
     *("made", "heard", "turn", "queue", "title", "failed", "turns", "parent", "children"),
 )
 """What state and checkpoint have under the same names."""
+
+
+class StoredAnswer(Struct):
+    """An answer to a prompt, and the entry that says so."""
+
+    sequence: int
+    note: StreamNote
 
 
 class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag="gist"):
@@ -42,7 +50,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     turn: OpenTurn | None = None
     queue: tuple[QueuedPrompt, ...] = ()
     requests: list[OpenRequest] = []
-    answers: list[PromptAnswer] = []
+    answers: list[StoredAnswer] = []
     dropped: bool = True
     """Whether there are answers that are not among these; older versions did not say so."""
     latest: dict[str, Raw] = {}
@@ -63,7 +71,7 @@ def write_checkpoint(state: SessionState) -> bytes:
         Checkpoint(
             upto=state.last,
             requests=list(state.requests.values()),
-            answers=list(state.answers.values()),
+            answers=[StoredAnswer(one.sequence, one.note) for one in state.answers.values()],
             dropped=state.has_old_answers,
             latest={kind.decode(): Raw(frame) for kind, frame in state.latest.items()},
             **{name: getattr(state, name) for name in _SAME},
@@ -85,7 +93,7 @@ def state_at(session_id: str, checkpoint: Checkpoint) -> SessionState:
         id=session_id,
         last=checkpoint.upto,
         requests={one.sequence: one for one in checkpoint.requests},
-        answers={one.note.key: one for one in checkpoint.answers},
+        answers={one.note.key: PromptAnswer.read(one.sequence, one.note) for one in checkpoint.answers},
         has_old_answers=checkpoint.dropped,
         latest={kind.encode(): bytes(frame) for kind, frame in checkpoint.latest.items()},
         **{name: getattr(checkpoint, name) for name in _SAME},

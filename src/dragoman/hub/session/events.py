@@ -261,6 +261,12 @@ class NotStored(_Event, frozen=True):
     error: Any
 
 
+class EntriesStored(_Event, frozen=True):
+    """The journal has all entries up to `last`. Nobody needs to say so before answers are to be forgotten."""
+
+    last: int
+
+
 class OwnershipLost(_Event, frozen=True):
     """Another node has the session."""
 
@@ -304,6 +310,7 @@ Event: TypeAlias = (
     | Draining
     | Resumed
     | NotStored
+    | EntriesStored
     | OwnershipLost
     | TimePassed
 )

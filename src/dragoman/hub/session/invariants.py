@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from dragoman.hub.session.frames import object_of, ours_in, update_kind, update_start, value_of
 from dragoman.hub.session.notes import StreamNote, read_note
-from dragoman.hub.session.state import Direction, SessionState
+from dragoman.hub.session.state import Direction, SessionState, latest_answers
 from dragoman.wire import Request, decode
 
 PROMISES = {
@@ -253,7 +253,10 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
         state.turn,
         tuple((one.key, one.by, bytes(one.params), one.sequence, one.since) for one in state.queue),
         tuple((one.sequence, one.id, one.method, bytes(one.params)) for one in state.requests.values()),
-        frozenset((key, answer.sequence, outcome_of(answer.note)) for key, answer in state.answers.items()),
+        frozenset(
+            (key, answer.sequence, outcome_of(answer.note))
+            for key, answer in latest_answers(state.answers).items()
+        ),
         state.has_old_answers,
         tuple(sorted(state.latest.items())),
         state.parent,

@@ -27,6 +27,7 @@ from dragoman.hub.session.state import (
     apply,
     has_room_for,
     is_own_id,
+    latest_answers,
     with_request,
 )
 from dragoman.wire import notification, request
@@ -564,6 +565,12 @@ def _refuse(work: _StepWork, key: str, sequence: int, error: Any) -> None:
     work.do(ev.RefusePrompt(after=0, key=key, error=error))
 
 
+def _entries_stored(work: _StepWork, event: ev.EntriesStored) -> Verdict:
+    answers = latest_answers(work.state.answers, keep_after=event.last)
+    work.state = replace(work.state, stored=event.last, answers=answers)
+    return "done"
+
+
 def _ownership_lost(work: _StepWork, event: ev.OwnershipLost) -> Verdict:
     work.state = replace(work.state, phase="lost", is_bound=False)
     return "done"
@@ -656,6 +663,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_StepWork, Any], Verdict]] = {
     ev.Draining: _draining,
     ev.Resumed: _resumed,
     ev.NotStored: _not_stored,
+    ev.EntriesStored: _entries_stored,
     ev.OwnershipLost: _ownership_lost,
     ev.TimePassed: _time_passed,
 }

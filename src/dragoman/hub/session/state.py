@@ -12,9 +12,10 @@ something is still to be acted upon.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from sys import intern
+from typing import Any, Literal, Protocol, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from dragoman.hub.session.frames import (
@@ -66,6 +67,9 @@ QUESTIONS = frozenset({"session/request_permission", "elicitation/create"})
 
 OWN_ID = "hub:"
 """How the ids of the hub's own questions begin; no agent may use such an id."""
+
+_RESULTS = {text: text for text in (b'{"stopReason":"end_turn"}', b'{"stopReason":"cancelled"}')}
+"""Results of nearly all prompts, of which one copy is enough."""
 
 ANSWERS = 64
 """Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
@@ -149,18 +153,35 @@ class ChildSession(Struct, frozen=True):
     """The entry that says so."""
 
 
-class PromptAnswer(Struct, frozen=True):
+class PromptAnswer(Struct, frozen=True, gc=False):
     """What came of a prompt, and the entry that says so."""
 
     sequence: int
-    note: StreamNote
+    key: str
+    is_error: bool
+    content: bytes
+    """The result or the error; empty if the entry has neither."""
+
+    @classmethod
+    def read(cls, sequence: int, note: StreamNote) -> PromptAnswer:
+        result, error = note.result, note.error
+        if isinstance(result, Raw):
+            content = bytes(result)
+            return cls(sequence, note.key, False, _RESULTS.get(content, content))
+        return cls(sequence, note.key, True, bytes(error) if isinstance(error, Raw) else b"")
+
+    @property
+    def note(self) -> StreamNote:
+        """As the entry says it."""
+        if not self.is_error:
+            return StreamNote("turn_ended", key=self.key, result=Raw(self.content))
+        return StreamNote("turn_ended", key=self.key, error=Raw(self.content) if self.content else UNSET)
 
     def to(self, request_id: Id) -> bytes:
         """As the answer to whoever waits under this id."""
-        result, error = self.note.result, self.note.error
-        if isinstance(result, Raw):
-            return response(request_id, bytes(result))
-        shown = bytes(error) if isinstance(error, Raw) else b'{"code":-32603,"message":"Internal error"}'
+        if not self.is_error:
+            return response(request_id, self.content)
+        shown = self.content or b'{"code":-32603,"message":"Internal error"}'
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encoded(request_id), shown)
 
 
@@ -238,6 +259,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """Whether the process knows nothing of what was said before."""
     is_draining: bool = False
     """Whether prompts wait for the next hub."""
+    stored: int | None = None
+    """An entry that is stored, and all before it; None while the stream is read. Answers behind it stay at
+    hand, because nobody finds them in the journal.
+    """
     deletes: bool = False
     """Whether the session is deleted once it is closed."""
     close_by: float = 0.0
@@ -278,9 +303,21 @@ class SessionState(Struct, frozen=True, kw_only=True):
         return object_of(object_of(object_of(self.latest.get(kind)).get("params")).get("update"))
 
 
+_NOTHING: dict[Any, Any] = {}
+"""Nothing is changed in place, so all sessions can have the same."""
+
+
 def new_state(session_id: str) -> SessionState:
     """A session of which nothing is known yet."""
-    return SessionState(id=session_id, agent_session=session_id)
+    return SessionState(
+        id=session_id,
+        agent_session=session_id,
+        made=_NOTHING,
+        requests=_NOTHING,
+        answers=_NOTHING,
+        latest=_NOTHING,
+        children=_NOTHING,
+    )
 
 
 def is_own_id(request_id: object) -> bool:
@@ -445,21 +482,33 @@ def _heard(state: SessionState, note: StreamNote) -> SessionState:
 def _turn_ended(state: SessionState, note: StreamNote) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(one.key == note.key for one in state.queue)
-    answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
+    answers = {**state.answers, note.key: PromptAnswer.read(state.last, note)}
     # Nobody asks for an answer by a key of which only the redacted form is left.
     has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
-    while len(answers) > ANSWERS:
-        # By number: the end of a refused prompt is written in the place of that prompt.
-        del answers[min(answers, key=lambda key: answers[key].sequence)]
     return replace(
         state,
         turn=None if ran else state.turn,
         queue=_without(state.queue, note.key),
         # A prompt that was taken back, or refused, says nothing of how the last turn ended.
         failed=isinstance(note.error, Raw) if was_open else state.failed,
-        answers=answers,
+        answers=latest_answers(answers, keep_after=state.stored),
         has_old_answers=has_old_answers,
     )
+
+
+def latest_answers(
+    answers: dict[str, PromptAnswer], *, keep_after: int | None = None
+) -> dict[str, PromptAnswer]:
+    """Those that are kept at hand: the last ones, and all behind the entry `keep_after`."""
+    if len(answers) <= ANSWERS:
+        return answers
+    # By number: the end of a refused prompt is written in the place of that prompt.
+    by_number = sorted(answers, key=lambda key: answers[key].sequence, reverse=True)
+    return {
+        key: answers[key]
+        for place, key in enumerate(by_number)
+        if place < ANSWERS or (keep_after is not None and answers[key].sequence > keep_after)
+    }
 
 
 def _judged(state: SessionState, note: StreamNote) -> SessionState:
@@ -500,8 +549,8 @@ def _edited(state: SessionState, note: StreamNote) -> SessionState:
 def _made(state: SessionState, note: StreamNote) -> SessionState:
     made = replace(
         state,
-        agent=note.agent,
-        cwd=note.cwd,
+        agent=intern(note.agent),
+        cwd=intern(note.cwd),
         folders=tuple(note.folders),
         taken_before=note.taken,
         parent=note.parent,
@@ -521,7 +570,7 @@ def _bound(state: SessionState, note: StreamNote) -> SessionState:
     return replace(
         state,
         loading=0,
-        agent_session=note.session or state.agent_session,
+        agent_session=state.id if note.session == state.id else note.session or state.agent_session,
         made=state.made if made is None else {name: Raw(bytes(raw)) for name, raw in made.items()},
     )
 

@@ -39,6 +39,10 @@ class ToolCalls:
         self._bytes = 0
         self._has_forgotten = False
 
+    def __bool__(self) -> bool:
+        """Whether anything was said."""
+        return bool(self._calls) or self._has_forgotten
+
     def on_update(self, notification: v1.SessionNotification) -> None:
         """For `Client.update`: called on the spot, and so before any request that came later."""
         update = notification.update
