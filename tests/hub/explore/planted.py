@@ -415,7 +415,7 @@ PLANTED = (
         "a frame is sent when the entry before it is stored",
         "effect-after-store",
         Scope(clients=1),
-        _in_machine("_Work.say", "after=sequence,", "after=sequence - 1,"),
+        _in_machine("_StepWork.say", "after=sequence,", "after=sequence - 1,"),
     ),
     PlantedBug(
         "a prompt that is sent again is answered before its end is stored",
