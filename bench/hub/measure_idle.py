@@ -18,8 +18,9 @@ from typing import Any
 
 from dragoman.hub.agents.channel import AgentChannel, DirectChannel
 from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.engine.options import HubOptions
 from dragoman.hub.gate.admission import Grant
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub
 from dragoman.journal.sqlite import open_journal
 from dragoman.transport.memory import MemoryTransport, memory_pair
 

@@ -45,7 +45,7 @@ class KeyedLock:
     __slots__ = ("_lock", "_users")
 
     def __init__(self) -> None:
-        self._lock: asyncio.Lock | None = None  # made when somebody comes
+        self._lock: asyncio.Lock | None = None  # made when somebody comes: there are many of these
         self._users = 0
 
     @property

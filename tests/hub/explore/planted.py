@@ -422,7 +422,9 @@ PLANTED = (
         "answer-after-store",
         CUT,
         _in_engine(
-            "Move._prompt", 'if any(item[1:3] == ("answer", key) for item in self.outbox):', "if False:"
+            "Move._prompt",
+            'if key in state.answers and any(item[1:3] == ("answer", key) for item in self.outbox):',
+            "if False:",
         ),
     ),
     PlantedBug(

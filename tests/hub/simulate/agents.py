@@ -223,6 +223,7 @@ class ScriptedAgent:
         if session in self._turns:
             book.story.find(f"{key} was given to an agent while {self._turns[session].key} ran in {session}")
         turn = self._turns[session] = Turn(request_id, session, key, steps)
+        self._check_owner(turn)
         self._soon(turn)
 
     # Turns.

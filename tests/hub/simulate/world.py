@@ -51,6 +51,8 @@ class Outcome(NamedTuple):
 class World:
     """Made for one seed, and run once."""
 
+    node_counts: tuple[int, ...] = (1, 1, 2, 3, 3, 4, 5)
+
     def __init__(self, seed: int, loop: VirtualLoop) -> None:
         self.loop = loop
         self.seed = seed
@@ -65,7 +67,7 @@ class World:
         self.sessions: dict[str, None] = {}
         self.prompts = self.book.prompts
         chance = self.random
-        count = chance.choice((1, 1, 2, 3, 3, 4, 5))
+        count = chance.choice(self.node_counts)
         self.register = SharedRegister() if count > 1 else None
         self.agents_survive = chance.random() < 0.7
         self.agent_can = {
@@ -371,10 +373,10 @@ def _logged(story: Story, *, verbose: bool) -> Iterator[None]:
         logging.disable(before[2])
 
 
-def run_seed(seed: int, *, verbose: bool = False) -> Outcome:
+def run_seed(seed: int, *, verbose: bool = False, kind: type[World] = World) -> Outcome:
     """One run. `verbose` puts what the hubs log into the story; it changes nothing else."""
     with virtual_time(str(seed)) as loop, ExitStack() as stack:
-        world = World(seed, loop)
+        world = kind(seed, loop)
         stack.enter_context(_logged(world.story, verbose=verbose))
         main = world.process.start(world.run())
         try:

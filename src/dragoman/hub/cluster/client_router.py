@@ -91,6 +91,7 @@ class ClientRouter:
         self._numbers = 0
         self.closed = False
         self.pending: dict[Id, PendingRequest] = {}
+        self._at_home: set[Id] = set()  # requests that our own node alone answers, and has not yet
         self._unanswered = cluster.hub.bounds.router()
         self.sessions: dict[str, RoutedSession] = {}
         self.questions: dict[int, str] = {}  # what the client was asked: id → session
@@ -142,7 +143,7 @@ class ClientRouter:
         if method == "initialize" or not self.home.client.initialized:
             if method == "initialize" and params is not None:
                 self._params = bytes(params)
-            self.home.say(frame)
+            self._ask_home(request_id, frame)
             return
         if len(self.pending) >= WAITED or not self._unanswered.fits(size_of_request(params or b"")):
             why = "Invalid request: too many requests wait for an answer already"
@@ -158,11 +159,16 @@ class ClientRouter:
         elif method == "_dragoman/hub/inbox":
             self.owner.start(self._gather_inbox(request_id))
         else:
-            self.home.say(frame)
+            self._ask_home(request_id, frame)
             if method == "_dragoman/hub/watch":
                 self.watching = value_of(members.get("on"), True) is not False
                 for node in self.cluster.others():
                     self.watch(node)
+
+    def _ask_home(self, request_id: Id, frame: bytes) -> None:
+        """A request that no other node could answer."""
+        self._at_home.add(request_id)
+        self.home.say(frame)
 
     def _ask(self, pending: PendingRequest) -> None:
         self.pending[pending.id] = pending
@@ -280,13 +286,23 @@ class ClientRouter:
             return False
         if self.calls.on_answer(message):
             return True
-        pending = self.pending.pop(message.id, None)
+        pending = self.pending.get(message.id)
         if pending is None:
-            # Our own node alone has requests that we do not remember; this one has had its answer.
-            return branch is not self.home
+            return self._is_late(branch, message.id)
+        if pending.node != branch.node:
+            return True  # of a node that had the session before: the one that has it now answers
+        del self.pending[pending.id]
         self._unanswered.remove(pending.size)
         self._on_pending_answer(branch, pending, message)
         return False
+
+    def _is_late(self, branch: Branch, request_id: Id) -> bool:
+        """Whether the request has had its answer, from another node."""
+        if branch is not self.home:
+            return True
+        is_open = request_id is None or request_id in self._at_home
+        self._at_home.discard(request_id)
+        return not is_open
 
     def _on_pending_answer(self, branch: Branch, pending: PendingRequest, answer: Response | Failure) -> None:
         session = pending.session

@@ -126,10 +126,10 @@ class SessionMoves:
                     pending, "Internal error: its node is lost; whether it was done is not known"
                 )
                 continue
+            was_sent, pending.node = bool(pending.node), node
             branch.say(pending.frame_from(followed.position))
-            if pending.node and pending.cancel:
+            if was_sent and pending.cancel:
                 branch.say(pending.cancel)
-            pending.node = node
         for frame in held:
             branch.say(frame)
 

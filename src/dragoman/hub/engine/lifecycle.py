@@ -317,7 +317,7 @@ async def _load(
         answer = await process.call("session/load", params, within=300.0)
     except BaseException:
         session.give_up_load(process)
-        del hub.sessions[session_id]
+        hub.sessions.pop(session_id, None)  # another node may have it by now
         process.forget(session)
         with suppress(JournalError):
             await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew

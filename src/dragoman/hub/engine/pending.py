@@ -49,7 +49,7 @@ class PendingEntries:
         self._journal = journal
         self._owner = owner
         self._stream = stream
-        self._to_agent: list[int] = []  # frames that the agent's host may not have yet
+        self._to_agent: list[int] = []  # frames that the agent's keeper may not have yet
         self._settled = NOTHING
         self._task: asyncio.Task[None] | None = None
 
