@@ -296,7 +296,8 @@ class AgentProcess:
             asyncio.get_running_loop().call_soon(self._sort_known, own)
 
     def _sort_known(self, own: str) -> None:
-        if own in self.sessions:
+        """One that is looked for waits still: its parent's stream does not name it yet."""
+        if own in self.sessions and own not in self._looking:
             self._sort_early(own)
 
     def _made(self) -> None:
