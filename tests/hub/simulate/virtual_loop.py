@@ -31,7 +31,7 @@ from dragoman.hub.clients import methods
 from dragoman.hub.clients.client import HubClient
 from dragoman.hub.cluster import membership, pending_requests
 from dragoman.hub.cluster.client_router import ClientRouter
-from dragoman.hub.engine import checkpoints, forks, lifecycle, live_session, pending
+from dragoman.hub.engine import checkpoints, forks, lifecycle, live_session, recovery
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.judge import servers
 from dragoman.review.risks import warm
@@ -273,7 +273,7 @@ def virtual_time(seed: str) -> Iterator[VirtualLoop]:
     modules: list[tuple[ModuleType, str, Any]] = [
         (checkpoints, "EVERY", 8),  # sessions are short here
         (checkpoints, "SPANS", (16, 480)),
-        *((one, "time", clocks) for one in (forks, lease, process, live_session, lifecycle, pending)),
+        *((one, "time", clocks) for one in (forks, lease, process, live_session, lifecycle, recovery)),
         *((one, "uuid", ids) for one in (forks, lifecycle, methods, pending_requests, servers)),
         (live_session, "uuid4", ids.uuid4),
         (membership, "secrets", secret),
