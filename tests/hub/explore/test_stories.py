@@ -21,7 +21,7 @@ STORIES = {
         f"close 0, do, closed, store, learn, do, prompt 0, {TO_AGENT}"
     ),
     "a process is bound to a session that is being closed": (
-        "die, gone, prompt 0, store, learn, do, start, close 0, store, learn, do, do, loaded, closed, "
+        "die, gone, prompt 0, store, learn, do, start, close 0, store, learn, do, loaded, do, closed, "
         f"store, learn, do, prompt 1, {TO_AGENT}"
     ),
     "a prompt that has its answer is refused while the session is forgotten": (
