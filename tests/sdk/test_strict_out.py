@@ -126,7 +126,7 @@ SILENT = {
     Terminal: {"kill", "output", "release", "wait"},
     ClientHandle: {"ask", "ask_for", "behind", "check_allowed", "introduce", "ready"},
     Session: {"hand_over", "inlet", "keep", "leave", "listen", "wake_listener"},
-    AgentHandle: {"ask", "introduce"},
+    AgentHandle: {"ask", "introduce", "open_session"},
 }
 
 

@@ -209,7 +209,7 @@ class Hub:
         if session_id in self.sessions:
             await self.ownership.may_act()  # else another node may have gone on with it
         found = self.sessions.get(session_id)
-        if found is not None and found.state.phase == "open":
+        if found is not None and found.state.phase == "open" and not found.state.is_incomplete:
             return found
         async with self.opening(session_id):
             while (found := self.sessions.get(session_id)) is not None:

@@ -16,6 +16,7 @@ from dragoman import Agent
 from dragoman.errors import CallFailed
 from dragoman.hub.agents import session_load
 from dragoman.schema import v1
+from dragoman.wire.codes import NOT_FOUND, session_not_found
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.raw_agents import eventually
 from tests.hub.sessions.stage import Stage, Talker, staged
@@ -185,3 +186,55 @@ async def test_what_an_agent_asked_while_it_loaded_ends_with_its_process(method:
         assert answer["result"] == {"stopReason": "end_turn"}
         assert stage.hub.sessions[session].state.requests == {}
         assert agent.loads == 2
+
+
+FOREIGN = {"sessionId": "made-elsewhere", "cwd": "/tmp", "mcpServers": []}
+
+
+def reluctant(is_loading: asyncio.Event, may_answer: asyncio.Event, *, refuses: bool) -> Agent:
+    """Takes its time to load a session that was made elsewhere."""
+    agent = obedient()
+
+    @agent.load_session
+    async def load(request: v1.LoadSessionRequest) -> None:
+        is_loading.set()
+        await may_answer.wait()
+        if refuses:
+            raise session_not_found(request.session_id)
+
+    return agent
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+async def test_a_prompt_waits_until_its_session_is_loaded_from_the_agent(refuses: bool) -> None:
+    is_loading, may_answer = asyncio.Event(), asyncio.Event()
+    async with staged({"one": lambda: reluctant(is_loading, may_answer, refuses=refuses)}) as stage:
+        first, second = await stage.client().begin(), await stage.client().begin()
+        load = first.ask("session/load", FOREIGN)
+        await is_loading.wait()
+        prompt = second.prompt("made-elsewhere", "say 1")
+        may_answer.set()
+        answer = await second.answer(prompt)
+        if refuses:
+            assert answer["error"]["code"] == NOT_FOUND
+            assert "error" in await first.answer(load)
+            assert await stage.journal.info("made-elsewhere") is None
+        else:
+            assert answer["result"]["stopReason"] == "end_turn"
+            assert "result" in await first.answer(load)
+
+
+async def test_a_session_whose_first_load_a_crash_has_cut_off_is_none() -> None:
+    is_loading, may_answer = asyncio.Event(), asyncio.Event()
+    async with staged({"one": lambda: reluctant(is_loading, may_answer, refuses=True)}) as stage:
+        first = await stage.client().begin()
+        first.ask("session/load", FOREIGN)
+        await is_loading.wait()
+        await eventually(lambda: stage.hub.sessions["made-elsewhere"].log.last)
+        await stage.crash()
+        may_answer.set()
+        await stage.start()
+        second = await stage.client().begin()
+        answer = await second.answer(second.prompt("made-elsewhere", "say 1"))
+        assert answer["error"]["code"] == NOT_FOUND
+        assert await stage.journal.info("made-elsewhere") is None

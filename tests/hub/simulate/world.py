@@ -33,6 +33,11 @@ REST_SECONDS = 400.0
 dying is started after ever longer pauses, and a client is carried from node to node for a minute.
 """
 
+QUIET = 20
+"""Half seconds without anything left to do: a node that was paused notices what it has missed by the beats of
+the others.
+"""
+
 
 class Outcome(NamedTuple):
     """What came of a seed."""
@@ -274,14 +279,14 @@ class World:
             client.process.start(client.finish())
         until = self.loop.time() + REST_SECONDS
         quiet = 0
-        while self.loop.time() < until and quiet < 3:
+        while self.loop.time() < until and quiet < QUIET:
             await asyncio.sleep(0.5)
             quiet = quiet + 1 if not self._unrest() else 0
         caring.cancel()
         for unrest in self._unrest():
             self.story.find(f"no rest {REST_SECONDS:g} s after the faults: {unrest}")
         await caretaker.aclose()
-        return quiet >= 3
+        return quiet >= QUIET
 
     def _unrest(self) -> list[str]:
         found = [

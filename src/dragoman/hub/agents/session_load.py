@@ -43,8 +43,9 @@ class SessionLoad:
         return self
 
     async def send(self, params: dict[str, Any]) -> None:
-        """The next hub looks for the session before anything can be asked in it."""
+        """The next hub looks for the session, and knows of the load, before anything can be asked in it."""
         await self.session.hub.will_run(self.session)
+        await self.session.stored()
         self.process.request(self._number, self._method, params)
 
     async def result(self) -> dict[str, Any]:

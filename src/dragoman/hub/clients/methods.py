@@ -291,7 +291,7 @@ class Methods:
         """At once, so that what comes behind it finds it there."""
         self._hub.check_rate(client)
         session = self._hub.sessions.get(client.text(params, "sessionId"))
-        if session is None:
+        if session is None or session.state.is_incomplete:
             if not client.unanswered.fits(_size(params)):
                 raise invalid_request("too many requests wait for an answer already")
             counted = client.unanswered.charge(_size(params))

@@ -19,7 +19,7 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.engine.checkpoints import SessionReading, read_on, read_session
-from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
+from dragoman.hub.engine.live_session import LOAD_GIVEN_UP, EngineHub, LiveSession, SessionProcess
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ownership import SessionLease
 from dragoman.hub.engine.recovery import read_unfinished, take_up
@@ -54,7 +54,9 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
     lease = await hub.ownership.claim(session_id)
     try:
         reading = await _read(hub, session_id, info.last, taken=lease.taken)
-        if reading.state.phase == "closed":  # it was deleted, and the hub that did so was stopped meanwhile
+        if reading.state.phase == "closed" or reading.state.is_incomplete:
+            # Whoever deleted it, or asked the agent to load it, was stopped in the middle of that.
+            _refuse_requests(hub, reading.state)
             await hub.journal.delete(session_id)
             raise session_not_found(session_id)
         originals = await hub.journal.originals(session_id)
@@ -82,6 +84,14 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
     if unfinished is not None:
         take_up(hub, session, unfinished)
     return session
+
+
+def _refuse_requests(hub: EngineHub, state: SessionState) -> None:
+    """The agent need not wait for what it has asked in a session that is gone."""
+    process = _process_of(hub, state)
+    for request in state.requests.values():
+        if process is not None and not request.is_own:
+            process.refuse(request.id, LOAD_GIVEN_UP)
 
 
 def _process_of(hub: EngineHub, state: SessionState) -> SessionProcess | None:
@@ -309,6 +319,7 @@ async def _load(
         session=session_id,
         process=process.process_id,
         taken=process.last_number(session_id),
+        is_load=True,
     )
     session.dispatch(made)
     process.join(session, session_id)

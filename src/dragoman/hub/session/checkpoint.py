@@ -20,8 +20,8 @@ from dragoman.hub.session.state import (
 )
 
 _SAME = (
-    *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "loading", "taken_before"),
-    *("made", "heard", "turn", "queue", "title", "failed", "turns", "parent", "children"),
+    *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "loading", "is_incomplete"),
+    *("taken_before", "made", "heard", "turn", "queue", "title", "failed", "turns", "parent", "children"),
 )
 """What state and checkpoint have under the same names."""
 
@@ -44,6 +44,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     process: int = 0
     bound_at: int = 0
     loading: int = 0
+    is_incomplete: bool = False
     taken_before: int = 0
     made: dict[str, Raw] = {}
     heard: int = 0

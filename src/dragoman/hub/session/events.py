@@ -75,6 +75,8 @@ class SessionMade(_Event, frozen=True):
     parent: str = ""
     """The session whose child it is: the agent has made it for its own work."""
     title: str = ""
+    is_load: bool = False
+    """Whether the agent is still asked to load it: it may not have such a session."""
 
 
 class Renamed(_Event, frozen=True):

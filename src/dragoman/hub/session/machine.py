@@ -597,6 +597,8 @@ def _session_made(work: _StepWork, event: ev.SessionMade) -> Verdict:
         members["key"] = event.key
     if event.parent:
         members["parent"] = event.parent
+    if event.is_load:
+        members["load"] = True
     work.note("made", **members, session=event.session, n=event.process)
     if event.title:
         work.note("renamed", title=event.title)

@@ -6,6 +6,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | note | says |
 |---|---|
 | `made` | agent, folder, and what the agent, process `n`, answered; key of the request, parent of a child |
+| `made` with `load` | the agent is asked to load a session of its own; it has it once `bound` is there |
 | `child` | a child session, whose stream exists, and the agent's own id for it |
 | `forked` | all that a fork begins with is stored; the key of the request |
 | `loading` | an agent's process, `n`, is asked to bring the session back, by the request with this id |
@@ -73,6 +74,7 @@ class StreamNote(Struct, frozen=True, omit_defaults=True):
     remembers: bool | UnsetType = UNSET
     n: int = 0
     taken: int = 0
+    load: bool = False
     risks: Raw | UnsetType = UNSET
     risks_note: str = field(name="risksNote", default="")
 

@@ -231,6 +231,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """What the agent answered when the session was made or brought back."""
     loading: int = 0
     """The id of the request by which the process is bringing the session back; 0 if there is none."""
+    is_incomplete: bool = False
+    """Whether the agent was asked to load a session of its own, and has not said yet that it has it."""
     heard: int = 0
     """Frames of the process up to this number are in the stream, or not for it."""
     turn: OpenTurn | None = None
@@ -555,7 +557,7 @@ def _made(state: SessionState, note: StreamNote) -> SessionState:
         taken_before=note.taken,
         parent=note.parent,
     )
-    return _bound(made, note)
+    return replace(_bound(made, note), is_incomplete=note.load)
 
 
 def _loading(state: SessionState, note: StreamNote) -> SessionState:
@@ -570,6 +572,7 @@ def _bound(state: SessionState, note: StreamNote) -> SessionState:
     return replace(
         state,
         loading=0,
+        is_incomplete=False,
         agent_session=state.id if note.session == state.id else note.session or state.agent_session,
         made=state.made if made is None else {name: Raw(bytes(raw)) for name, raw in made.items()},
     )
