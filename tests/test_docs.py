@@ -13,9 +13,8 @@ import json
 import re
 import shlex
 import subprocess
-from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -122,22 +121,7 @@ def run(command: list[str], page: str, folder: Path) -> subprocess.CompletedProc
     )
 
 
-FIRST = 2
-"""Python blocks of each page that `make test` runs; `make test-all` runs all of them."""
-
-
-def python_blocks() -> list[Any]:
-    """For `parametrize`; those of the README, and the first of each page, are not slow."""
-    count: Counter[str] = Counter()
-    rows = []
-    for block in in_language("python"):
-        count[block.page] += 1
-        is_slow = block.page != "README.md" and count[block.page] > FIRST
-        rows.append(pytest.param(block, id=str(block), marks=[pytest.mark.slow] if is_slow else []))
-    return rows
-
-
-@pytest.mark.parametrize("block", python_blocks())
+@pytest.mark.parametrize("block", in_language("python"), ids=str)
 @together
 def test_a_python_block_works_with_the_wheel_alone(block: Block, tmp_path: Path) -> None:
     what = kind(block.text)

@@ -24,6 +24,8 @@ SCOPES = {
     "prompts that are edited or withdrawn, a refusal and a crash": Scope(edit=1, withdraw=1, fail=1, crash=1),
     "a hub that drains, a cancel and a crash": Scope(drain=1, cancel=1, crash=1),
     "a quiet session, a cancel and a crash": Scope(release=1, cancel=1, crash=1),
+    "a close and a cancel": Scope(close=1, cancel=1),
+    "a close and a lost connection": Scope(close=1, cut=1),
     "an agent that loads a quiet session and asks, and two crashes": Scope(
         clients=1, release=1, ask=2, update=1, crash=2
     ),
