@@ -32,6 +32,8 @@ import hypothesis  # noqa: E402  its modules are among them
 
 from dragoman.testing.pace import deadline, pace  # noqa: E402
 
+pace()  # opens what it reads before any test counts descriptors
+
 BOUND = 5.0
 
 HANG_FACTOR = 4.0
