@@ -89,10 +89,16 @@ def opened(browser: Any, page: bytes, folder: Path, **options: Any) -> tuple[Any
     return tab, said
 
 
+def story_of(tab: Any) -> str:
+    """The text that is shown. What a busy browser has not drawn yet has none."""
+    tab.wait_for_function("() => document.querySelector('#story').innerText.trim() !== ''")
+    return str(tab.inner_text("#story"))
+
+
 def test_a_conversation_is_shown_and_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     finding = {"frame": 2, "rule": "TURN-05", "level": "fail", "why": "it is only a test"}
     tab, said = opened(browser, make_page(conversation(), title="<b>t</b>", findings=[finding]), tmp_path)
-    shown = tab.inner_text("#story")
+    shown = story_of(tab)
     assert "Please look at this" in shown
     assert "<img src=x onerror=" in shown
     assert "Allow it after 1.0 s" in shown
