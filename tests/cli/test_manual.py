@@ -11,9 +11,6 @@ import pytest
 
 from dragoman.cli.commands import COMMANDS
 
-pytest.importorskip("shtab")
-pytest.importorskip("argparse_manpage")
-
 TOOL = Path(__file__).parents[2] / "tools" / "generate_manual.py"
 
 
