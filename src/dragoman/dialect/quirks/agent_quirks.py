@@ -48,7 +48,7 @@ class AnnouncedTwice(Quirk):
         super().__init__(settings, ledger)
         self._announced: set[tuple[str, str]] = set()
 
-    def told_by_peer(self, message: Message) -> Message:
+    def on_peer_notification(self, message: Message) -> Message:
         update = update_of(message)
         call_id = update.get("toolCallId")
         if update.get("sessionUpdate") != "tool_call" or type(call_id) is not str:
@@ -61,7 +61,7 @@ class AnnouncedTwice(Quirk):
         renamed = {**update, "sessionUpdate": "tool_call_update"}
         return with_params(message, {**as_object(message.params), "update": renamed})
 
-    def asked_by_inside(self, message: Message) -> Message:
+    def on_inside_request(self, message: Message) -> Message:
         if message.method == "session/load":  # a replay announces everything once more, and rightly so
             session = session_of(message)
             self._announced = {call for call in self._announced if call[0] != session}
@@ -89,7 +89,7 @@ class CancelledTurn(Quirk):
         super().__init__(settings, ledger)
         self._cancelled: set[Id] = set()  # open prompts
 
-    def told_by_inside(self, message: Message) -> Message:
+    def on_inside_notification(self, message: Message) -> Message:
         if message.method == "session/cancel":
             session = session_of(message)
             self._cancelled |= {
@@ -99,7 +99,7 @@ class CancelledTurn(Quirk):
             }
         return message
 
-    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, asked: Message, message: Message) -> Message:
         if message.id is UNSET or message.id not in self._cancelled:
             return message
         self._cancelled.discard(message.id)
@@ -129,7 +129,7 @@ class LineZero(Quirk):
         "session/cancel": NEVER,
     }
 
-    def told_by_peer(self, message: Message) -> Message:
+    def on_peer_notification(self, message: Message) -> Message:
         update = update_of(message)
         places = as_list(update.get("locations"))
         if not any(_is_nowhere(place) for place in places):
@@ -164,7 +164,7 @@ class MissingFile(Quirk):
     done = "answered as an empty file"
     fix = "take the error for a missing file as such, and create it"
 
-    def answered_by_inside(self, asked: Message, message: Message) -> Message:
+    def on_inside_answer(self, asked: Message, message: Message) -> Message:
         if asked.method != "fs/read_text_file" or message.error is UNSET:
             return message
         error = as_object(message.error)
@@ -193,7 +193,7 @@ class ShellLine(Quirk):
     done = "given to /bin/sh -c"
     fix = "name the program in command and its arguments in args, or call /bin/sh with -c"
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         params = as_object(message.params)
         line = params.get("command")
         if message.method != "terminal/create" or type(line) is not str or params.get("args"):
@@ -228,13 +228,13 @@ class Unannounced(Quirk):
         super().__init__(settings, ledger)
         self._announced: set[tuple[str, str]] = set()
 
-    def told_by_peer(self, message: Message) -> Message:
+    def on_peer_notification(self, message: Message) -> Message:
         update = update_of(message)
         if update.get("sessionUpdate") == "tool_call":
             self._announced.add((session_of(message), str(update.get("toolCallId"))))
         return message
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         call = as_object(as_object(message.params).get("toolCall"))
         session, call_id = session_of(message), call.get("toolCallId")
         if message.method != "session/request_permission" or type(call_id) is not str:
@@ -271,7 +271,7 @@ class UnknownSession(Quirk):
     done = "sent with the code for it"
     fix = "answer with the code -32002"
 
-    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, asked: Message, message: Message) -> Message:
         session = session_of(asked)
         error = as_object(message.error)
         if message.error is UNSET or not session or error.get("code") not in (INVALID_PARAMS, INTERNAL_ERROR):

@@ -27,7 +27,7 @@ class DeafToQuestions(Quirk):
     done = "answered as cancelled"
     fix = "answer session/request_permission, if only with the outcome cancelled"
 
-    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, asked: Message, message: Message) -> Message:
         error = as_object(message.error)
         if not self.settings.answers_for_peer:
             return message
@@ -52,7 +52,7 @@ class NullWrite(Quirk):
     done = "sent as an empty object"
     fix = "answer with an empty object"
 
-    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, asked: Message, message: Message) -> Message:
         if asked.method != "fs/write_text_file" or message.result is not None:
             return message
         self.repair()
@@ -82,10 +82,10 @@ class RawText(Quirk):
         "session/cancel": NEVER,
     }
 
-    def told_by_inside(self, message: Message) -> Message:
+    def on_inside_notification(self, message: Message) -> Message:
         return self._mended(message, "update", update_of(message))
 
-    def asked_by_inside(self, message: Message) -> Message:
+    def on_inside_request(self, message: Message) -> Message:
         if message.method != "session/request_permission":
             return message
         return self._mended(message, "toolCall", as_object(as_object(message.params).get("toolCall")))
@@ -121,7 +121,7 @@ class SessionInfo(Quirk):
         "session/cancel": NEVER,
     }
 
-    def told_by_inside(self, message: Message) -> Message | None:
+    def on_inside_notification(self, message: Message) -> Message | None:
         if update_of(message).get("sessionUpdate") != "session_info_update":
             return message
         self.repair()

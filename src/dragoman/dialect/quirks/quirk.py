@@ -45,20 +45,20 @@ class Quirk(Edge):
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_request:
             self._asked_by_peer.owe(message.id, message)
-            return self.asked_by_peer(message)
+            return self.on_peer_request(message)
         if message.is_answer:
             asked = self._asked_by_inside.settle(message.id)
-            return [("inside", message if asked is None else self.answered_by_peer(asked, message))]
-        return [("inside", self.told_by_peer(message))]
+            return [("inside", message if asked is None else self.on_peer_answer(asked, message))]
+        return [("inside", self.on_peer_notification(message))]
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
             self._asked_by_inside.owe(message.id, message)
-            return [("peer", self.asked_by_inside(message))]
+            return [("peer", self.on_inside_request(message))]
         if message.is_answer:
             asked = self._asked_by_peer.settle(message.id)
-            return [("peer", message if asked is None else self.answered_by_inside(asked, message))]
-        told = self.told_by_inside(message)
+            return [("peer", message if asked is None else self.on_inside_answer(asked, message))]
+        told = self.on_inside_notification(message)
         return [] if told is None else [("peer", told)]
 
     def repair(self) -> None:
@@ -66,23 +66,23 @@ class Quirk(Edge):
 
     # What a quirk says otherwise. Whatever comes back as the same object passes as the same bytes.
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         return [("inside", message)]
 
-    def told_by_peer(self, message: Message) -> Message:
+    def on_peer_notification(self, message: Message) -> Message:
         return message
 
-    def asked_by_inside(self, message: Message) -> Message:
+    def on_inside_request(self, message: Message) -> Message:
         return message
 
-    def told_by_inside(self, message: Message) -> Message | None:
+    def on_inside_notification(self, message: Message) -> Message | None:
         """None: the peer is better not told."""
         return message
 
-    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, asked: Message, message: Message) -> Message:
         return message
 
-    def answered_by_inside(self, asked: Message, message: Message) -> Message:
+    def on_inside_answer(self, asked: Message, message: Message) -> Message:
         return message
 
 

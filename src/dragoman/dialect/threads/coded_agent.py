@@ -32,7 +32,7 @@ class CodedAgent(TurningEdge):
 
     # What the client asks.
 
-    def asked_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_request(self, message: Message) -> list[Out]:
         match message.method:
             case "initialize":
                 return self.introduce(message)
@@ -130,7 +130,7 @@ class CodedAgent(TurningEdge):
 
     # What the agent asks.
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         if message.method == "streamMessageChunk":
             return self._stream(message)
         if message.method in IN_V1:

@@ -38,7 +38,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
 
     # Requests of the client.
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         if message.method in THREADS:
             return self.when_ready(message)
         if message.method not in OF_A_THREAD:
@@ -109,7 +109,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
 
     # What the agent says.
 
-    def told_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_notification(self, message: Message) -> list[Out]:
         if message.method != "session/update":
             taken_back = message.method == "$/cancel_request"
             self.note(Lost.TAKEN_BACK if taken_back else Lost.OTHER_UPDATES)
@@ -144,7 +144,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
 
     # What the agent asks, and the end.
 
-    def asked_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_request(self, message: Message) -> list[Out]:
         return self.read_at_peer(message) if message.method in IN_THREADS else self.refused_to_agent(message)
 
     def was_read(self, question: Message, told: Object) -> None:

@@ -48,22 +48,22 @@ class ThreadsEdge(Edge, ABC):
     # What a subclass has to say.
 
     @abstractmethod
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         """The peer asks something."""
 
     @abstractmethod
-    def asked_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_request(self, message: Message) -> list[Out]:
         """v1 asks something."""
 
     @abstractmethod
-    def told_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_notification(self, message: Message) -> list[Out]:
         """v1 tells something."""
 
     # What comes in.
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_request:
-            return self.asked_by_peer(message)
+            return self.on_peer_request(message)
         if message.is_notification:
             self.note(Lost.NOTIFICATIONS)
             return []
@@ -78,9 +78,9 @@ class ThreadsEdge(Edge, ABC):
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
-            return self.asked_by_inside(message)
+            return self.on_inside_request(message)
         if message.is_notification:
-            return self.told_by_inside(message)
+            return self.on_inside_notification(message)
         then = self.of_inside.settle(message.id)
         if then is None:
             self.note(Lost.STRAY_ANSWERS)

@@ -107,7 +107,7 @@ class TurningEdge(ReadsForPeer):
         self._turns.clear()
         return outs + [self.refuse_inside(one.request_id, INTERNAL_ERROR, GONE) for one in open_turns]
 
-    def told_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_notification(self, message: Message) -> list[Out]:
         params = as_object(message.params)
         if message.method == "session/cancel":
             return self._cancel(as_text(params.get("sessionId")))

@@ -51,7 +51,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
 
     # What the client asks.
 
-    def asked_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_request(self, message: Message) -> list[Out]:
         match message.method:
             case "initialize":
                 return self.introduce(message)
@@ -130,7 +130,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
 
     # What the agent asks.
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         if message.method == "getThreads":
             threads = [
                 listing.metadata(thread.id, thread.facts, self.note) for thread in self._threads.values()

@@ -61,7 +61,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
 
     # What the client asks.
 
-    def asked_by_peer(self, message: Message) -> list[Out]:
+    def on_peer_request(self, message: Message) -> list[Out]:
         if message.method in IN_V1:
             return self.read_for_peer(message)
         if message.method != "streamMessageChunk":
@@ -160,7 +160,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
 
     # What the agent says and asks.
 
-    def told_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_notification(self, message: Message) -> list[Out]:
         update = update_of(message)
         kind = as_text(update.get("sessionUpdate"))
         name = as_text(as_object(message.params).get("sessionId"))
@@ -175,7 +175,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
             thread.said.update(update)
         return []
 
-    def asked_by_inside(self, message: Message) -> list[Out]:
+    def on_inside_request(self, message: Message) -> list[Out]:
         return self.refused_to_agent(message)
 
     def peer_ended(self) -> list[Out]:
