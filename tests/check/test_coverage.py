@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.check.manifest import requirements
-from dragoman.check.rules import judged_by, reasons
+from dragoman.check.rules import reasons, rules_by_requirement
 
 LEAST = 390
 """How many requirements are judged by rules at the least."""
 
 
 def test_rules_are_about_requirements_that_there_are() -> None:
-    assert judged_by().keys() - requirements().keys() == set()
+    assert rules_by_requirement().keys() - requirements().keys() == set()
 
 
 def test_reasons_are_about_requirements_that_there_are() -> None:
@@ -20,11 +20,11 @@ def test_reasons_are_about_requirements_that_there_are() -> None:
 
 
 def test_every_requirement_has_a_rule_or_a_reason() -> None:
-    assert requirements().keys() - judged_by().keys() - reasons().keys() == set()
+    assert requirements().keys() - rules_by_requirement().keys() - reasons().keys() == set()
 
 
 def test_no_requirement_has_a_rule_and_a_reason_why_there_is_none() -> None:
-    assert judged_by().keys() & reasons().keys() == set()
+    assert rules_by_requirement().keys() & reasons().keys() == set()
 
 
 def test_a_reason_is_a_sentence() -> None:
@@ -34,7 +34,7 @@ def test_a_reason_is_a_sentence() -> None:
 def test_a_rule_judges_a_side_that_its_requirements_bind() -> None:
     wrong = {
         (rule.name, rule.side, name)
-        for name, rules in judged_by().items()
+        for name, rules in rules_by_requirement().items()
         if name in requirements()
         for rule in rules
         if rule.side not in requirements()[name].sides
@@ -43,14 +43,14 @@ def test_a_rule_judges_a_side_that_its_requirements_bind() -> None:
 
 
 def test_a_rule_has_a_name_of_its_own_and_says_what_to_change() -> None:
-    rules = {id(rule): rule for found in judged_by().values() for rule in found}.values()
+    rules = {id(rule): rule for found in rules_by_requirement().values() for rule in found}.values()
     names = [(rule.name, rule.side) for rule in rules]
     assert sorted(names) == sorted(set(names))
     assert [rule.name for rule in rules if not rule.fix.strip()] == []
 
 
 def test_every_rule_names_the_pages_of_the_specification_that_it_follows() -> None:
-    rules = {id(rule): rule for found in judged_by().values() for rule in found}.values()
+    rules = {id(rule): rule for found in rules_by_requirement().values() for rule in found}.values()
     assert [rule.name for rule in rules if not rule.pages or not all(rule.pages)] == []
 
 
@@ -75,4 +75,4 @@ def test_a_requirement_has_the_page_of_its_source_before_the_page_of_its_area() 
 
 
 def test_most_of_the_catalogue_is_judged() -> None:
-    assert len(judged_by()) >= LEAST
+    assert len(rules_by_requirement()) >= LEAST

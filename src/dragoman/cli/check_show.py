@@ -9,7 +9,7 @@ import sys
 from dragoman.apps.console import say
 from dragoman.check.manifest import Requirement, areas, contradictions_of, requirements
 from dragoman.check.packs import PACKS, NoSuchCheck, selection
-from dragoman.check.rules import judged_by, reasons
+from dragoman.check.rules import reasons, rules_by_requirement
 
 _WHOM = {"agent": "agents", "client": "clients", "server": "remote servers"}
 _SOURCES = {
@@ -51,7 +51,7 @@ def run_list(chosen: argparse.Namespace) -> int:
     except NoSuchCheck as error:
         say(f"dragoman check list: {error}", file=sys.stderr)
         return 2
-    rules, why = judged_by(), reasons()
+    rules, why = rules_by_requirement(), reasons()
     total = judged = 0
     for one in requirements().values():
         if (wanted is not None and one.id not in wanted) or (chosen.side and chosen.side not in one.sides):
@@ -89,7 +89,7 @@ def run_explain(chosen: argparse.Namespace) -> int:
 
 
 def _explain_one(one: Requirement) -> None:
-    rules = judged_by().get(one.id, [])
+    rules = rules_by_requirement().get(one.id, [])
     worth = one.tier(unavoidable=any(rule.unavoidable for rule in rules))
     say(f"{one.id}: {one.requirement}")
     say(f"  area     {areas().get(one.area, one.area)}")

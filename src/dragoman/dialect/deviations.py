@@ -51,7 +51,7 @@ def envelope_deviations(message: Message) -> Iterator[FoundDeviation]:
         yield FoundDeviation("a request with the id null", "give requests a number or a text as id")
 
 
-def asked_deviations(message: Message, by: Position) -> Iterator[FoundDeviation]:
+def request_deviations(message: Message, by: Position) -> Iterator[FoundDeviation]:
     """A request or a notification, from a client or from an agent."""
     method = str(message.method)
     if method in METHOD_FIXES:

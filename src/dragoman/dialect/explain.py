@@ -16,8 +16,8 @@ from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.deviations import (
     FoundDeviation,
     answer_deviations,
-    asked_deviations,
     envelope_deviations,
+    request_deviations,
 )
 from dragoman.dialect.edge import EdgeSettings
 from dragoman.dialect.ledger import DialectDecision, Ledger, Reason
@@ -164,7 +164,7 @@ class _FrameReader:
 def _deviations(message: Message, who: Position, answers: str | None) -> Iterator[FoundDeviation]:
     yield from envelope_deviations(message)
     if not message.is_answer:
-        yield from asked_deviations(message, who)
+        yield from request_deviations(message, who)
     elif answers is not None:
         yield from answer_deviations(message, answers, who)
 

@@ -1,7 +1,7 @@
 """All rules, a module for each area of the catalogue.
 
-`judged_by` and `reasons` say which requirements have rules, and why the others have none; a test holds that
-together they cover the catalogue.
+`rules_by_requirement` and `reasons` say which requirements have rules, and why the others have none; a test
+holds that together they cover the catalogue.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def load_all() -> None:
         import_module(f"dragoman.check.rules.{area}")
 
 
-def judged_by() -> dict[str, list[ConformanceRule]]:
+def rules_by_requirement() -> dict[str, list[ConformanceRule]]:
     """The rules of each requirement that has any."""
     load_all()
     found: dict[str, list[ConformanceRule]] = {}

@@ -25,7 +25,7 @@ from dragoman.dialect.acpex.ledger_notes import (
     THOUGHT_BLOCK,
 )
 from dragoman.dialect.acpex.tools import dumped, write_call, write_result
-from dragoman.dialect.acpex.turn import kept_content, write_end
+from dragoman.dialect.acpex.turn import original_content, write_end
 from dragoman.dialect.acpex.updates import STEP, read_one
 from dragoman.dialect.keeping import dropped
 from dragoman.dialect.ledger import LedgerNote, Note, ignore_note
@@ -86,7 +86,7 @@ class OverviewForm(AcpexForm):
         }
 
     def end(self, result: Object, note: Note) -> Object:
-        content = kept_content(result, self)
+        content = original_content(result, self)
         return {**write_end(result, self, note), "content": [] if content is None else content}
 
     def update(self, update: Object, note: Note) -> Object | None:

@@ -63,7 +63,7 @@ def write_end(result: Object, form: AcpexForm, note: Note) -> Object:
     return {**fields, "stopReason": SPOKEN.get(reason, reason)}
 
 
-def kept_content(result: Object, form: AcpexForm) -> Json | None:
+def original_content(result: Object, form: AcpexForm) -> Json | None:
     return _kept(result, form).get("content")
 
 
