@@ -25,6 +25,7 @@ PUBLIC = frozenset({"face", "schema", "errors"})
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "version": frozenset(),
     "errors": frozenset(),
+    "decoders": frozenset(),
     "system": frozenset({"errors"}),
     "wire": frozenset({"errors"}),
     "schema": frozenset(),
@@ -97,7 +98,7 @@ FORBIDDEN_IN_PURE = frozenset(
 )
 
 # Parts of rooms that are pure although their room is not, and all that they may import besides themselves.
-PURE_PARTS = {"dragoman.hub.session": frozenset({"errors", "wire", "schema"})}
+PURE_PARTS = {"dragoman.hub.session": frozenset({"errors", "wire", "schema", "decoders"})}
 
 # msgspec is everyone's; each other distribution is imported in one room.
 THIRD_PARTY: dict[str, frozenset[str]] = {
@@ -209,7 +210,7 @@ def objection(room: str, imported: str) -> str | None:
             return f"{room} may not import {module}"
     if top == "dragoman":
         target = room_of(imported)
-        allowed = MAY_IMPORT[room] | {room, "version"}
+        allowed = MAY_IMPORT[room] | {room, "version", "decoders"}
         return None if target in allowed else f"{room} may not import {target}"
     if room in PURE and top in FORBIDDEN_IN_PURE:
         return f"{room} is pure and may not import {top}"

@@ -15,8 +15,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct
+
+from dragoman.decoders import decode_json
 
 Side: TypeAlias = Literal["agent", "client", "server"]
 Tier: TypeAlias = Literal["fail", "warn", "record"]
@@ -174,7 +175,7 @@ class _Catalogue(Struct):
 @cache
 def _catalogue() -> _Catalogue:
     text = files("dragoman.check").joinpath("requirements.json").read_bytes()
-    return msgspec.json.decode(text, type=_Catalogue)
+    return decode_json(text, _Catalogue)
 
 
 @cache

@@ -7,12 +7,13 @@ out: agents differ in what they keep of those.
 
 from __future__ import annotations
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
 from dragoman.check.conversation import Conversation, ObservedTurn, is_update, update_of
 from dragoman.check.recording import Frame, Recording
 from dragoman.check.timeline import is_in_stretch, reason_of, session_of
 from dragoman.check.values import items, text
+from dragoman.decoders import convert
 from dragoman.wire.envelope import JsonObject
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from dragoman.apps.files import open_private
 from dragoman.check.recording import Frame, Recording, Stretch
+from dragoman.decoders import convert
 from dragoman.journal.contract import Direction, Entry, StreamInfo
 from dragoman.journal.transcript import header, line, read_transcript
 from dragoman.schema.method import Kind
@@ -46,7 +47,7 @@ def recording_of(entries: Iterable[Entry]) -> Recording:
             continue
         note = _object(entry.frame)
         if note.get("event") == "mark":
-            recording.marks.append(msgspec.convert({**note, "event": None}, Stretch))
+            recording.marks.append(convert({**note, "event": None}, Stretch))
         elif note.get("event") == "fact":
             recording.facts[str(note.get("name"))] = note.get("value")
         elif note.get("event") == "exit":

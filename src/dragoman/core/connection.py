@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.core.lifecycle import INITIALIZE, Lifecycle, RequestAdmission
+from dragoman.decoders import json_decoder
 from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
 from dragoman.wire.codes import CANCELLED, INVALID_REQUEST, NAMES, PARSE_ERROR
 from dragoman.wire.encode import error_object, failure, notification, request, response
@@ -99,7 +100,7 @@ class _CancelRequest(Struct):
     request_id: Id = msgspec.field(name="requestId")
 
 
-_read_cancel = msgspec.json.Decoder(_CancelRequest).decode
+_read_cancel = json_decoder(_CancelRequest).decode
 
 
 class Connection(Generic[C]):

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from dragoman.decoders import json_decoder
 from dragoman.wire.decode import count_objects
 
 Id: TypeAlias = int | str | None
@@ -42,7 +43,7 @@ class Message(Struct, frozen=True, gc=False):
         return self.method is UNSET
 
 
-_decoder = msgspec.json.Decoder(Message)
+_decoder = json_decoder(Message)
 _encoder = msgspec.json.Encoder()
 
 

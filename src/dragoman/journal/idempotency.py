@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman.decoders import json_decoder
 from dragoman.journal.contract import KeyEntries, Page
 from dragoman.journal.entry_runs import FrameRun, RunPage, runs_of_entries
 from dragoman.journal.redaction import is_redacted
@@ -54,7 +55,7 @@ class _HubNote(Struct, gc=False):
     key: str = ""
 
 
-_notes = msgspec.json.Decoder(_HubNote)
+_notes = json_decoder(_HubNote)
 
 
 def keyed_entries(runs: Iterable[FrameRun], last: int) -> list[KeyedEntry]:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from dragoman.decoders import msgpack_decoder
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.journal.contract import StreamInfo
 
@@ -40,7 +41,7 @@ SALT = b"dragoman journal 1"
 TITLE = "sealed:"
 
 _PLACE = struct.Struct(">qqd").pack
-_INFO = msgspec.msgpack.Decoder(tuple[str, str, str, str, str, float, float, int])
+_INFO = msgpack_decoder(tuple[str, str, str, str, str, float, float, int])
 
 
 class WrongKey(JournalError):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from dragoman.decoders import convert
 from dragoman.errors import JournalDamaged, NotAJournal
 from dragoman.journal.contract import Direction, Stored, StreamInfo
 from dragoman.journal.sealed import Seal
@@ -153,7 +154,7 @@ def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Sea
     name = stream if stream is not None else str(fields[0])
     if _row_sum(number, fields) != checksum:
         raise JournalDamaged("what is known about it was changed on disk", stream=name)
-    info = msgspec.convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo)
+    info = convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo)
     if seal is None:
         return StreamRow(int(str(number)), info)
     opened = seal.open_info(info)

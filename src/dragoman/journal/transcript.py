@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from dragoman.decoders import convert
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
 from dragoman.journal.stream_facts import StreamFacts
@@ -130,7 +131,7 @@ def read_header(first: bytes) -> StreamInfo | None:
     try:
         fields = msgspec.json.decode(first)
         if isinstance(fields, dict) and "transcript" in fields:
-            return msgspec.convert({"stream": "", **fields}, StreamInfo)
+            return convert({"stream": "", **fields}, StreamInfo)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
         pass  # then it is no header of ours
     return None

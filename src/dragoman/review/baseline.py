@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.review.finding import Finding
 from dragoman.review.text_edits import TextLines
@@ -51,7 +52,7 @@ class Baseline:
     @classmethod
     def read(cls, path: Path) -> Baseline:
         try:
-            file = msgspec.json.decode(path.read_bytes(), type=_BaselineFile)
+            file = decode_json(path.read_bytes(), _BaselineFile)
         except OSError as error:
             raise BadBaseline(f"{path} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.decoders import json_decoder
 from dragoman.review.programs import ToolFailed, end
 from dragoman.review.rules import ReviewRule
 from dragoman.review.text_rules import LONGEST_LINE
@@ -22,7 +23,7 @@ _LONGEST_ANSWER = 64 * 1024 * 1024
 _GRACE = 2.0
 """Seconds that the worker has to end by itself before it is ended."""
 
-_decode = msgspec.json.Decoder(WorkerAnswer).decode
+_decode = json_decoder(WorkerAnswer).decode
 
 
 class Inspector:

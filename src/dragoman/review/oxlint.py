@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman.decoders import json_decoder
 from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
 from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
 from dragoman.review.structure import is_available
@@ -54,7 +55,7 @@ class _Report(Struct, frozen=True):
     diagnostics: tuple[_Diagnostic, ...]
 
 
-_decode = msgspec.json.Decoder(_Report).decode
+_decode = json_decoder(_Report).decode
 
 
 def find_oxlint() -> str | None:

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import convert, json_decoder
 from dragoman.review.catalogue import BY_RUFF_CODE
 from dragoman.review.finding import Edit, Finding, Fix, Severity
 from dragoman.review.programs import ToolFailed, find_program, run_program
@@ -66,12 +67,12 @@ class _RuffMessage(Struct, frozen=True):
     fix: _RuffFix | None = None
 
 
-_decode = msgspec.json.Decoder(tuple[_RuffMessage, ...]).decode
+_decode = json_decoder(tuple[_RuffMessage, ...]).decode
 
 
 @functools.cache
 def config() -> _Config:
-    return msgspec.convert(tomllib.loads(_CONFIG.read_text("utf-8")), _Config)
+    return convert(tomllib.loads(_CONFIG.read_text("utf-8")), _Config)
 
 
 def find_ruff() -> str | None:

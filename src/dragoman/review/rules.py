@@ -19,6 +19,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import convert
 from dragoman.errors import LocalMistake
 from dragoman.review.finding import Severity
 from dragoman.review.languages import LANGUAGES
@@ -109,7 +110,7 @@ def read_rules(path: Path) -> tuple[ReviewRule, ...]:
 def parse_rules(text: str, where: str) -> tuple[ReviewRule, ...]:
     """The rules of a TOML text; `where` is what mistakes are reported of."""
     try:
-        file = msgspec.convert(tomllib.loads(text), _RuleFile)
+        file = convert(tomllib.loads(text), _RuleFile)
     except tomllib.TOMLDecodeError as error:
         raise BadRule(where, f"is no TOML: {error}") from None
     except msgspec.ValidationError as error:
@@ -125,7 +126,7 @@ def _read_rule(table: dict[str, Any], where: str) -> ReviewRule:
         if isinstance(table.get(field), str):
             table = {**table, field: [table[field]]}
     try:
-        rule = msgspec.convert(table, ReviewRule)
+        rule = convert(table, ReviewRule)
     except msgspec.ValidationError as error:
         raise BadRule(where, str(error)) from None
     for why in _objections(rule):

@@ -14,6 +14,7 @@ import sys
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import decode_json, json_decoder
 from dragoman.review.finding import Finding
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import ReviewRule
@@ -45,8 +46,8 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True):
 
 def main() -> int:
     asked, answered = sys.stdin.buffer, sys.stdout.buffer
-    setup = msgspec.json.decode(asked.readline(), type=WorkerSetup)
-    decode = msgspec.json.Decoder(WorkerRequest).decode
+    setup = decode_json(asked.readline(), WorkerSetup)
+    decode = json_decoder(WorkerRequest).decode
     # A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
     silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
     while line := asked.readline():

@@ -12,6 +12,7 @@ import logging
 
 import msgspec
 
+from dragoman.decoders import decode_json
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.wire import ErrorObject, error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
@@ -41,7 +42,7 @@ def _ended_with_the_link(error: BaseException) -> bool:
 def _as_given(error: ErrorAnswer, method: str) -> ErrorObject:
     given = error_object(error.code, error.message, error.data)
     try:
-        msgspec.json.decode(msgspec.json.encode(given), type=ErrorObject)
+        decode_json(msgspec.json.encode(given), ErrorObject)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         # An object as data, half a surrogate pair in a path: a request without an answer would be worse.
         log.error("the handler of %s chose an error that cannot be written", method)

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from msgspec import Meta, convert
+from msgspec import Meta
+
+from dragoman.decoders import convert
 
 from .base import Unknown
 

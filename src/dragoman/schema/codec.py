@@ -15,7 +15,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from msgspec import Raw
-from msgspec.json import Decoder, Encoder
+from msgspec.json import Encoder
+
+from dragoman.decoders import json_decoder
 
 from .base import Unknown, UnknownFields
 from .choice import decode_choice
@@ -35,7 +37,7 @@ class _Decoders(dict[Any, Decode]):
     """The native decoder of each type, made when first asked for."""
 
     def __missing__(self, kind: Any) -> Decode:
-        decode = self[kind] = Decoder(kind, dec_hook=decode_choice).decode
+        decode = self[kind] = json_decoder(kind, dec_hook=decode_choice).decode
         return decode
 
 

@@ -23,6 +23,8 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, Raw, inspect, json
 
+from dragoman.decoders import json_decoder
+
 from .base import ON_ERROR, ON_NULL, SKIP_ITEMS, Bare, Impossible, Unknown, UnknownFields
 from .choice import Choice, UnknownPolicy
 from .errors import SchemaError
@@ -35,9 +37,9 @@ Decoders = Mapping[Any, Callable[[Any], Any]]
 Kind = Literal["unknown field", "unknown member", "bad value", "bad item", "null", "other name", "surrogate"]
 
 _NULL = b"null"
-_objects = json.Decoder(dict[str, Raw]).decode
-_lists = json.Decoder(list[Raw]).decode
-_whole = json.Decoder(Raw).decode
+_objects = json_decoder(dict[str, Raw]).decode
+_lists = json_decoder(list[Raw]).decode
+_whole = json_decoder(Raw).decode
 
 
 class Deviation(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from dragoman.decoders import json_decoder
 from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.envelope import Id, id_key
 from dragoman.wire.glance import Outline
@@ -77,8 +78,8 @@ class RoutedMessage(Outline[P], Generic[P]):
         return result.get(name) if isinstance(result, dict) else None
 
 
-_named = msgspec.json.Decoder(RoutedMessage[_SessionParams])
-_any = msgspec.json.Decoder(RoutedMessage[Raw])
+_named = json_decoder(RoutedMessage[_SessionParams])
+_any = json_decoder(RoutedMessage[Raw])
 
 
 def outline(message: bytes) -> RoutedMessage[Any] | None:

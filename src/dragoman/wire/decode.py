@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from dragoman.decoders import json_decoder
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from dragoman.wire.doubled import says_each_once
 from dragoman.wire.envelope import (
@@ -61,11 +62,11 @@ class _BareError(Struct, gc=False):
     message: str
 
 
-_shells = msgspec.json.Decoder(_Shell)
-_text = msgspec.json.Decoder(Raw)
-_raw_shell = msgspec.json.Decoder(_RawShell)
-_error = msgspec.json.Decoder(ErrorObject)
-_bare_error = msgspec.json.Decoder(_BareError)
+_shells = json_decoder(_Shell)
+_text = json_decoder(Raw)
+_raw_shell = json_decoder(_RawShell)
+_error = json_decoder(ErrorObject)
+_bare_error = json_decoder(_BareError)
 
 # What decoding untrusted bytes can raise: bad JSON or types, bad UTF-8, nesting beyond the interpreter's
 # stack.

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from dragoman.decoders import json_decoder
 from dragoman.wire.decode import UNREADABLE_TEXT, count_lines, count_objects
 from dragoman.wire.envelope import Id
 
@@ -33,7 +34,7 @@ UNREADABLE = Glance()
 id, which some peers send, looks the same.
 """
 
-_glances = msgspec.json.Decoder(Glance)
+_glances = json_decoder(Glance)
 
 _NOTE = b'{"jsonrpc":"2.0","method":"'
 

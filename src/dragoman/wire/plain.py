@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.decoders import json_decoder
 from dragoman.wire.decode import UNREADABLE_TEXT, count_objects, is_utf8
 from dragoman.wire.doubled import MEMBERS
 
@@ -34,7 +34,7 @@ class PlainAnswer(Struct, forbid_unknown_fields=True, gc=False):
     result: Raw
 
 
-_read_answers = msgspec.json.Decoder(PlainAnswer).decode_lines
+_read_answers = json_decoder(PlainAnswer).decode_lines
 
 
 def plain_answers(block: bytes) -> list[PlainAnswer]:
@@ -62,7 +62,7 @@ class PlainRequest(Struct, forbid_unknown_fields=True, gc=False):
 
 _NAMES = [b'"%b":' % name.encode() for name in MEMBERS]
 
-_read_requests = msgspec.json.Decoder(PlainRequest).decode_lines
+_read_requests = json_decoder(PlainRequest).decode_lines
 
 
 def plain_requests(block: bytes) -> list[PlainRequest]:

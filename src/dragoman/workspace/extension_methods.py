@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from dragoman.decoders import convert
 from dragoman.workspace.lent_files import LentFiles
 from dragoman.workspace.refusals import bad_path
 
@@ -94,6 +95,6 @@ def handlers(sessions: Sessions) -> dict[str, Handler]:
 
 def _read(params: Any, kind: type[P]) -> P:
     try:
-        return msgspec.convert(params, kind)
+        return convert(params, kind)
     except msgspec.ValidationError as error:
         raise bad_path(str(error)) from None

@@ -16,6 +16,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from dragoman.decoders import convert
+
 Api = Literal["openai", "responses", "anthropic"]
 """The wire format: OpenAI's chat completions, which most servers speak, its newer one, or Anthropic's."""
 
@@ -145,7 +147,7 @@ def load_config(
         if value is not None
     }
     try:
-        return msgspec.convert({**fields, **here, **said}, CoderConfig)
+        return convert({**fields, **here, **said}, CoderConfig)
     except msgspec.ValidationError as error:
         raise BadConfig(f"{path if fields else 'the environment'}: {error}") from None
 

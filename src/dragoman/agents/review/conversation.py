@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dragoman import KitSession
 from dragoman.agents.code.config import CoderConfig
+from dragoman.decoders import convert
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.text_edits import TextLines
 
@@ -63,7 +64,7 @@ class ReviewConversation:
 
 def _recalled(memories: Sequence[Any]) -> LastReview | None:
     try:
-        return msgspec.convert(memories[-1], LastReview) if memories else None
+        return convert(memories[-1], LastReview) if memories else None
     except (
         msgspec.ValidationError
     ):  # of another version of ours: the conversation is there, the numbers are not

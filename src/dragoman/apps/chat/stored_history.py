@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.decoders import decode_json
 from dragoman.journal import Journal, StreamInfo
 from dragoman.journal.contract import Stored
 from dragoman.schema import v1
@@ -73,7 +74,7 @@ class StoredHistory:
         if not any(mark in stored.frame for mark in _LOOKED_AT):
             return False
         try:
-            envelope = msgspec.json.decode(stored.frame, type=_Envelope)
+            envelope = decode_json(stored.frame, _Envelope)
             if envelope.method == "session/update" and stored.direction == "to_client":
                 note = read(envelope.params, v1.SessionNotification)
                 if note.session_id == self._session_id:

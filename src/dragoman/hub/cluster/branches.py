@@ -12,6 +12,7 @@ from typing import Protocol
 
 import msgspec
 
+from dragoman.decoders import decode_json
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.cluster import link_messages as words
@@ -157,7 +158,7 @@ class LinkBranch:
             case words.MOVED:
                 self._router.on_moved(self, word.session)
             case words.ELSEWHERE:
-                told = msgspec.json.decode(word.payload, type=Rerouted)
+                told = decode_json(word.payload, Rerouted)
                 self._router.on_elsewhere(self, told.request, told.session, told.node)
 
     def broken(self, why: str, /) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import msgpack_decoder
+
 OPEN = 1  # router → guest: payload `ClientOpening`
 DATA = 2  # frames; with `session` and `position`, the client is told of the session up to there by them
 PART = 3  # bytes of frames, of which more follow
@@ -61,7 +63,7 @@ class Rerouted(Struct, frozen=True):
 
 
 encode = msgspec.msgpack.Encoder().encode
-_decoder = msgspec.msgpack.Decoder(Word)
+_decoder = msgpack_decoder(Word)
 
 
 def decode(data: bytes) -> Word | None:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman.decoders import decode_json
 from dragoman.errors import JournalError, KeyTaken, LocalMistake
 from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.agents.host.lease import now
@@ -311,7 +312,7 @@ class Members:
 
 def _read(held: RegisterValue) -> Node | None:
     try:
-        return msgspec.json.decode(held.value, type=Node)
+        return decode_json(held.value, Node)
     except msgspec.MsgspecError:
         log.error("the register holds a node that cannot be read")
         return None

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import decode_json
 from dragoman.errors import Elsewhere, JournalError, KeyTaken
 from dragoman.hub.cluster.membership import Members
 from dragoman.hub.engine.ownership import SessionLease
@@ -184,7 +185,7 @@ class Owners:
             self._known.pop(key, None)
         elif known is None or held.revision > known.revision or surely:
             try:
-                owned = msgspec.json.decode(held.value, type=_Owned)
+                owned = decode_json(held.value, _Owned)
             except msgspec.MsgspecError:
                 log.error("the register holds an owner that cannot be read")
                 return

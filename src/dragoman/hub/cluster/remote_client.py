@@ -10,6 +10,7 @@ import asyncio
 
 import msgspec
 
+from dragoman.decoders import convert, decode_json
 from dragoman.errors import Elsewhere, LinkClosed
 from dragoman.hub.clients.client import ClientHub, HubClient
 from dragoman.hub.cluster import link_messages as words
@@ -125,8 +126,8 @@ class GuestTransport:
 def take_guest(hub: ClientHub, link: NodeLink, word: Word, limits: TransportLimits) -> GuestTransport | None:
     """Seat the client that a link was opened for."""
     try:
-        opening = msgspec.json.decode(word.payload, type=ClientOpening)
-        grant = msgspec.convert(opening.grant, type=Grant)
+        opening = decode_json(word.payload, ClientOpening)
+        grant = convert(opening.grant, Grant)
         params = msgspec.json.decode(opening.initialize, type=dict[str, msgspec.Raw])
     except msgspec.MsgspecError:
         return None

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman.decoders import decode_json
 from dragoman.errors import LocalMistake
 from dragoman.hub.gate.admission import ALL, Grant, Scope, hashed, new_token
 from dragoman.system.files import lock
@@ -110,7 +111,7 @@ class TokenStore:
         if mode & 0o022 and sys.platform != "win32":
             raise LocalMistake(f"{self.path}: others may write it, so it is not believed: chmod 600 it")
         try:
-            read = msgspec.json.decode(data, type=_TokenFile)
+            read = decode_json(data, _TokenFile)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise LocalMistake(f"{self.path}: is no file of tokens") from None
         if read.version != 1:

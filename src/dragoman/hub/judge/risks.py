@@ -69,6 +69,7 @@ class RiskAssessor:
         self._hub = hub
         self._on_late = on_late
         self._assessor: Assessor | None = None
+        self._is_warming = False
 
     async def aclose(self) -> None:
         if self._assessor is not None:
@@ -76,7 +77,8 @@ class RiskAssessor:
 
     def expected(self) -> None:
         """A client has come, so something will be asked: the rules are loaded beside the loop."""
-        if not is_warm():
+        if not (self._is_warming or is_warm()):
+            self._is_warming = True
             self._hub.owner.start(asyncio.to_thread(warm))
 
     def look(self, session: LiveSession, request: OpenRequest) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.decoders import decode_json
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
@@ -423,7 +424,7 @@ def _attributed(
 
 def _parts(raw: Raw | None) -> list[_Part]:
     try:
-        return [] if raw is None else msgspec.json.decode(raw, type=list[_Part] | None) or []
+        return [] if raw is None else decode_json(raw, list[_Part] | None) or []
     except msgspec.MsgspecError:  # an agent that does not follow the schema names nothing
         return []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.decoders import json_decoder
 from dragoman.hub.session.notes import StreamNote
 from dragoman.hub.session.state import (
     ChildSession,
@@ -63,7 +64,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Checkpoint).decode
+_decode = json_decoder(Checkpoint).decode
 
 
 def write_checkpoint(state: SessionState) -> bytes:

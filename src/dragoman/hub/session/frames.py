@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
+from dragoman.decoders import json_decoder
 from dragoman.wire import Notification, decode, response
 from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
 from dragoman.wire.encode import one_line
@@ -34,9 +35,9 @@ class Subject(Struct, gc=False):
     session_id: str = field(name="sessionId", default="")
 
 
-_subjects = msgspec.json.Decoder(Subject)
-_read_plain = msgspec.json.Decoder(PlainNotification[str, Subject]).decode
-_objects = msgspec.json.Decoder(dict[str, Raw])
+_subjects = json_decoder(Subject)
+_read_plain = json_decoder(PlainNotification[str, Subject]).decode
+_objects = json_decoder(dict[str, Raw])
 
 
 def session_of(params: Raw | None) -> str:

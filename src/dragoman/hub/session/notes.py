@@ -30,6 +30,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
+from dragoman.decoders import json_decoder
+
 _encode = msgspec.json.Encoder(order=None).encode
 
 TOLD = frozenset(
@@ -79,7 +81,7 @@ class StreamNote(Struct, frozen=True, omit_defaults=True):
     risks_note: str = field(name="risksNote", default="")
 
 
-_notes = msgspec.json.Decoder(StreamNote)
+_notes = json_decoder(StreamNote)
 
 
 def note(kind: str, **members: Any) -> bytes:

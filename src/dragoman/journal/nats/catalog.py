@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from dragoman.decoders import json_decoder
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.contract import StreamInfo, StreamListing
 from dragoman.journal.nats.bucket import Bucket, RevisionMoved, is_marker
@@ -34,7 +35,7 @@ REFRESH_SECONDS = 10.0
 
 REFRESH_AT_ONCE = 16
 
-_decoder = msgspec.json.Decoder(StreamInfo)
+_decoder = json_decoder(StreamInfo)
 
 
 class Catalog:

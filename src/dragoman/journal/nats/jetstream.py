@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import json_decoder
 from dragoman.errors import JournalError, JournalFull
 from dragoman.journal.nats.connection import ANSWER_SECONDS, NatsConnection
 from dragoman.journal.nats.replies import NoReply, read_headers
@@ -116,8 +117,8 @@ class MessageBatch(Struct, frozen=True):
     left: int
 
 
-_answers = msgspec.json.Decoder(_ApiAnswer)
-_acks = msgspec.json.Decoder(PublishAck)
+_answers = json_decoder(_ApiAnswer)
+_acks = json_decoder(PublishAck)
 _encode = msgspec.json.encode
 
 

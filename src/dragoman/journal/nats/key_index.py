@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
+from dragoman.decoders import json_decoder
 from dragoman.errors import JournalError
 from dragoman.journal.contract import KeyEntries, Page
 from dragoman.journal.idempotency import KeyedEntry, hash_of, keyed_in_page, with_entry
@@ -51,7 +52,7 @@ NOTED_ENTRIES = 1000
 ReadStream = Callable[[str, int, int], AsyncIterator[Page]]
 """From a stream's name, a sequence and a number of entries to the entries behind that sequence."""
 
-_entries = msgspec.json.Decoder(KeyEntries)
+_entries = json_decoder(KeyEntries)
 
 
 class _StoredRecord:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import convert
 from dragoman.errors import JournalError
 from dragoman.journal.redaction import redact as redact_secrets
 
@@ -151,7 +151,7 @@ def _checked(given: dict[str, object]) -> NatsOptions:
         given["max_bytes"] = _whole("max_bytes", str(given["max_bytes"]), _BYTES)
     if "connect_seconds" in given:
         given["connect_seconds"] = float(_whole("connect_seconds", str(given["connect_seconds"]), _SECONDS))
-    options = msgspec.convert(given, NatsOptions)
+    options = convert(given, NatsOptions)
     if not _PREFIX.fullmatch(options.prefix):
         raise JournalError("a prefix is one word of letters, digits, _ and -")
     if not 0 <= options.replicas <= 5 or not 1 <= options.shards <= 256:

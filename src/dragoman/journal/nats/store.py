@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dragoman.decoders import decode_json
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.nats.bucket import Bucket
 from dragoman.journal.nats.bus import NatsBus
@@ -113,7 +114,7 @@ async def _shape(jetstream: JetStream, options: NatsOptions) -> _PrefixShape:
         held = await bucket.get("-layout")
     if held is None:
         raise JournalError(f"{options.prefix} is just being taken away")
-    found = msgspec.json.decode(held.value, type=_PrefixShape)
+    found = decode_json(held.value, _PrefixShape)
     if found.version != VERSION:
         raise JournalError(f"{options.prefix} has version {found.version}; this program knows {VERSION}")
     return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
+from dragoman.decoders import convert
 from dragoman.schema import v1
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.capabilities import Capabilities, advertised
@@ -30,7 +30,7 @@ def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.Initi
         agent_info=v1.Implementation(
             name=agent.name, version=agent.version, title=UNSET if agent.title is None else agent.title
         ),
-        agent_capabilities=msgspec.convert(_capabilities(agent), v1.AgentCapabilities),
+        agent_capabilities=convert(_capabilities(agent), v1.AgentCapabilities),
         auth_methods=_auth_methods(agent, advertised(request.client_capabilities)),
     )
 

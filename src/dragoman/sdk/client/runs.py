@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman.schema.choice import decode_choice
 from dragoman.wire.plain import PlainNotification
@@ -33,7 +34,7 @@ NoteFrame: TypeAlias = PlainNotification[Literal["session/update"], v1.SessionNo
 @cache
 def run_reader(frame: type[Any]) -> Callable[[bytes], list[Any]]:
     """Made with the first connection: it takes longer to make than a small program takes to start."""
-    return msgspec.json.Decoder(frame, dec_hook=decode_choice).decode_lines
+    return json_decoder(frame, dec_hook=decode_choice).decode_lines
 
 
 def as_notification(params: PlainParams) -> v1.SessionNotification:

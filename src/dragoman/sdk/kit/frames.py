@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, Struct
 
+from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.writing import write_out
@@ -40,8 +41,8 @@ class StoredPrompt(Struct, frozen=True):
     prompt: list[Raw]
 
 
-_notes = msgspec.json.Decoder(StoredNote)
-_prompts = msgspec.json.Decoder(StoredPrompt)
+_notes = json_decoder(StoredNote)
+_prompts = json_decoder(StoredPrompt)
 
 
 def update_head(session_id: str) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.decoders import decode_json
 from dragoman.journal import Entry, Journal, Page, Stored
 from dragoman.schema import v1
 from dragoman.sdk.kit import frames
@@ -78,9 +79,9 @@ class RestoredSession:
             return
         match note.kit:
             case "settings":
-                self.settings = msgspec.json.decode(note.value, type=dict[str, Value])
+                self.settings = decode_json(note.value, dict[str, Value])
             case "usage":
-                self.usage = msgspec.json.decode(note.value, type=SessionUsage)
+                self.usage = decode_json(note.value, SessionUsage)
             case "memory":
                 self.memories.append(msgspec.json.decode(note.value))
             case "forgotten":

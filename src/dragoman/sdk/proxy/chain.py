@@ -31,6 +31,7 @@ from dragoman.core import (
     RequestReceived,
     ResponseReceived,
 )
+from dragoman.decoders import json_decoder
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.owner import TaskOwner
@@ -46,7 +47,7 @@ log = logging.getLogger(__name__)
 
 UNHEARD = error_object(INTERNAL_ERROR, "Internal error: a component of the chain has ended")
 
-_members = msgspec.json.Decoder(dict[str, Raw])
+_members = json_decoder(dict[str, Raw])
 
 
 class Hop:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_o
 import msgspec
 from msgspec import Raw
 
+from dragoman.decoders import json_decoder
 from dragoman.runtime.faults import to_error
 from dragoman.schema.codec import write
 from dragoman.schema.method import Method
@@ -30,7 +31,7 @@ Judged: TypeAlias = Request | Notification | Response
 REFUSED = error_object(INVALID_REQUEST, "Refused by a proxy")
 """What a request is answered with when its hook says None."""
 
-_members = msgspec.json.Decoder(dict[str, Raw])
+_members = json_decoder(dict[str, Raw])
 
 
 class FrameFate(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
+from dragoman.decoders import json_decoder
 from dragoman.wire import Id
 from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.glance import Outline
@@ -18,9 +18,9 @@ class _Cancelled(Struct, gc=False):
     request_id: Id = field(name="requestId")
 
 
-_scope = msgspec.json.Decoder(Outline[_ScopedParams])
-_named = msgspec.json.Decoder(_ScopedParams)
-_cancel = msgspec.json.Decoder(Outline[_Cancelled])
+_scope = json_decoder(Outline[_ScopedParams])
+_named = json_decoder(_ScopedParams)
+_cancel = json_decoder(Outline[_Cancelled])
 
 
 def session_of(frame: bytes) -> str | None:

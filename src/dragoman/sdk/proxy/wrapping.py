@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from dragoman.decoders import json_decoder
 from dragoman.wire.codes import invalid_params
 from dragoman.wire.encode import one_line
 
@@ -22,7 +23,7 @@ class _Wrapped(Struct, gc=False):
     params: Raw | UnsetType = UNSET
 
 
-_wrapped = msgspec.json.Decoder(_Wrapped)
+_wrapped = json_decoder(_Wrapped)
 
 
 def wrap(method: str, params: Raw | None) -> bytes:

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw, Struct, field
 
+from dragoman.decoders import json_decoder
+
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _encode = msgspec.json.Encoder().encode
-_fields = msgspec.json.Decoder(dict[str, Raw])
+_fields = json_decoder(dict[str, Raw])
 
 HIDDEN = ("cursor", "request")
 """What the hub adds for us, and the editor never asked for."""
@@ -37,7 +39,7 @@ class _Marked(Struct, gc=False):
     meta: _MarkMeta | None = field(name="_meta", default=None)
 
 
-_marked = msgspec.json.Decoder(_Marked)
+_marked = json_decoder(_Marked)
 
 NO_MARK = MessageMark()
 

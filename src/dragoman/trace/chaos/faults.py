@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import decode_json
+
 Direction: TypeAlias = Literal["to_agent", "to_client"]
 Kind: TypeAlias = Literal[
     "delay", "split", "stall", "duplicate", "drop answer", "fail answer", "unknown", "flood", "late", "kill"
@@ -95,7 +97,7 @@ def write_script(faults: Iterable[ChaosFault]) -> bytes:
 
 def read_script(text: bytes) -> list[ChaosFault]:
     """Raises `msgspec.MsgspecError` for what is no script."""
-    return [msgspec.json.decode(line, type=ChaosFault) for line in text.splitlines() if line.strip()]
+    return [decode_json(line, ChaosFault) for line in text.splitlines() if line.strip()]
 
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from dragoman.decoders import json_decoder
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
@@ -25,7 +26,7 @@ MOST_BYTES: Final = 1024 * 1024
 _MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
 _EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
-_objects = msgspec.json.Decoder(dict[str, Raw])
+_objects = json_decoder(dict[str, Raw])
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dragoman.agents.code.permission import PermissionWish, ToolProblem, ToolReport, permit
 from dragoman.agents.code.tools.places import TurnPlaces
+from dragoman.decoders import convert
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class CoderTool(Generic[P]):
     def read(self, arguments: dict[str, Any]) -> P:
         """The arguments, checked. Lenient: a model's `"3"` is a 3."""
         try:
-            return msgspec.convert(arguments, self.arguments, strict=False)
+            return convert(arguments, self.arguments, strict=False)
         except msgspec.ValidationError as error:
             raise ToolProblem(f"The arguments do not fit: {error}") from None
 

@@ -20,6 +20,7 @@ from typing import Protocol
 
 import msgspec
 
+from dragoman.decoders import decode_json
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.agents.host import lease, place, records
 from dragoman.hub.agents.host.launcher import bury
@@ -245,7 +246,7 @@ class HostedAgent:
             if self.pending <= self.limits.low:
                 self._waiters.wake()
         elif kind == records.WELCOME:
-            welcome = msgspec.json.decode(payload, type=records.HostWelcome)
+            welcome = decode_json(payload, records.HostWelcome)
             self.pid, self.host_pid, self._taken = welcome.agent, welcome.host, welcome.taken
             self._waiters.wake()
         elif kind == records.REFUSED:
@@ -273,7 +274,7 @@ class HostedAgent:
         if sink is None or self._ended or self._left:
             return
         if kind == records.ENDED:
-            how = msgspec.json.decode(payload, type=records.AgentEndRecord)
+            how = decode_json(payload, records.AgentEndRecord)
             self._end(how.reason, how.exit_status)
         elif kind == LOST:
             self._end(TAKEN_OVER if self.replaced else GONE, None)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from dragoman.decoders import json_decoder
 from dragoman.hub.api.observability.usage import AgentUsage, usage_of
 from dragoman.journal import Stored
 from dragoman.wire import Notification, Request, decode
@@ -119,10 +120,10 @@ class _EntryNote(Struct, frozen=True):
     error: Raw | UnsetType = UNSET
 
 
-_notes = msgspec.json.Decoder(_EntryNote)
-_params = msgspec.json.Decoder(_EntryParams)
-_prompts = msgspec.json.Decoder(_PromptParams)
-_stops = msgspec.json.Decoder(_Stop)
+_notes = json_decoder(_EntryNote)
+_params = json_decoder(_EntryParams)
+_prompts = json_decoder(_PromptParams)
+_stops = json_decoder(_Stop)
 
 
 @lru_cache(maxsize=4096)

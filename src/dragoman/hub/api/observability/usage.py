@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from dragoman.decoders import json_decoder
 from dragoman.wire import Notification, Response, decode
 from dragoman.wire.decode import UNREADABLE_TEXT
 
@@ -77,8 +78,8 @@ class _Result(Struct, frozen=True):
     usage: Tokens | None = None
 
 
-_params = msgspec.json.Decoder(_Params)
-_results = msgspec.json.Decoder(_Result)
+_params = json_decoder(_Params)
+_results = json_decoder(_Result)
 
 
 def usage_of(frame: bytes) -> AgentUsage | None:
