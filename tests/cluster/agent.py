@@ -5,7 +5,8 @@ down what it truly does.
 
 A prompt's text is an order in JSON: `{"updates": 12, "gap": 1.0, "burst": 3, "ask": [4]}`: so many updates,
 as many at once as `burst` says, `gap` seconds between, and an approval is asked for before those that are
-listed. The text of an update is `KEY#NUMBER`, where the key is the prompt's. Every process has a file of its
+listed. The text of an update is `KEY#NUMBER`, where the key is the prompt's; with `"words": "w7"` it is
+` w7#NUMBER.`, and with `"secret": S` the last update names S as a password. Every process has a file of its
 own in FOLDER (see `records`), written line by line past all buffers, with a line every ten milliseconds while
 it works: so it shows afterwards when a process ran and when it was stopped.
 
@@ -126,7 +127,10 @@ class StormAgent:
             if number in asks:
                 await self._ask(session, key, f"{key}?{number}")
             self._note("sent", session=session, key=key, n=number)
-            content = {"type": "text", "text": f"{key}#{number}"}
+            text = f" {order['words']}#{number}." if "words" in order else f"{key}#{number}"
+            if "secret" in order and number == order["updates"] - 1:
+                text += f" password={order['secret']}"
+            content = {"type": "text", "text": text}
             update = {"sessionUpdate": "agent_message_chunk", "content": content}
             self._say(method="session/update", params={"sessionId": session, "update": update})
             if number % order.get("burst", 1) == 0:

@@ -89,7 +89,12 @@ class Watched:
     async def answer_more(self, count: int) -> None:
         """Until so many further prompts have their answers."""
         wanted = len(self.answered()) + count
-        await until(lambda: len(self.answered()) >= wanted)
+
+        def is_enough() -> bool:
+            assert not self.cluster.fallen(), "a node ended by itself"
+            return len(self.answered()) >= wanted
+
+        await until(is_enough)
 
     async def judge(self) -> Storm:
         """Nothing may be found. Who has not been told everything yet is waited for."""

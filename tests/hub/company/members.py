@@ -72,11 +72,13 @@ class Member:
         return {"protocolVersion": 1, "clientCapabilities": self.capabilities, "clientInfo": info}
 
     async def call(self, method: str, params: Any) -> Any:
-        request = self.ask(method, params)
-        await self.house.until(lambda: request in self._answers, f"{self.dialect}: an answer to {method}")
-        answer = self._answers[request]
+        answer = await self.answer_to(self.ask(method, params), method)
         assert "result" in answer, (self.dialect, method, answer)
         return answer["result"]
+
+    async def answer_to(self, request: int, method: str) -> Frame:
+        await self.house.until(lambda: request in self._answers, f"{self.dialect}: an answer to {method}")
+        return self._answers.pop(request)
 
     def ask(self, method: str, params: Any) -> int:
         self._id += 1
@@ -88,8 +90,10 @@ class Member:
 
     # What the person does.
 
-    def prompt(self) -> None:
-        self.ask("session/prompt", {"sessionId": self.session, "prompt": [{"type": "text", "text": "go"}]})
+    def prompt(self, text: str = "go") -> int:
+        """The id of the request."""
+        blocks = [{"type": "text", "text": text}]
+        return self.ask("session/prompt", {"sessionId": self.session, "prompt": blocks})
 
     def cancel(self, on_taken: Any) -> bool:
         """False if the dialect has no word for it."""
@@ -231,8 +235,9 @@ class CrowMember(Member):
             session or (await self.call("session/new", {"cwd": folder, "mcp_servers": []}))["sessionId"]
         )
 
-    def prompt(self) -> None:
-        self.ask("session/prompt", {"session_id": self.session, "prompt": [{"type": "text", "text": "go"}]})
+    def prompt(self, text: str = "go") -> int:
+        blocks = [{"type": "text", "text": text}]
+        return self.ask("session/prompt", {"session_id": self.session, "prompt": blocks})
 
     def cancel(self, on_taken: Any) -> bool:
         self._id += 1
@@ -268,9 +273,9 @@ class ThreadsMember(Member):
             await self.call("openThread", {"threadId": session})
         self.session = session or (await self.call("createThread", None))["threadId"]
 
-    def prompt(self) -> None:
-        chunks = [{"type": "text", "chunk": "go"}]
-        self.ask("sendMessage", {"threadId": self.session, "message": {"role": "user", "chunks": chunks}})
+    def prompt(self, text: str = "go") -> int:
+        message = {"role": "user", "chunks": [{"type": "text", "chunk": text}]}
+        return self.ask("sendMessage", {"threadId": self.session, "message": message})
 
     def cancel(self, on_taken: Any) -> bool:
         return False
