@@ -147,7 +147,7 @@ check-tests: setup bytecode
 # permitted, so that they see the delays of the cluster and not those of the machine.
 check-cluster: bytecode
 	@first=$$(test -z "$$(nice -n -5 true 2>&1)" && echo nice -n -5); \
-	    DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-40} $$first $(PY) tools/run_tests.py --cache build/cluster-tests $(WAITING)
+	    $$first $(PY) tools/run_tests.py --cache build/cluster-tests $(WAITING)
 
 fix: setup
 	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)

@@ -3,6 +3,9 @@
 What everybody wrote down is judged by the checker each time, beside what the test itself asks for. A lease is
 short here; on a busy machine one may run out by itself, which costs a turn and nothing else: no test demands
 that a turn of a struck session ends well.
+
+`make test` runs the first two; a pause past the lease and kills in turn are then those of the simulation
+(`tests/hub/simulate/test_starved.py`, `test_simulate.py`), which has the same code in virtual time.
 """
 
 from __future__ import annotations
@@ -215,6 +218,7 @@ async def test_scl_02_a_node_is_killed_in_mid_turn_and_its_client_goes_on_at_ano
         await here.judge()
 
 
+@pytest.mark.slow
 async def test_scl_04_a_node_that_was_stopped_past_its_lease_does_nothing_more_when_it_wakes(
     cluster: Cluster,
 ) -> None:
@@ -239,6 +243,7 @@ async def test_scl_04_a_node_that_was_stopped_past_its_lease_does_nothing_more_w
         await here.judge()
 
 
+@pytest.mark.slow
 async def test_scl_05_nodes_are_killed_in_turn_and_no_answered_turn_is_lost(cluster: Cluster) -> None:
     async with watched(cluster) as here:
         sessions = [(await here.session())[0] for _ in range(4)]

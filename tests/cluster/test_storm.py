@@ -1,7 +1,9 @@
 """The kill test: three hubs, three servers, fifty sessions, and whatever can happen to them.
 
-It mostly waits, so `make test` runs it beside everything else, for 40 seconds. `DRAGOMAN_STORM_SECONDS`
-says for how long, `DRAGOMAN_STORM_SEED` which storm. By hand, for an hour: `tests/cluster/run_storm.py`.
+`make test-all` runs it, beside everything else. In `make test`, storms are those of the simulation
+(`tests/hub/simulate/test_simulate.py`), and the checker that judges this one is tried by `test_checker.py`.
+`DRAGOMAN_STORM_SECONDS` says for how long, `DRAGOMAN_STORM_SEED` which storm. By hand, for an hour:
+`tests/cluster/run_storm.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ AROUND = 300
 """Seconds for starting, settling and judging, on a machine that is busy with other tests."""
 
 
+@pytest.mark.slow
 @pytest.mark.bound(SECONDS + AROUND)
 @pytest.mark.timeout(SECONDS + AROUND + 60)
 async def test_scl_x1_nothing_is_lost_in_a_storm(tmp_path: Path) -> None:
