@@ -123,7 +123,13 @@ def review(browser: Any, hub: RunningHub) -> str:
     return address
 
 
-@pytest.fixture(params=sorted(WIDTHS))
+def screen(width: str) -> pytest.MarkDecorator:
+    """The screen that `make test` scrolls on; `make test-all` takes every one."""
+    screens = [pytest.param(name, marks=[] if name == width else [pytest.mark.slow]) for name in WIDTHS]
+    return pytest.mark.parametrize("reader", screens, indirect=True)
+
+
+@pytest.fixture
 def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> ScrollReader:
     page = visitor.open(viewport=WIDTHS[request.param])
     page.evaluate("hash => { location.hash = hash }", review)
@@ -135,11 +141,13 @@ def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> Scr
     return reader
 
 
+@screen("desk")
 def test_the_wheel_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     reader.travel(lambda: reader.page.mouse.wheel(0, -450), least=-450, most=-450, until=START)
     reader.travel(lambda: reader.page.mouse.wheel(0, 450), least=450, most=450, until=END)
 
 
+@screen("phone")
 def test_a_finger_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     finger = reader.page.context.new_cdp_session(reader.page)
     finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
@@ -164,6 +172,7 @@ def test_a_finger_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     reader.travel(lambda: swipe(-400), least=330, most=400, until=END)
 
 
+@screen("desk")
 def test_keys_lead_to_the_top_and_back(reader: ScrollReader) -> None:
     press = reader.page.keyboard.press
     height = reader.page.evaluate("document.querySelector('.timeline').clientHeight")
@@ -180,6 +189,7 @@ def test_keys_lead_to_the_top_and_back(reader: ScrollReader) -> None:
     assert reader.look().below <= 1
 
 
+@screen("phone")
 def test_a_resized_window_shows_what_it_showed(reader: ScrollReader) -> None:
     page = reader.page
     for _ in range(6):
@@ -221,6 +231,7 @@ ABOVE = """() => {
 }"""
 
 
+@screen("desk")
 def test_what_changes_elsewhere_moves_nothing_on_the_screen(reader: ScrollReader, visitor: Visitor) -> None:
     page = reader.page
     page.keyboard.press("Home")

@@ -26,13 +26,25 @@ SCOPES = {
     "a quiet session, a cancel and a crash": Scope(release=1, cancel=1, crash=1),
     "a close and a cancel": Scope(close=1, cancel=1),
     "a close and a lost connection": Scope(close=1, cut=1),
+    "an agent that dies, and a lost connection": Scope(die=1, cut=1),
+    "a lost connection and a crash": Scope(cut=1, crash=1),
+    "a quiet session and a crash": Scope(release=1, crash=1),
+    "a quiet session and a cancel": Scope(release=1, cancel=1),
+    "an agent that loads a quiet session and asks": Scope(clients=1, release=1, ask=1, update=1),
     "an agent that loads a quiet session and asks, and two crashes": Scope(
         clients=1, release=1, ask=2, update=1, crash=2
     ),
 }
 
-SLOW_SCOPES = ("a close, a cancel and a crash", "a close, a lost connection and a crash")
-"""Half of all worlds: for `make test-all`. Each two of these accidents are also in smaller scopes."""
+SLOW_SCOPES = (
+    "a close, a cancel and a crash",
+    "a close, a lost connection and a crash",
+    "refusals of the journal, a cancel and a crash",
+    "an agent that dies, a lost connection and a crash",
+    "a quiet session, a cancel and a crash",
+    "an agent that loads a quiet session and asks, and two crashes",
+)
+"""Most of all worlds: for `make test-all`. Each two of these accidents are also in smaller scopes."""
 
 AT_LEAST = 200_000
 """Distinct worlds of each half together. Fewer, and something does not happen any more that did."""
