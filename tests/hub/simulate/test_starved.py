@@ -70,8 +70,11 @@ def test_a_node_that_has_lost_its_lease_does_nothing_more_for_its_sessions(kind:
     assert sum(sum(outcome.faults.values()) for outcome in outcomes) > len(SEEDS)
 
 
-@pytest.mark.parametrize("kind", [StarvedWorld, CutOffWorld])
-def test_the_simulation_notices_a_node_that_acts_for_longer_than_the_others_wait(kind: type[World]) -> None:
+@pytest.mark.parametrize(("kind", "first"), [(StarvedWorld, 1), (CutOffWorld, 18)])
+def test_the_simulation_notices_a_node_that_acts_for_longer_than_the_others_wait(
+    kind: type[World], first: int
+) -> None:
+    """The seed that has noticed it before comes first; after a change of the hub it may be another one."""
     with patch.object(membership, "ACTS", 4.0):
-        outcomes = (run_seed(seed, kind=kind) for seed in range(ENOUGH))
+        outcomes = (run_seed(seed, kind=kind) for seed in (first, *range(ENOUGH)))
         assert any("acts for" in finding for outcome in outcomes for finding in outcome.findings)
