@@ -70,10 +70,10 @@ CHATS = [
     pytest.param("start", CLOSED, 129, marks=pytest.mark.slow),
     ("turn", CLOSED, 129),
     pytest.param("question", CLOSED, 129, marks=pytest.mark.slow),
-    ("start", "SIGTERM", 143),
-    ("turn", "SIGHUP", 129),
+    pytest.param("start", "SIGTERM", 143, marks=pytest.mark.slow),
+    pytest.param("turn", "SIGHUP", 129, marks=pytest.mark.slow),
     ("question", "SIGTERM", 143),
-    ("turn", "SIGQUIT", 131),
+    pytest.param("turn", "SIGQUIT", 131, marks=pytest.mark.slow),
     ("turn", "SIGINT", 130),
 ]
 

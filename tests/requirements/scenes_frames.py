@@ -202,7 +202,7 @@ async def _send_long(talk: Talk, size: int) -> None:
 async def versions(stage: Stage) -> None:
     """Other versions than ours, each on a connection of its own."""
     for version in (0, 2, 65535):
-        async with stage.connection(f"version {version}") as talk:
+        async with stage.connection(f"version {version}", ends=False) as talk:
             params = {"protocolVersion": version, "clientCapabilities": MALFORMED}
             await talk.call("initialize", params, name="initialize")
             await talk.call("session/list", {}, name="list")

@@ -15,6 +15,7 @@ from dragoman.testing.pace import patience
 from tests.apps.run.running import RUN, home
 
 MEBIBYTE = 1024 * 1024
+MANY = 10_000
 
 if not sys.platform.startswith("linux"):
     pytest.skip("memory is looked up in /proc", allow_module_level=True)
@@ -45,14 +46,14 @@ def most_memory(pid: int) -> int:
 
 @pytest.mark.parametrize("how", ["text", "json"])
 def test_every_update_is_shown_in_order(how: str, tmp_path: Path) -> None:
-    with running(tmp_path, "--format", how, "/stream 50000") as process:
+    with running(tmp_path, "--format", how, f"/stream {MANY}") as process:
         assert process.stdout is not None
         said = process.stdout.read()
         assert process.wait(timeout=patience(30)) == 0
     if how == "json":
         events = [json.loads(line) for line in said.splitlines()]
         said = b"".join(event["text"].encode() for event in events if event["event"] == "text")
-    assert [int(word) for word in said.split()] == list(range(50_000))
+    assert [int(word) for word in said.split()] == list(range(MANY))
 
 
 def test_a_reader_that_waits_makes_the_agent_wait(tmp_path: Path) -> None:

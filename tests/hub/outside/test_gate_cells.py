@@ -9,6 +9,7 @@ the agent, and that the client was told why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -208,11 +209,23 @@ async def test_what_a_dialect_has_no_words_for_is_never_said(stage: GateStage, d
                 assert not outcome.was_said, cell
 
 
+PARTS = 3
+"""`make test` tries one part of the pairs, with every scope, place, door and dialect; `make test-all` tries all."""
+
+
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))]
+)
 async def test_all_else_holds_pair_by_pair(
-    stage: GateStage, record_property: Callable[[str, object], None]
+    stage: GateStage, part: int, record_property: Callable[[str, object], None]
 ) -> None:
     cells = cover()
+    some = Random(7).sample(cells, len(cells))[part::PARTS]
+    for name in ("scopes", "place", "door", "dialect"):
+        assert {getattr(cell, name) for cell, _ in some} == {getattr(cell, name) for cell, _ in cells}
     async with stage:
-        await tried(stage, cells, is_allowed)
+        await tried(stage, some, is_allowed)
     names = "method × scopes × place × door × dialect"
-    record_property(COUNTED, f"gate through real doors: {len(cells)} cells cover all pairs of {names}")
+    record_property(
+        COUNTED, f"gate through real doors: {len(some)} of {len(cells)} cells that cover all pairs of {names}"
+    )
