@@ -31,6 +31,7 @@ sys.dont_write_bytecode = False
 import hypothesis  # noqa: E402  its modules are among them
 
 from dragoman.testing.pace import deadline, pace  # noqa: E402
+from tests.slow import mark_all_but_one  # noqa: E402
 
 pace()  # opens what it reads before any test counts descriptors
 
@@ -92,7 +93,9 @@ at the end of a run the other workers would wait for them.
 """
 
 
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_all_but_one(items)
     first = str(FIRST)
     items.sort(key=lambda item: not str(item.path).startswith(first))
     for item in items:

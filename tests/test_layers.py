@@ -9,6 +9,7 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -183,10 +184,8 @@ def room_of(module: str) -> str:
 def complaints(module: str, source: str, *, is_package: bool = False) -> Iterator[str]:
     """Each import of a module that its room does not allow."""
     room = room_of(module)
-    visitor = Imports(module if is_package else module.rpartition(".")[0])
-    visitor.visit(ast.parse(source))
     part = next((part for part in PURE_PARTS if f"{module}.".startswith(f"{part}.")), "")
-    for found in visitor.found:
+    for found in imports_in(source, module if is_package else module.rpartition(".")[0]):
         why = objection(room, found.module)
         if why is None and part:
             why = objection_of_part(part, found.module)
@@ -230,10 +229,17 @@ def hub_objection(module: str, imported: str) -> str | None:
     return None if floor < HUB_FLOORS[room] else f"hub/{room} may not import hub/{target}"
 
 
-def imports_of(module: str, path: Path) -> list[Import]:
-    visitor = Imports(module if path.name == "__init__.py" else module.rpartition(".")[0])
-    visitor.visit(ast.parse(path.read_text("utf-8")))
+@cache
+def imports_in(source: str, package: str) -> list[Import]:
+    """Remembered, because reading all modules as Python takes seconds."""
+    visitor = Imports(package)
+    visitor.visit(ast.parse(source))
     return visitor.found
+
+
+def imports_of(module: str, path: Path) -> list[Import]:
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    return imports_in(path.read_text("utf-8"), package)
 
 
 def import_graph() -> dict[str, set[str]]:

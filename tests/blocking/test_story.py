@@ -27,7 +27,13 @@ PAIRS = {
     "blocking client, agent of threads": (CLIENT, [*AGENT, "threads"]),
     "blocking client, plain handlers in a loop": (CLIENT, [*AGENT, "loop"]),
 }
-SLOW = {"blocking client, ours", "ours, agent of threads", "ours, plain handlers in a loop"}
+SLOW = {
+    "blocking client, ours",
+    "ours, agent of threads",
+    "ours, plain handlers in a loop",
+    "blocking client, agent of threads",
+    "official client, agent of threads",
+}
 """The blocking client, the agent of threads and the plain handlers each meet others above."""
 
 

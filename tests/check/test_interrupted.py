@@ -24,6 +24,7 @@ from tests.together import SideBySide
 from tests.transport.serving import served
 
 together = SideBySide()
+pytestmark = pytest.mark.in_turn("how")
 
 # Introduces itself to the stand-in, and ends. When it is started again, it stays.
 CLIENT = """

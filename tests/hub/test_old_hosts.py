@@ -26,6 +26,7 @@ from tests.hub.fixtures.scripted_hub import Line, play
 
 pytestmark = [
     pytest.mark.bound(30),
+    pytest.mark.in_turn("old_scene"),
     pytest.mark.skipif(sys.platform == "win32", reason="no agent is kept on Windows"),
 ]
 

@@ -17,7 +17,7 @@ from dragoman.hub.runner import run_hub
 from dragoman.hub.settings import EncryptionSettings
 from tests.hub.fixtures.scenes import OldScene, OldWatcher, opened
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("old_scene")]
 
 OPEN = ("open", "queue", "permission", "elicitation", "secret")
 IDLE = ("keys", "titled", "fork", "closed", "attachments", "large")

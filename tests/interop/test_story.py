@@ -84,10 +84,10 @@ OURS = {"ours", "adapted"}
 def marks(client: str, agent: str) -> list[pytest.MarkDecorator]:
     """A pair with nothing of ours shows that the story is not ours alone. That rarely changes: it is slow.
 
-    An adapted agent meets our client and the TypeScript client in `make test`.
+    An adapted agent meets our client in `make test`.
     """
     found = [needs_node] if "typescript" in (client, agent) else []
-    is_rare = not OURS & {client, agent} or (client, agent) == ("official-python", "adapted")
+    is_rare = not OURS & {client, agent} or (agent == "adapted" and client != "ours")
     return [*found, pytest.mark.slow] if is_rare else found
 
 
@@ -113,6 +113,7 @@ def test_every_pair_comes_to_the_same_end(client: str, agent: str, tmp_path: Pat
         assert "sk-story" not in journal.read_text()
 
 
+@pytest.mark.in_turn("client")
 @pytest.mark.parametrize("client", ["ours", "official-python", pytest.param("typescript", marks=needs_node)])
 @together
 def test_the_smallest_agent_talks_to_every_client(client: str, tmp_path: Path) -> None:

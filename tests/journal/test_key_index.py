@@ -62,14 +62,14 @@ def take_index_away(path: Path) -> None:
 
 @pytest.mark.bound(60)
 @both
-async def test_a_key_is_found_after_ten_thousand_turns(tmp_path: Path, open_: Open) -> None:
+async def test_a_key_is_found_after_thousands_of_turns(tmp_path: Path, open_: Open) -> None:
     async with open_(tmp_path / "j.db") as journal:
-        for first in range(0, 10_000, 2_000):
+        for first in range(0, 4_000, 2_000):
             await journal.append("s", turns(first, first + 2_000))
-        for number in (0, 4_711, 9_999):
+        for number in (0, 1_711, 3_999):
             found = KeyEntries(prompt=number * 4 + 1, answer=number * 4 + 4)
             assert await journal.find_key("s", f"k{number}") == found
-        assert await journal.find_key("s", "k10000") is None
+        assert await journal.find_key("s", "k4000") is None
 
 
 @both

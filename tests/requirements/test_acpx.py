@@ -59,7 +59,7 @@ async def _ask(agent: list[str], prompt: str, answer: str, folder: Path) -> list
     ("name", "answer"),
     [
         pytest.param("review", "--approve-all", marks=pytest.mark.slow),
-        ("code", "--approve-all"),
+        pytest.param("code", "--approve-all", marks=pytest.mark.slow),
         ("review", "--deny-all"),
     ],
 )

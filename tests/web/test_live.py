@@ -28,7 +28,7 @@ SETTLED = """() => {
     const shells = document.querySelectorAll(".item").length;
     return document.querySelectorAll(".item:not(.drawn)").length === 0 && shells;
 }"""
-MESSAGES = 1500
+MESSAGES = 800
 
 
 def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHub) -> None:
@@ -62,10 +62,10 @@ def test_a_list_that_grows_is_not_drawn_again_and_again(visitor: Visitor, hub: R
     page.wait_for_selector(".item.of-end.drawn")
     assert drawing(page) == live  # piece by piece as in one go
     page.evaluate(COUNT, "li, tbody tr")
-    send(page, "list 900 entries")
+    send(page, "list 400 entries")
     ended(page, 2)
     assert (
-        page.evaluate("window.drawn") <= 2 * 1800 + 2
+        page.evaluate("window.drawn") <= 2 * 800 + 2
     )  # each as the last one, and once more when it is complete
 
 

@@ -49,6 +49,7 @@ async def test_acpx_reads_edits_and_runs(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_what_acpx_denies_does_not_happen(tmp_path: Path) -> None:
     script = [turn(call("run", command="touch x")), turn("As you wish.")]
     async with scripted_model(script) as model:

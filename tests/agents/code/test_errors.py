@@ -44,7 +44,7 @@ AUTH_REQUIRED = -32000
 INTERNAL_ERROR = -32603
 
 # A vendor's client is made for each turn, which takes its time on a busy machine.
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("api")]
 
 
 class Spoken:

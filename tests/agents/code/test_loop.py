@@ -12,7 +12,7 @@ from dragoman.testing.models import TokenUsage, call, endless, fail, hold, think
 from tests.agents.code.coding import Person, calls, coding, status, text_of
 from tests.sdk.kit.keeping import alive
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("api")]
 
 APIS = pytest.mark.parametrize("api", ["openai", "responses", "anthropic"])
 

@@ -83,7 +83,14 @@ async def test_a_bad_configuration_is_told_before_anything_starts(tmp_path: Path
     assert b"unknown field `modle`" in told
 
 
-@pytest.mark.parametrize("client", ["ours", "official-python", pytest.param("typescript", marks=needs_node)])
+@pytest.mark.parametrize(
+    "client",
+    [
+        "ours",
+        pytest.param("official-python", marks=pytest.mark.slow),
+        pytest.param("typescript", marks=needs_node),
+    ],
+)
 @together
 async def test_every_client_can_drive_it(client: str, tmp_path: Path) -> None:
     journal = tmp_path / "journal"

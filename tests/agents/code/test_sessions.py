@@ -10,7 +10,7 @@ from dragoman.schema.v1 import ClientCapabilities, CompactionUpdate, SessionNoti
 from dragoman.testing.models import TokenUsage, call, fail, hold, scripted_model, think, turn
 from tests.agents.code.coding import coding, text_of
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("api")]
 
 APIS = pytest.mark.parametrize("api", ["openai", "anthropic"])
 

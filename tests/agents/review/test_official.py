@@ -20,6 +20,7 @@ PYTHON = [sys.executable, str(Path(__file__).with_name("official_reviewer.py"))]
 TYPESCRIPT = ["node", str(TS / "reviewer.mjs")]
 
 
+@pytest.mark.in_turn("client")
 @pytest.mark.parametrize(
     "client", [PYTHON, pytest.param(TYPESCRIPT, marks=needs_node)], ids=["python", "typescript"]
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.client.agents.floods import PIECES, SIZE
+from tests.faults.client.agents.floods import PIECES, SIZE, UPDATES
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, WELL, complete, running
 from tests.faults.watch import cpu, settled
@@ -23,8 +23,8 @@ together = SideBySide()
 async def test_many_updates_are_shown_in_order(fault: str, tmp_path: Path) -> None:
     run = await complete("floods", fault, tmp_path, format_="quiet")
     assert run.status == 0
-    assert b"".join((*run.out, run.unfinished)).decode().split() == [str(n) for n in range(50_000)]
-    assert run.growth <= 200
+    assert b"".join((*run.out, run.unfinished)).decode().split() == [str(n) for n in range(UPDATES)]
+    assert run.growth <= 40
 
 
 @fault("CBP-02")
@@ -33,7 +33,7 @@ async def test_a_client_whose_output_nobody_reads_slows_its_agent(fault: str, tm
         run.peer.pause()
         before = await run.noted("before")
         await settled(lambda: cpu(run.peer.pid))
-        assert run.peak - before <= 128
+        assert run.peak - before <= 24
         assert not any("sent" in note for note in run.folder.notes)
         run.peer.resume()
         await run.done(seconds=40)
@@ -41,7 +41,7 @@ async def test_a_client_whose_output_nobody_reads_slows_its_agent(fault: str, tm
     words = [json.loads(text)["text"] for text in run.out if b'"event":"text"' in text]
     assert [int(text.split()[0]) for text in words] == list(range(PIECES))
     assert all(len(text) == SIZE for text in words)
-    assert run.growth <= 128
+    assert run.growth <= 24
 
 
 @fault("CBP-X06")
@@ -56,7 +56,7 @@ async def test_a_client_that_waits_for_its_reader_can_be_ended(fault: str, tmp_p
     assert status == 143
 
 
-@cases({"CBP-X02": 64, "CBP-X03": 64, "CBP-X09": 64})
+@cases({"CBP-X02": 32, "CBP-X03": 64, "CBP-X09": 64})
 async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("floods", fault, tmp_path, format_="quiet")
     assert run.status == 0

@@ -31,7 +31,7 @@ from tests.hub.faults.talk import (
     survives,
 )
 
-pytestmark = pytest.mark.bound(40)
+pytestmark = [pytest.mark.bound(40), pytest.mark.in_turn("stage")]
 
 PIECE = bytes(65536)
 

@@ -25,7 +25,7 @@ from tests.hub.faults.talk import (
     survives,
 )
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("stage")]
 
 FIRST = json.dumps(INITIALIZE).encode()
 

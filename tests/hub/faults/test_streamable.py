@@ -10,7 +10,7 @@ import pytest
 from tests.hub.faults.stage import Stage, until
 from tests.hub.faults.talk import INITIALIZE, NEW, connection, prompt, request, survives, text_of
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("stage")]
 
 
 async def test_nht_01_initialize_opens_a_connection(stage: Stage) -> None:

@@ -24,7 +24,7 @@ from tests.hub.faults.talk import (
     text_of,
 )
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.bound(30), pytest.mark.in_turn("stage")]
 
 
 async def refused(one: Socket, text: bytes) -> int:

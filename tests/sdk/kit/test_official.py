@@ -18,6 +18,7 @@ PYTHON = [sys.executable, str(Path(__file__).with_name("official_keeper.py"))]
 TYPESCRIPT = ["node", str(TS / "keeper.mjs")]
 
 
+@pytest.mark.in_turn("client")
 @pytest.mark.parametrize(
     "client", [PYTHON, pytest.param(TYPESCRIPT, marks=needs_node)], ids=["python", "typescript"]
 )

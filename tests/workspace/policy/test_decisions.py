@@ -162,21 +162,19 @@ def hidden_lines(draw: st.DrawFn) -> str:
     return line
 
 
-@settings(max_examples=300)
+@settings(max_examples=max(100, settings.default.max_examples))
 @given(hidden_lines())
 def test_hiding_a_denied_command_never_gets_it_allowed(line: str) -> None:
     assert POLICIES["all-but"].decide(command(line)).outcome != "allow"
     assert policy(DENYING, approve="all").decide(command(line)).outcome == "deny"
 
 
-@settings(max_examples=100)
 @given(hidden_lines())
 def test_nor_does_handing_it_to_a_shell_in_a_terminal(line: str) -> None:
     for words in (["sh", "-c", line], ["bash", "-lc", line], ["env", "bash", "-c", line]):
         assert POLICIES["all-but"].decide(about_command(words, SETTING, cwd=ROOT)).outcome != "allow"
 
 
-@settings(max_examples=100)
 @given(st.text(max_size=60))
 def test_any_text_is_decided(line: str) -> None:
     chosen: Policy = POLICIES["all-but"]

@@ -9,13 +9,14 @@ from tests.faults.client.agents.bare import Agent, Message, at, chunk, line, mai
 
 PROMPT = "session/prompt"
 SIZE = 16 * 1024
-PIECES = 64 * 1024 * 1024 // SIZE
+PIECES = 48 * 1024 * 1024 // SIZE
+UPDATES = 10_000
 
 
 @at(PROMPT, "CBP-01")
 def many_updates(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
-    for start in range(0, 50_000, 1000):
+    for start in range(0, UPDATES, 1000):
         agent.say(*(f"{n} " for n in range(start, start + 1000)))
     agent.end_turn()
 
@@ -36,7 +37,7 @@ def growing_output(agent: Agent, request: Message) -> None:
     text = ""
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "status": "in_progress"}
     agent.send(update(call))
-    for n in range(3000):
+    for n in range(2000):
         text += f"line {n} of the output\n"
         content = [{"type": "content", "content": {"type": "text", "text": text}}]
         agent.send(update({"sessionUpdate": "tool_call_update", "toolCallId": "t", "content": content}))
