@@ -210,7 +210,7 @@ async def test_what_a_dialect_has_no_words_for_is_never_said(stage: GateStage, d
 
 
 PARTS = 3
-"""`make test` tries one part of the pairs, with every scope, place, door and dialect; `make test-all` tries all."""
+"""`make test` tries one part of the pairs, with every scope, place, door and dialect; `make test-all` all."""
 
 
 @pytest.mark.parametrize(
