@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.text import markdown_stream
-from dragoman.text.markdown import Block, CodeBlock, ItemList, Paragraph, Table
+from dragoman.text.markdown import Block, CodeBlock, ItemList, Paragraph, Table, parse
 from dragoman.text.markdown_stream import OPEN, MarkdownStream
 from dragoman.tui.text.markdown import MarkdownLines
 from tests.text.drawing import markdown
@@ -124,7 +124,7 @@ def test_of_many_small_pieces_each_character_is_read_a_few_times_at_most(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = ("```\n" if kind == "one fence" else "") + KINDS[kind] * (3 * OPEN // len(KINDS[kind]))
-    stream, read, parse = MarkdownStream(), 0, markdown_stream.parse
+    stream, read = MarkdownStream(), 0
 
     def counting(source: str, **more: Any) -> list[Block]:
         nonlocal read
