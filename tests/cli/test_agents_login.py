@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.apps.run.running import DRAGOMAN, home, run
+from tests.cli.forked import run_command
 from tests.cli.held import Held
 from tests.together import SideBySide
 
@@ -49,16 +50,7 @@ def offering(folder: Path, *methods: Mapping[str, object]) -> str:
 
 
 def log_in(folder: Path, agent: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*DRAGOMAN, "agents", "login", agent, *words],
-        cwd=folder,
-        env=home(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=55,
-        check=False,
-    )
+    return run_command("agents", "login", agent, *words, cwd=folder, env=home(folder))
 
 
 @together

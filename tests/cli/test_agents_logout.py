@@ -5,21 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing.pace import patience
-from tests.apps.run.running import DRAGOMAN, home, scripted
+from tests.apps.run.running import home, scripted
+from tests.cli.forked import run_command
 
 
 def logout(folder: Path, agent: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*DRAGOMAN, "agents", "logout", agent],
-        cwd=folder,
-        env=home(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=patience(40),
-        check=False,
-    )
+    return run_command("agents", "logout", agent, cwd=folder, env=home(folder))
 
 
 def test_an_agent_that_can_forgets_who_is_logged_in(tmp_path: Path) -> None:

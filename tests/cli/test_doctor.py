@@ -15,8 +15,8 @@ from dragoman.cli.commands import COMMANDS
 from dragoman.cli.parser import make_parser
 from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.testing import RawPeer
-from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
+from tests.cli.forked import run_command
 from tests.interop.programs import ROOT
 from tests.together import SideBySide
 from tests.transport.programs import alive, eventually
@@ -29,14 +29,7 @@ SCRIPT = [sys.executable, "-m", "dragoman", "agent", "script"]
 
 
 def examined(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*DOCTOR, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=patience(30),
-        cwd=cwd or ROOT,
-        env={**os.environ, **env},
-    )
+    return run_command("doctor", *arguments, cwd=cwd or ROOT, env={**os.environ, **env})
 
 
 def a_script(folder: Path, text: str) -> list[str]:

@@ -16,6 +16,7 @@ import dragoman.cli
 from dragoman.cli import main
 from tests.apps.run.running import DRAGOMAN, home
 from tests.apps.run.teletype import in_terminal
+from tests.cli.forked import run_command
 from tests.cli.test_hub import Running
 
 pytestmark = [pytest.mark.bound(60), pytest.mark.timeout(180)]
@@ -51,16 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*DRAGOMAN, *words],
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        encoding="utf-8",
-        cwd=folder,
-        env=home(folder),
-        timeout=60,
-        check=False,
-    )
+    return run_command(*words, cwd=folder, env=home(folder))
 
 
 RUN = ["run", "go", "--agent", " ".join(AGENT)]
