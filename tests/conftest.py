@@ -87,20 +87,36 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-FIRST = Path(__file__).parent / "web"
-"""Tests that mostly wait for frames of a browser. They run while types are checked, which takes a processor;
-at the end of a run the other workers would wait for them.
+ROOT = Path(__file__).parent
+
+FIRST = (
+    "web/",
+    "test_docs.py",
+    "requirements/test_frames.py",
+    "agents/code/",
+    "hub/simulate/",
+    "hub/explore/",
+    "interop/",
+    "cli/test_ending.py",
+)
+"""Files that take long, in the order in which they begin: at the end of a run the other workers would wait
+for them. Those of `web` mostly wait for frames of a browser, while types are checked, which takes a processor.
 """
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_all_but_one(items)
-    first = str(FIRST)
-    items.sort(key=lambda item: not str(item.path).startswith(first))
+    items.sort(key=place_in_run)
     for item in items:
         if isinstance(item, pytest.Function):
             _guard(item)
+
+
+def place_in_run(item: pytest.Item) -> int:
+    """The lower it is, the earlier the test begins."""
+    name = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+    return next((place for place, start in enumerate(FIRST) if name.startswith(start)), len(FIRST))
 
 
 class Watchdog:

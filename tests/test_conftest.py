@@ -10,7 +10,7 @@ import pytest
 import pytest_timeout  # type: ignore[import-untyped]
 
 from dragoman.testing.pace import patience
-from tests.conftest import Watchdog, children, guarded
+from tests.conftest import FIRST, ROOT, Watchdog, children, guarded
 
 
 async def test_a_task_left_behind_fails_the_test_and_is_ended() -> None:
@@ -87,3 +87,7 @@ def test_children_lists_running_and_unreaped_processes() -> None:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # ended, and nobody has asked for its status
         assert children()[child.pid] == "ended, not reaped"
     assert child.pid not in children()
+
+
+def test_every_file_that_begins_first_is_there() -> None:
+    assert [name for name in FIRST if not (ROOT / name).exists()] == []

@@ -86,7 +86,7 @@ async def test_a_bad_configuration_is_told_before_anything_starts(tmp_path: Path
 @pytest.mark.parametrize(
     "client",
     [
-        "ours",
+        pytest.param("ours", marks=pytest.mark.slow),  # drives it in the other tests here
         pytest.param("official-python", marks=pytest.mark.slow),
         pytest.param("typescript", marks=needs_node),
     ],
