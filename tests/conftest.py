@@ -100,7 +100,7 @@ FIRST = (
     "cli/test_ending.py",
 )
 """Files that take long, in the order in which they begin: at the end of a run the other workers would wait
-for them. Those of `web` mostly wait for frames of a browser, while types are checked, which takes a processor.
+for them. Those of `web` mostly wait for frames of a browser, while types are checked.
 """
 
 

@@ -219,8 +219,8 @@ CTE-X16 | SIGTERM for the client while a command runs | the command is ended
 CTE-X17 | wait, output, kill and release all at once | an answer each
 CTE-X18 | a command without permission | is not run
 CTE-X19 | SIGKILL for the client while a command runs | the command is ended
-CBP-01 | 10 000 updates in one turn | all shown in order, 40 MiB at most
-CBP-02 | nobody reads while the agent sends 48 MiB | the agent has to wait, 24 MiB at most; then all of it
+CBP-01 | 50 000 updates in one turn | all shown in order, 200 MiB at most
+CBP-02 | nobody reads while the agent sends 64 MiB | the agent has to wait, 48 MiB at most; then all of it
 CBP-X02 | a growing output, resent whole 2000 times | 32 MiB at most
 CBP-X03 | 20 000 requests from an agent that does not read | an answer each, 64 MiB at most
 CBP-X04 | updates without end before the session is open | the deadline ends it, 64 MiB at most

@@ -9,8 +9,8 @@ from tests.faults.client.agents.bare import Agent, Message, at, chunk, line, mai
 
 PROMPT = "session/prompt"
 SIZE = 16 * 1024
-PIECES = 48 * 1024 * 1024 // SIZE
-UPDATES = 10_000
+PIECES = 64 * 1024 * 1024 // SIZE
+UPDATES = 50_000
 
 
 @at(PROMPT, "CBP-01")
