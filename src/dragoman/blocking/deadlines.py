@@ -8,14 +8,32 @@ from __future__ import annotations
 
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
 from dragoman.runtime.call_deadlines import LONGEST_LOOK, SHORTEST_LOOK
 
 if TYPE_CHECKING:
-    from dragoman.blocking.intake import ThreadIntake
     from dragoman.blocking.pending_call import ThreadPendingCall
+    from dragoman.core import Connection, OutgoingCall
+
+
+class WatchedLink(Protocol):
+    """What the deadlines need of a link; `intake.ThreadIntake` is one."""
+
+    connection: Connection[ThreadPendingCall]
+    heard: float
+    """When the peer was last heard."""
+    poll_ms: float | None
+    """How long whoever reads may wait for the pipe; None is without end."""
+
+    @property
+    def on_hold(self) -> bool: ...
+
+    def look_sooner(self) -> None:
+        """Whoever waits for the pipe now must not wait longer than the new `poll_ms`."""
+
+    def give_up(self, call: OutgoingCall[ThreadPendingCall], why: BaseException) -> bool: ...
 
 
 class ThreadDeadlines:
@@ -23,7 +41,7 @@ class ThreadDeadlines:
 
     __slots__ = ("_link", "interval", "next_look")
 
-    def __init__(self, link: ThreadIntake) -> None:
+    def __init__(self, link: WatchedLink) -> None:
         self._link = link
         self.interval: float | None = None
         self.next_look = inf

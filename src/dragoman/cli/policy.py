@@ -22,7 +22,7 @@ from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import policy_paths, read_text
+from dragoman.workspace.policy.policy_files import load_policy, policy_paths, read_text
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
 from dragoman.workspace.policy.remembered_rules import RememberedRules
@@ -116,7 +116,7 @@ def run_forget(chosen: argparse.Namespace) -> int:
 
 def _policy(chosen: argparse.Namespace) -> tuple[Policy, QuestionContext]:
     root = os.path.realpath(chosen.cwd)
-    policy = Policy.load(roots=[root], file=chosen.policy, approve=chosen.approve)
+    policy = load_policy(roots=[root], file=chosen.policy, approve=chosen.approve)
     return policy, QuestionContext(
         agent=getattr(chosen, "agent", ""), roots=(root,), home=policy_paths().home
     )

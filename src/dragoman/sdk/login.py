@@ -21,21 +21,13 @@ from msgspec import Raw
 
 from dragoman.errors import CallFailed, CallTimeout, LoginRequired
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.agent_handle import AgentHandle, EnvMethod
 from dragoman.wire.codes import AUTH_REQUIRED
 
 T = TypeVar("T")
 
 TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 """Runs the agent's command with the method's arguments and variables in a terminal; whether it went well."""
-
-
-class EnvMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """A login by variables that the agent looks for in its environment; a draft of the protocol has it."""
-
-    id: str
-    name: str
-    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from dragoman.transport.owned import Grace, Program, start_tree
+from dragoman.transport.launch import start_tree
+from dragoman.transport.owned import Grace, Program
 from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiting import Waiters
 

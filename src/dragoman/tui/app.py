@@ -101,23 +101,20 @@ class ChatApp(App[int]):
         if (give_back := getattr(self._driver, "give_back", None)) is not None:
             give_back()
 
-    # The collector of garbage stops everything while it looks at all that there is: tens of milliseconds for
-    # an application like this, and more with a long history. What is there when a conversation is open, or a
-    # turn over, stays; so it is not looked at again. While a history is read, nothing is.
+    # The methods of `ChatHost`. The garbage collector stops everything while it looks at all objects: tens of
+    # milliseconds for an application like this, and more with a long history. Objects that exist when a
+    # conversation is open, or a turn is over, stay; so they are frozen. While a history is read, it is off.
 
-    def opening(self) -> None:
-        """A conversation is about to be opened, perhaps with all of its history."""
+    def before_opening(self) -> None:
         if not self.is_headless:  # else the process is not ours alone
             gc.disable()
 
-    def opened(self) -> None:
-        """It is, or cannot be."""
+    def after_opening(self) -> None:
         if not self.is_headless:
             gc.freeze()
             gc.enable()
 
-    def rested(self) -> None:
-        """A turn is over, and nobody waits for anything."""
+    def after_turn(self) -> None:
         if not self.is_headless:
             gc.collect()
             gc.freeze()
@@ -143,8 +140,7 @@ class ChatApp(App[int]):
         else:
             await self.push_screen(ChatScreen(self.backend, wanted))
 
-    def failed(self, error: BaseException) -> None:
-        """A mistake of ours: everything ends, and it is told outside."""
+    def fail(self, error: BaseException) -> None:
         self.failure = error
         self.exit(1)
 

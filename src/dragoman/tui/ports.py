@@ -192,6 +192,22 @@ class ChatUser(Protocol):
     async def fill(self, form: FormPrompt) -> FormAnswer: ...
 
 
+class ChatHost(Protocol):
+    """The application around a conversation. It hears when nobody would notice a pause of the process."""
+
+    def before_opening(self) -> None:
+        """A conversation is about to be opened, perhaps with all of its history."""
+
+    def after_opening(self) -> None:
+        """The conversation is open, or cannot be opened."""
+
+    def after_turn(self) -> None:
+        """A turn is over, and nobody waits for anything."""
+
+    def fail(self, error: BaseException) -> None:
+        """A mistake of ours: the application ends and reports it."""
+
+
 class ChatListener(Protocol):
     """Whoever looks at a conversation. Neither method may wait."""
 

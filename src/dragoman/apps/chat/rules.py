@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.apps.chat.risk_notes import RiskNotes
-from dragoman.apps.run.permissions import load_policy
+from dragoman.apps.run.permissions import load_chosen_policy
 from dragoman.tui.ports import ChatUser, PermissionQuestion
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
@@ -30,7 +30,7 @@ class ChatRules:
 
     def check(self, roots: Sequence[str]) -> None:
         """Raises `UsageMistake` with the file and the line."""
-        load_policy(roots, file=self.policy, approve=self.approve)
+        load_chosen_policy(roots, file=self.policy, approve=self.approve)
 
     def desk(
         self,
@@ -44,7 +44,7 @@ class ChatRules:
     ) -> PermissionService:
         """Needs a running loop."""
         return PermissionService(
-            load_policy(roots, file=self.policy, approve=self.approve),
+            load_chosen_policy(roots, file=self.policy, approve=self.approve),
             asker=_Asker(person, risk_notes),
             audit=_TellingLog(policy_paths().audit, tell),
             remembered=RememberedRules(policy_paths().remembered),

@@ -28,7 +28,7 @@ from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.opening import SessionRequest
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman.apps.run.output import OutputClosed, OutputWriter
-from dragoman.apps.run.permissions import load_policy
+from dragoman.apps.run.permissions import load_chosen_policy
 from dragoman.apps.run.prompt import read_prompt
 from dragoman.apps.run.questions import load_answers
 from dragoman.apps.run.reporter import RunReporter
@@ -93,7 +93,7 @@ def make_plan(chosen: argparse.Namespace) -> RunPlan:
             options=[_pair(text) for text in chosen.options],
         ),
         rules=RunRules(
-            policy=load_policy(
+            policy=load_chosen_policy(
                 roots, file=chosen.policy, approve=chosen.approve or (None if attended else "reads")
             ),
             policy_file=os.path.abspath(chosen.policy) if chosen.policy else "",

@@ -32,9 +32,8 @@ from dragoman.apps.target import ChosenAgent
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.client.session import Session
 from dragoman.sdk.connect import BoundedNotes, Connecting
 from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import logged_in

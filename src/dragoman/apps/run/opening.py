@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 from dragoman.apps.console import UsageMistake
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.client.session import Session
+from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
 

@@ -34,7 +34,7 @@ from dragoman.workspace.policy.options import choose_option, select_option, usab
 from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import load, policy_paths, read_file
+from dragoman.workspace.policy.policy_files import load_policy, policy_paths, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.question import (
     PolicyQuestion,
@@ -213,7 +213,7 @@ class HubJudge:
         hub's own rules deny what they deny, and people are asked about everything else.
         """
         try:
-            return load(roots=roots, file=self._file or None, rules=self._rules)
+            return load_policy(roots=roots, file=self._file or None, rules=self._rules)
         except (PolicyError, ValueError, OSError) as error:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []

@@ -24,15 +24,14 @@ from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit.commands import Commands, SlashCommand
 from dragoman.sdk.kit.journal_lender import JournalLender, Kept
 from dragoman.sdk.kit.running import run_turn
+from dragoman.sdk.kit.session import KitTurn
 from dragoman.sdk.kit.sessions import KitSessions
 from dragoman.sdk.kit.settings import MODE, Declared, Modes, Value, declared
-from dragoman.sdk.kit.turn import KitTurn
 from dragoman.wire.codes import invalid_request
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.agent import Agent
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.agent.turn import Outcome
+    from dragoman.sdk.agent.session import ClientHandle, Outcome
     from dragoman.sdk.kit.session import KitSession
 
 C = TypeVar("C")

@@ -21,13 +21,13 @@ from dragoman.schema import v1
 from dragoman.sdk.agent.prompt_rules import response_to
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit import frames
-from dragoman.sdk.kit.turn import StopTurn
+from dragoman.sdk.kit.session import StopTurn
 from dragoman.sdk.kit.usage import TokenUsage
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.kit.turn import KitTurn
+    from dragoman.sdk.agent.session import ClientHandle
+    from dragoman.sdk.kit.session import KitTurn
 
 log = logging.getLogger(__name__)
 

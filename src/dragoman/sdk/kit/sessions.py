@@ -11,10 +11,10 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import uuid4
 
 from msgspec import UNSET
@@ -34,8 +34,10 @@ from dragoman.sdk.kit.settings import SessionSettings
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, session_not_found
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.kit.kit import Kit
+    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.session import ClientHandle
+    from dragoman.sdk.kit.journal_lender import JournalLender
+    from dragoman.sdk.kit.settings import Declared
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +47,25 @@ PAGE = 50
 """Sessions in one page of a listing."""
 
 
+class SessionKit(Protocol):
+    """What durable sessions need of their kit; `Kit` is one."""
+
+    agent: Agent
+    shelf: JournalLender
+    options: dict[str, Declared]
+    conversation: Callable[[KitSession[Any]], Any]
+
+    def mount(self, session: KitSession[Any]) -> None:
+        """Start the MCP servers that the client gave the session."""
+
+    async def greet(self, session: KitSession[Any]) -> None:
+        """Tell the client what belongs to a session that was just opened."""
+
+
 class KitSessions:
     """The durable sessions of one kit, in all its connections."""
 
-    def __init__(self, kit: Kit[Any]) -> None:
+    def __init__(self, kit: SessionKit) -> None:
         self._kit = kit
         self._connections: dict[ClientHandle, KitConnection] = {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeAlias
 
-from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.wire.codes import method_not_found
 

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
 from dragoman.core import Connection, ResponseReceived
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Limits
+from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import PromptResponse
-from dragoman.sdk.proxy.calls import Waiting
+from dragoman.sdk.proxy.calls import ProxyConversation, Waiting, current
 from dragoman.sdk.proxy.hook_queues import ForwardedRequest, HookQueues, QueuedFrame
 from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
-from dragoman.sdk.proxy.proxy import current
 from dragoman.sdk.proxy.scope import cancelled_request, session_of
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import (
@@ -43,9 +42,6 @@ from dragoman.wire import (
 )
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, INVALID_REQUEST, NAMES
 from dragoman.wire.glance import Glance, glance_block, lines_of
-
-if TYPE_CHECKING:
-    from dragoman.sdk.proxy.side import ProxySide
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +61,10 @@ class ProxyFlow:
 
     def __init__(
         self,
-        side: ProxySide,
+        side: ProxyConversation,
         way: RelayDirection,
         *,
+        owner: TaskOwner,
         hooks: dict[str, ProxyHook],
         results: dict[str, ProxyHook],
         prefix: str,
@@ -76,7 +73,7 @@ class ProxyFlow:
         self.way = way
         self.open: dict[Id, ForwardedRequest] = {}  # requests that went this way
         self.calls: Connection[Waiting] = Connection(prefix=prefix)
-        self.lanes = HookQueues(side.owner, side, self._settle_held)
+        self.lanes = HookQueues(owner, side, self._settle_held)
         self.gone: LinkClosed | None = None  # why nobody answers any more what goes this way
         self.settled = Waiters()  # woken when nothing that went this way is open any more
         self._side = side

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Coroutine
+from typing import TypeVar
 
 from msgspec import UNSET
 
@@ -15,6 +17,8 @@ from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Sink, Transport, TransportLimits
 from dragoman.wire import ErrorObject, failure
 from dragoman.wire.glance import glance_block
+
+T = TypeVar("T")
 
 
 class FirstBlockTransport:
@@ -103,3 +107,16 @@ class FirstBlockTransport:
             self._sink.ended(reason)
         else:
             self._over.append(reason)
+
+
+async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
+    """The result of the work, or None if we are told to stop before."""
+    loop = asyncio.get_running_loop()
+    working, stopping = loop.create_task(work), loop.create_task(stop.wait())
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        stopping.cancel()
+        await asyncio.wait((working, stopping))

@@ -13,16 +13,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING
 
 from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.proxy.calls import ProxyConversation, current
 from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
-from dragoman.sdk.proxy.proxy import current
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import Id
-
-if TYPE_CHECKING:
-    from dragoman.sdk.proxy.side import ProxySide
 
 
 class ForwardedRequest:
@@ -72,7 +68,7 @@ class HookQueues:
     __slots__ = ("_empty", "_lanes", "_owner", "_settle", "_side", "size")
 
     def __init__(
-        self, owner: TaskOwner, side: ProxySide, settle: Callable[[QueuedFrame, FrameFate], None]
+        self, owner: TaskOwner, side: ProxyConversation, settle: Callable[[QueuedFrame, FrameFate], None]
     ) -> None:
         self._owner = owner
         self._side = side

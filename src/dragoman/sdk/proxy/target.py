@@ -8,11 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from typing import TypeAlias
 
 from dragoman.runtime import Limits
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.proxy.proxy import Proxy, Target
+from dragoman.sdk.serve import Servable, serving
 from dragoman.transport.contract import Transport
+
+Target: TypeAlias = str | Sequence[str] | Agent | Servable | Transport
+"""Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
 
 STDERR = 2
 
@@ -26,8 +30,6 @@ async def open_target(
     env: Mapping[str, str] | None = None,
 ) -> Transport:
     """The transport to it, not started yet."""
-    from dragoman.sdk.proxy.conductor import Conductor
-
     if isinstance(target, str | Sequence):
         from dragoman.transport.owned import Grace
         from dragoman.transport.process import spawn
@@ -36,8 +38,7 @@ async def open_target(
         child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=shown())
         stack.push_async_callback(child.aclose)
         return child
-    if isinstance(target, Agent | Proxy | Conductor):
-        from dragoman.sdk.serve import serving
+    if isinstance(target, Agent | Servable):
         from dragoman.transport.memory import memory_pair
 
         ours, theirs = memory_pair()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -26,7 +26,7 @@ from dragoman.tui.drawing.entries import DrawingContext
 from dragoman.tui.drawing.status import footing, heading
 from dragoman.tui.model.entries import CommandOutput
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import ChatBackend, ChatRequest
+from dragoman.tui.ports import ChatBackend, ChatHost, ChatRequest
 from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens.detail import DetailScreen
 from dragoman.tui.screens.review import ReviewScreen
@@ -35,9 +35,6 @@ from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.prompt_box import PromptBox
 from dragoman.tui.widgets.transcript_view import TranscriptView
-
-if TYPE_CHECKING:
-    from dragoman.tui.app import ChatApp
 
 BEATS = 20
 """Drawings a second, at most."""
@@ -130,7 +127,7 @@ class ChatScreen(Screen[None]):
         self._talking = asyncio.create_task(conversing, name="conversation")
         self._talking.add_done_callback(self._talked)
         self._is_opening = True
-        self._chat_app.opening()
+        self._host.before_opening()
         self._show_state()
         self._mark()
 
@@ -144,12 +141,12 @@ class ChatScreen(Screen[None]):
             await asyncio.wait(tasks)
 
     @property
-    def _chat_app(self) -> ChatApp:
-        return cast("ChatApp", self.app)
+    def _host(self) -> ChatHost:
+        return cast("ChatHost", self.app)
 
     def _talked(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._chat_app.failed(error)
+            self._host.fail(error)
 
     def _aside(self, doing: Coroutine[Any, Any, None]) -> None:
         """Something that takes its time, owned by this screen."""
@@ -184,9 +181,9 @@ class ChatScreen(Screen[None]):
         """Where a pause would not be noticed."""
         if self._is_opening and self.conversation.state != "starting":
             self._is_opening = False
-            self._chat_app.opened()
+            self._host.after_opening()
         if self._was_busy and not self.conversation.is_busy:
-            self._chat_app.rested()
+            self._host.after_turn()
         self._was_busy = self.conversation.is_busy
 
     @property
