@@ -67,8 +67,8 @@ class AgentLink(AttendedLink):
         """What `ClientCalls.ask` and `call` do, for the thread of a handler."""
         if self._granted.get(method) is not client.capabilities:
             self._check(client, method)
-        if self._gone is not None:
-            raise self._gone.with_traceback(None)
+        if self._end_reason is not None:
+            raise self._end_reason.with_traceback(None)
         params = write_request(method, message)
         waiting = ThreadPendingCall(self.limits.call_seconds, None, None, worker)
         self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
@@ -184,7 +184,7 @@ class AgentLink(AttendedLink):
             self._finished(worker)
 
     def _run(self, worker: Worker, work: Work) -> None:
-        worker.here()
+        worker.enter()
         incoming = worker.request
         try:
             result = step(work)

@@ -40,7 +40,7 @@ class Child:
         self._name = os.path.basename(words[0])
         self._grace = grace
         self._on_stderr = on_stderr
-        self._wake: Callable[[], None] = _nobody
+        self._wake: Callable[[], None] = _no_watcher
         self._tree: OwnedTree
         self._stderr: StderrTail
         self._exited = asyncio.Event()
@@ -150,5 +150,5 @@ class _DiscardingSink:
         pass
 
 
-def _nobody() -> None:
+def _no_watcher() -> None:
     """Nobody watches yet."""

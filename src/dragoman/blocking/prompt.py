@@ -30,7 +30,7 @@ class BlockingPrompt(PromptTurn):
 
     @property
     def is_hungry(self) -> bool:
-        return self._waits or self._left
+        return self._waits or self._is_abandoned
 
     async def _more(self) -> None:
         session = self._session

@@ -79,7 +79,7 @@ class Worker:
             self.check()
         cast("PlainSpeaker", speaker).say_now(text)
 
-    def here(self) -> None:
+    def enter(self) -> None:
         """This thread is the worker from now on."""
         _local.worker = self
 

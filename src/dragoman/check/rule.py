@@ -27,7 +27,7 @@ from dragoman.check.recording import Direction, Frame
 class Observation(Struct, frozen=True):
     """One place where a requirement showed."""
 
-    kept: bool
+    is_kept: bool
     frames: tuple[int, ...] = ()
     """The numbers of the frames that show it."""
     why: str = ""
@@ -77,13 +77,13 @@ def rule(
             ConformanceRule(
                 name=judge.__name__,
                 requirements=requirements,
-                side=one,
+                side=other_side,
                 fix=fix,
                 unavoidable=unavoidable,
                 versions=versions,
-                judge=_judge(judge, () if side is not None else (one,), versions),
+                judge=_judge(judge, () if side is not None else (other_side,), versions),
             )
-            for one in sides
+            for other_side in sides
         )
         return judge
 

@@ -33,7 +33,7 @@ from dragoman.text.sanitize import sanitize_line
 class _Haul:
     """What an import comes to, once our own file has been asked."""
 
-    taken: list[KnownAgent]
+    new_agents: list[KnownAgent]
     skipped: list[tuple[str, str]]
     notes: tuple[str, ...]
 
@@ -44,8 +44,8 @@ def run_import(chosen: argparse.Namespace) -> int:
         source = _file_of(product, file)
         imported = PRODUCTS[product].parse(_bytes_of(source), str(source))
         haul = _sorted_out(imported, replace=chosen.replace)
-        if haul.taken and not dry_run:
-            add_agents(haul.taken, path=config_path())
+        if haul.new_agents and not dry_run:
+            add_agents(haul.new_agents, path=config_path())
     except LocalMistake as mistake:
         return refuse(mistake)
     if chosen.json:
@@ -133,7 +133,7 @@ def _sorted_out(imported: ImportedAgents, *, replace: bool) -> _Haul:
 
 def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
     say(f"From {source}:")
-    for agent in haul.taken:
+    for agent in haul.new_agents:
         variables = f" (sets {', '.join(agent.env)})" if agent.env else ""
         verb = "would take" if dry_run else "took"
         say(f"  {verb} {agent.name}: {sanitize_line(display_command(agent) + variables)}")
@@ -141,20 +141,20 @@ def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         say(f"  skipped {sanitize_line(name)}: {sanitize_line(why)}")
     for note in haul.notes:
         say(f"  note: {note}")
-    if not haul.taken and not haul.skipped:
+    if not haul.new_agents and not haul.skipped:
         print("  it has no agents")
-    if haul.taken:
+    if haul.new_agents:
         say("Nothing was written." if dry_run else f"Configuration: {config_path()}")
     if not dry_run:
-        _warn_of_readers(config_path(), haul.taken)
+        _warn_of_readers(config_path(), haul.new_agents)
 
 
 def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
     report = {
         "schema": 1,
         "file": str(source),
-        "written": None if dry_run or not haul.taken else str(config_path()),
-        "taken": [describe_agent(agent) for agent in haul.taken],
+        "written": None if dry_run or not haul.new_agents else str(config_path()),
+        "taken": [describe_agent(agent) for agent in haul.new_agents],
         "skipped": [{"name": name, "why": why} for name, why in haul.skipped],
         "notes": haul.notes,
     }

@@ -86,7 +86,7 @@ async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> in
         target.open(), client=client, limits=limits, env=target.env, on_stray=notes, dialect=target.dialect
     )
     async with opening as agent:
-        method = _chosen(login_methods(agent), method_id, target, wanted)
+        method = _choose_method(login_methods(agent), method_id, target, wanted)
         if method.kind == "agent":
             say(f"Logging in: {sanitize(method.name)}", flush=True)
             request = v1.AuthenticateRequest(method_id=method.id)
@@ -98,7 +98,7 @@ async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> in
     return await _in_terminal(target, wanted, method)
 
 
-def _chosen(
+def _choose_method(
     methods: Sequence[LoginMethod], method_id: str | None, target: ChosenAgent, wanted: str
 ) -> LoginMethod:
     if method_id is not None:

@@ -13,7 +13,7 @@ import msgspec
 from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.errors import SpawnFailed
-from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.trace.chaos.faults import ChaosFault, Plan, Scripted, Seeded, read_script, shrink, write_script
 from dragoman.trace.chaos.relay import Chaos
@@ -52,9 +52,9 @@ def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
 
     async def relay(leaving: ShutdownSignals) -> list[ChaosFault]:
         leaving.listen()
-        agent = spawn(command, on_stderr=shown())
+        agent = spawn(command, on_stderr=stderr_writer())
         async with Chaos(stdio.open(), agent, plan, kill=agent.tree.kill) as chaos:
-            await first_of(chaos.wait_ended(), leaving.asked.wait())
+            await first_of(chaos.wait_ended(), leaving.end_event.wait())
             leaving.begin()
         return chaos.struck
 

@@ -118,10 +118,10 @@ def _check_folder(path: str | None) -> None:
         raise LocalMistake(f"{path} is not empty: name a new folder for the recordings")
 
 
-def _save(folder: Path, found: Examination, title: str) -> list[str]:
+def _save(folder: Path, examination: Examination, title: str) -> list[str]:
     """Where each recording was written."""
     saved = []
-    for number, recording in enumerate(found.recordings, 1):
+    for number, recording in enumerate(examination.recordings, 1):
         scene = str(recording.facts.get("scene", "")).replace(" ", "-")
         path = folder / f"{number:02}-{scene}.ndjson"
         write_recording(path, recording, title=f"{scene}: {title}")
@@ -129,10 +129,10 @@ def _save(folder: Path, found: Examination, title: str) -> list[str]:
     return saved
 
 
-def _why_blocked(found: Examination) -> str:
-    refused = found.profile.blocked
+def _why_blocked(examination: Examination) -> str:
+    refused = examination.profile.blocked
     if not refused:
         return ""
-    ids = [str(method.get("id")) for method in found.profile.login_methods if isinstance(method, dict)]
+    ids = [str(method.get("id")) for method in examination.profile.login_methods if isinstance(method, dict)]
     offered = f"; it offers {', '.join(ids)}" if ids else ""
     return f"the agent answers {refused} with -32000: it wants a login first{offered}"

@@ -54,9 +54,9 @@ async def _join(
         chosen.url, headers=headers, agent=chosen.agent, give_up=chosen.give_up, on_notice=Progress()
     )
     async with InterpretedConversation(stdio.open(), server, quirks=False) as joined:
-        await first_of(joined.wait_ended(), leaving.asked.wait())
+        await first_of(joined.wait_ended(), leaving.end_event.wait())
         # An editor that leaves at once still wants to know whether anybody was there.
-        await first_of(server.tried.wait(), leaving.asked.wait())
+        await first_of(server.tried.wait(), leaving.end_event.wait())
         leaving.begin()
         left = joined.agent_ended
         await joined.aclose(grace=LAST_WORDS)

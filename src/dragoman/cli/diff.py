@@ -24,6 +24,6 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.json:
         say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
-        for one in found:
-            say(f"{one.side} {sanitize_line(one.line)}")
+        for difference in found:
+            say(f"{difference.side} {sanitize_line(difference.line)}")
     return 1 if found else 0

@@ -54,7 +54,7 @@ def _rotate(store: TokenStore, chosen: argparse.Namespace) -> int:
 
 def _show_token(store: TokenStore, chosen: argparse.Namespace, token: str) -> int:
     if chosen.json:
-        made = next(each for each in store.read() if each.name == chosen.name)
+        made = next(token for token in store.read() if token.name == chosen.name)
         _print_json({**_plain(made), "token": token})
     else:
         say(token)
@@ -72,9 +72,9 @@ def _revoke(store: TokenStore, chosen: argparse.Namespace) -> int:
 
 
 def _list(store: TokenStore, chosen: argparse.Namespace) -> int:
-    tokens = sorted(store.read(), key=lambda each: each.name)
+    tokens = sorted(store.read(), key=lambda token: token.name)
     if chosen.json:
-        _print_json({"tokens": [_plain(each) for each in tokens]})
+        _print_json({"tokens": [_plain(token) for token in tokens]})
     elif not tokens:
         print("There is no token yet: `dragoman hub token add NAME` makes one, and so does the first start.")
     else:
@@ -84,7 +84,7 @@ def _list(store: TokenStore, chosen: argparse.Namespace) -> int:
 
 def _print_table(tokens: list[Token]) -> None:
     head = ("name", "scopes", "only for", "expires", "last used")
-    rows = [head, *(_row(each) for each in tokens)]
+    rows = [head, *(_row(token) for token in tokens)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -65,7 +65,7 @@ def _file(place: str, clock: CopyClock) -> SqliteJournal:
 
 
 def _tell(chosen: argparse.Namespace, done: list[CopiedStream], error: JournalError | None) -> None:
-    entries, written = sum(one.entries for one in done), sum(one.written for one in done)
+    entries, written = sum(copy.entries for copy in done), sum(copy.written for copy in done)
     if chosen.json:
         said = {"streams": done, "entries": entries, "written": written, "same": error is None}
         if error is not None:

@@ -47,7 +47,7 @@ def run_explain(chosen: argparse.Namespace) -> int:
     if chosen.json:
         parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explained]
         return _print_json({"decision": decision, "parts": parts})
-    say(f"{decision.outcome}: {sanitize_line(_shown(question))}")
+    say(f"{decision.outcome}: {sanitize_line(_question_text(question))}")
     say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
     for command, steps, found in explained:
         if len(explained) > 1:
@@ -165,7 +165,7 @@ def _from_request(path: str, setting: QuestionContext) -> PolicyQuestion:
     return about_tool_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _shown(question: PolicyQuestion) -> str:
+def _question_text(question: PolicyQuestion) -> str:
     if question.script is not None:
         return question.script.text
     return " ".join([*sorted(question.kinds), *filter(None, [question.tool]), *question.paths])

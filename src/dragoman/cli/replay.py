@@ -48,7 +48,7 @@ def _serve(entries: list[Entry], match: Match, speed: float) -> None:
         leaving.listen()
         agent = ReplayedAgent(Cassette(entries), stdio.open(), match=match, speed=speed)
         agent.start()
-        await first_of(agent.over.wait(), leaving.asked.wait())
+        await first_of(agent.over.wait(), leaving.end_event.wait())
         await agent.aclose()
         for method in sorted(set(agent.unknown)):
             say(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)
@@ -75,6 +75,6 @@ async def _play_client(chosen: argparse.Namespace, entries: list[Entry], cwd: st
     if chosen.json:
         say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
-        for one in found:
-            say(f"{one.side} {sanitize_line(one.line)}")
+        for difference in found:
+            say(f"{difference.side} {sanitize_line(difference.line)}")
     return 1 if found else 0

@@ -78,14 +78,14 @@ class _Run:
     """One run of the command."""
 
     def __init__(self, chosen: argparse.Namespace, settings: ReviewSettings) -> None:
-        self._chosen = chosen
+        self._options = chosen
         self._settings = settings
         self._notes: list[ReviewNote] = []
         self._gathered = ReviewSources(self._notes.append)
         self._count = 0
 
     async def run(self) -> int:
-        chosen = self._chosen
+        chosen = self._options
         if chosen.staged and chosen.fix:
             raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
         with _Progress(self):
@@ -103,7 +103,7 @@ class _Run:
         return self._status(findings)
 
     async def _sources(self) -> AsyncIterator[ReviewSource]:
-        chosen, gathered = self._chosen, self._gathered
+        chosen, gathered = self._options, self._gathered
         if chosen.diff is None and not chosen.staged:
             return gathered.files(chosen.paths or ["."], stdin_name=chosen.stdin_name)
         found = await changes(
@@ -128,7 +128,7 @@ class _Run:
         return f"{self._count} files read"
 
     def _show(self, findings: list[Finding]) -> None:
-        chosen, out = self._chosen, sys.stdout
+        chosen, out = self._options, sys.stdout
         match chosen.format:
             case "json":
                 out.write(sanitize_json(as_json(findings, self._notes, files=self._count)).decode())
@@ -145,7 +145,7 @@ class _Run:
                 say(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
 
     def _show_text(self, findings: list[Finding]) -> None:
-        colour = self._chosen.colour == "always" or (self._chosen.colour == "auto" and sys.stdout.isatty())
+        colour = self._options.colour == "always" or (self._options.colour == "auto" and sys.stdout.isatty())
         path, lines = "", None
         for finding in findings:
             if finding.path != path:
@@ -158,7 +158,7 @@ class _Run:
     def _status(self, findings: list[Finding]) -> int:
         if any(note.is_failure for note in self._notes):
             return FAILED
-        limit = Severity(self._chosen.fail_on)
+        limit = Severity(self._options.fail_on)
         return FOUND if any(finding.severity.is_at_least(limit) for finding in findings) else 0
 
 

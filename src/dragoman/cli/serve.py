@@ -13,7 +13,7 @@ from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, names_of, new_token
-from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals
 
 
@@ -34,14 +34,14 @@ async def _serve(chosen: argparse.Namespace) -> None:
     port = bound.getsockname()[1]
     names = [*local_hosts(port), *names_of(host, port), *chosen.host]
     admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=chosen.origin)
-    agents = AgentPerConnection(chosen.command, most=chosen.max_connections, on_stderr=shown())
+    agents = AgentPerConnection(chosen.command, most=chosen.max_connections, on_stderr=stderr_writer())
     with ShutdownSignals() as leaving:
         leaving.listen()
         endpoint = AcpEndpoint(admission, agents.accept)
         agents.reclaim = endpoint.reclaim
         async with open_listener(endpoint, bound, tls=tls, http2=chosen.http2):
             _say(host, port, tls=tls, token="" if chosen.token_file else token)
-            await leaving.asked.wait()
+            await leaving.end_event.wait()
             endpoint.leave()
             await agents.aclose()
 

@@ -13,7 +13,7 @@ from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.cli.tap_attach import attach
 from dragoman.errors import SpawnFailed
-from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.recorder import TapRecorder, taps_folder
 from dragoman.trace.tap.tap import tap
@@ -54,7 +54,7 @@ async def _tap(chosen: argparse.Namespace, recorder: TapRecorder, stdin: int, st
         chosen.command,
         stdin=stdin,
         stdout=stdout,
-        show=shown() or (lambda _: None),
+        show=stderr_writer() or (lambda _: None),
         recorder=recorder,
         guard=chosen.guard,
     )

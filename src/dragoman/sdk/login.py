@@ -74,7 +74,7 @@ async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], log
 
 async def log_in(agent: AgentHandle, refused: CallFailed, login: Login) -> str:
     """Try what can be tried, once; returns the id of the method."""
-    method = _chosen(agent, login)
+    method = _choose_method(agent, login)
     if method is None:
         raise LoginRequired(refused, missing=_advice(agent, login), methods=_ids(agent))
     try:
@@ -100,7 +100,7 @@ def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried:
     return LoginRequired(again, missing=missing, tried=tried, why=why, methods=_ids(agent))
 
 
-def _chosen(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
+def _choose_method(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
     """The method to try; None when there is none that can be."""
     able: list[v1.AuthMethod] = [
         method

@@ -68,9 +68,9 @@ async def _serve_stdio(
 ) -> None:
     leaving.listen()
     async with serving(served, transport, limits=limits) as link:
-        await first_of(link.wait_ended(), leaving.asked.wait())
+        await first_of(link.wait_ended(), leaving.end_event.wait())
         leaving.begin()
-        await link.aclose(grace=0 if leaving.asked.is_set() else limits.end_seconds)
+        await link.aclose(grace=0 if leaving.end_event.is_set() else limits.end_seconds)
 
 
 class Serving:

@@ -66,12 +66,12 @@ def make_backend(chosen: argparse.Namespace) -> tuple[ChatBackend, ChatRequest |
     return backend, ChatRequest(agent=agent, cwd=cwd, session=session)
 
 
-def _show(backend: ChatBackend, wanted: ChatRequest | None, *, colours: bool) -> int:
+def _show(backend: ChatBackend, request: ChatRequest | None, *, colours: bool) -> int:
     log = logging.getLogger("dragoman")
     log.propagate = False
     log.addHandler(logging.NullHandler())
     end = TerminalEnd()
-    app = ChatApp(backend, wanted, colours=colours, end_request=end)
+    app = ChatApp(backend, request, colours=colours, end_request=end)
     end.abandon = app.give_terminal_back
     with end:
         status = app.run()

@@ -50,7 +50,7 @@ class ChatRules:
             remembered=RememberedRules(policy_paths().remembered),
             agent=agent,
             roots=roots,
-            known=calls.known,
+            known=calls.find_call,
         )
 
 
@@ -61,13 +61,13 @@ class _Asker:
         self._person = person
         self._risk_notes = risk_notes
 
-    async def ask(self, asked: PermissionPrompt) -> str | None:
+    async def ask(self, question: PermissionPrompt) -> str | None:
         return await self._person.ask(
             PermissionQuestion(
-                text=asked.text,
-                why=asked.decision.why,
-                options=asked.options,
-                cautions=self._risk_notes.about(asked),
+                text=question.text,
+                why=question.decision.why,
+                options=question.options,
+                cautions=self._risk_notes.about(question),
             )
         )
 

@@ -84,7 +84,7 @@ def make_plan(chosen: argparse.Namespace) -> RunPlan:
         target=target,
         prompt=read_prompt(chosen.words, chosen.prompt_file),
         attachments=read_attachments(chosen.file, chosen.image),
-        wanted=SessionRequest(
+        session_request=SessionRequest(
             cwd=roots[0],
             directories=roots[1:],
             servers=[server for path in chosen.mcp for server in read_mcp(path)],
@@ -120,7 +120,7 @@ async def _run(plan: RunPlan, chosen: argparse.Namespace) -> int:
             schema=events.SCHEMA,
             version=VERSION,
             agent=plan.target.agent.name,
-            cwd=plan.wanted.cwd,
+            cwd=plan.session_request.cwd,
         )
     )
     if plan.target.note is not None:

@@ -133,5 +133,5 @@ def make_desk(
         remembered=RememberedRules(policy_paths().remembered),
         agent=agent,
         roots=roots,
-        known=calls.known,
+        known=calls.find_call,
     )

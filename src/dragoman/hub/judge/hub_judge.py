@@ -114,7 +114,7 @@ class HubJudge:
             log.warning("session %s: a request for permission is left to people: %s", session.id, error)
             return None
         call = permission.tool_call
-        known = session.calls.known(session.id, call)
+        known = session.calls.find_call(session.id, call)
         question = about_tool_call(call, _setting(session), session_id=session.id, known=known)
         question = replace(question, paths=with_real_paths(question.paths))
         decision = self._judge.decide(question, self._policy(session))
@@ -140,7 +140,14 @@ class HubJudge:
         asked = self._agents.pop((session.id, request.sequence), None)
         if asked is None:  # a rule has decided it, or it is no request for permission
             return result
-        kind = next((each.kind for each in usable_options(asked.options) if each.option_id == option), None)
+        kind = next(
+            (
+                other_option.kind
+                for other_option in usable_options(asked.options)
+                if other_option.option_id == option
+            ),
+            None,
+        )
         said: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
         decision = PolicyDecision(outcome=said, rule=asked.decision.rule, why=why_of(kind, how))
         chosen = option if kind is not None else None
@@ -298,8 +305,8 @@ class SessionAsker:
         self._request = request
         self._lender = lender
 
-    async def ask(self, asked: PermissionPrompt) -> PermissionChoice:
-        params = await asyncio.to_thread(self._params, asked)
+    async def ask(self, question: PermissionPrompt) -> PermissionChoice:
+        params = await asyncio.to_thread(self._params, question)
         async with waiting_for_people():
             return await self._judge.ask_people(self._session, params, about=self._request)
 
@@ -388,7 +395,7 @@ def _title(question: PolicyQuestion, whose: str) -> str:
 def _input(question: PolicyQuestion) -> dict[str, Any]:
     if question.script is None:
         return {"path": question.title}
-    variables = dict(each.partition("=")[::2] for each in question.variables)
+    variables = dict(variable.partition("=")[::2] for variable in question.variables)
     return {
         "command": question.script.text,
         **({"cwd": question.cwd} if question.cwd else {}),

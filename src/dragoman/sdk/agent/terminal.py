@@ -54,7 +54,7 @@ class Terminal:
             deadline=client.limits.call_seconds,
         )
         try:
-            await link.settled(call)
+            await link.wait_answered(call)
         except (asyncio.CancelledError, Cancelled):
             call.context.add_done_callback(partial(cls._unwanted, client, request, call))
             raise

@@ -104,7 +104,7 @@ class PromptTurn:
         self._silence = silence
         self._keep_text = keep_text
         self._call: OutgoingCall[PendingCall] | None = None
-        self._left = False
+        self._is_abandoned = False
         self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
@@ -176,7 +176,7 @@ class PromptTurn:
                 response=response,
             )
         finally:
-            if not self._left:
+            if not self._is_abandoned:
                 session.turn_ended(self)
 
     @staticmethod
@@ -186,9 +186,9 @@ class PromptTurn:
         """
         while session.turn is not None:
             last = session.turn
-            if not last._left or last._call is None:
+            if not last._is_abandoned or last._call is None:
                 raise LocalMistake("a turn is already running in this session; await it or cancel it first")
-            await session.link.settled(last._call)
+            await session.link.wait_answered(last._call)
         if session.closed:
             raise LocalMistake("this session was closed")
 
@@ -206,12 +206,12 @@ class PromptTurn:
     def listens(self) -> bool:
         """Updates that arrive now are this turn's: it runs, and somebody reads."""
         call = self._call
-        return call is not None and not (self._left or call.context.answered)
+        return call is not None and not (self._is_abandoned or call.context.answered)
 
     @property
     def is_hungry(self) -> bool:
         """Somebody waits for what comes next."""
-        return self._wake is not None or self._left
+        return self._wake is not None or self._is_abandoned
 
     def take(self, updates: list[v1.SessionUpdate], size: int) -> None:
         """The session has news for this turn."""
@@ -260,7 +260,7 @@ class PromptTurn:
     async def _abandon(self) -> None:
         """It runs on until it is answered, but nobody listens."""
         assert self._call is not None
-        self._left = True
+        self._is_abandoned = True
         self._batches.clear()
         self._backlog = 0
         session = self._session

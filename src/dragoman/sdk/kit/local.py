@@ -42,7 +42,10 @@ class LocalTools:
         settings = FileSettings()
         self._roots = Roots(session.cwd, session.additional_directories)
         files = SessionFiles(
-            self._roots, settings, told=KnownVersions(base_bytes=settings.base_bytes), writing=_writing
+            self._roots,
+            settings,
+            known_versions=KnownVersions(base_bytes=settings.base_bytes),
+            writing=_writing,
         )
         self.files = LentFiles(session.id, files, WorkspaceHooks())
         """Reads and writes below the session's folders; writes over what changed unseen are refused."""

@@ -118,7 +118,7 @@ class Mounts:
             answer = await client.call_tool(tool.name, arguments or {})
         except Exception as error:  # noqa: BLE001  # the libraries below raise anything; the turn goes on
             log.warning("a tool of the MCP server %s failed: %s", tool.server, type(error).__name__)
-            return _failure(f"The MCP server {tool.server} could not run {tool.name}: {_said(error)}")
+            return _failure(f"The MCP server {tool.server} could not run {tool.name}: {_error_text(error)}")
         return MountedResult(
             content=[_block(item) for item in answer.content],
             is_error=bool(answer.is_error),
@@ -231,7 +231,7 @@ def _first(error: BaseException) -> Any:
     return error
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The server's own words, if it said any."""
     inner = getattr(_first(error), "error", None)
     message = getattr(inner, "message", None)

@@ -232,8 +232,8 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
     def _log(self) -> KitJournal:
         return self.session.log
 
-    def _said(self, update: v1.SessionUpdate) -> None:
-        self.session._said(update)
+    def _remember_update(self, update: v1.SessionUpdate) -> None:
+        self.session._remember_update(update)
 
 
 class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
@@ -431,7 +431,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
     def _log(self) -> KitJournal:
         return self.log
 
-    def _said(self, update: v1.SessionUpdate) -> None:
+    def _remember_update(self, update: v1.SessionUpdate) -> None:
         match update:
             case v1.SessionInfoUpdate(title=title) if title is not UNSET:
                 self.session_title = title or ""

@@ -127,7 +127,7 @@ class KitSessions:
         connection, journal = await self._connected(client)
         session_id: str = request.session_id
         info = await self._info(journal, session_id)
-        before = next((one for one in connection.sessions if one.id == session_id), None)
+        before = next((session for session in connection.sessions if session.id == session_id), None)
         if before is not None:
             if before.running:
                 raise invalid_request("a turn is running in this session")
@@ -147,17 +147,23 @@ class KitSessions:
             await journal.describe(info.stream, cwd=request.cwd)
         return await self._open(connection, client, request, found, journal, title=info.title)
 
-    async def _take(self, journal: Journal, stream: str, found: RestoredSession, send: Send | None) -> None:
+    async def _take(
+        self, journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None
+    ) -> None:
         """Read a stream to its end and make it ours, whoever may write to it meanwhile."""
         while True:
-            await recall(journal, stream, found, send)
+            await recall(journal, stream, restored_session, send)
             if self._lease(stream).is_held_elsewhere():
                 raise invalid_request(RUNNING)
-            told = await ending(journal, stream, found) if found.open_since is not None else []
+            told = (
+                await ending(journal, stream, restored_session)
+                if restored_session.open_since is not None
+                else []
+            )
             now = time.time()
             entries = [*(Entry("to_client", frame, now) for frame in told), _note("opened")]
             try:
-                found.last = await journal.append(stream, entries, after=found.last)
+                restored_session.last = await journal.append(stream, entries, after=restored_session.last)
             except StreamMoved:
                 continue
             if send is not None and told:
@@ -169,22 +175,22 @@ class KitSessions:
         connection: KitConnection,
         client: ClientHandle,
         request: Any,
-        found: RestoredSession,
+        restored_session: RestoredSession,
         journal: Journal,
         *,
         title: str = "",
     ) -> KitSession[Any]:
-        stream = self._kit.shelf.stream(found.session_id)
+        stream = self._kit.shelf.stream(restored_session.session_id)
         session: KitSession[Any] = KitSession(
             client,
-            found.session_id,
+            restored_session.session_id,
             cwd=request.cwd,
             additional_directories=list(request.additional_directories or ()),
             mcp_servers=list(request.mcp_servers or ()),
-            log=KitJournal(journal, stream, last=found.last),
+            log=KitJournal(journal, stream, last=restored_session.last),
             lease=self._lease(stream),
-            settings=SessionSettings(self._kit.options, found.settings),
-            recalled=found,
+            settings=SessionSettings(self._kit.options, restored_session.settings),
+            recalled=restored_session,
             title=title,
         )
         made = self._kit.conversation(session)
@@ -210,7 +216,7 @@ class KitSessions:
                 raise
             raise invalid_params("this is no cursor of a listing") from None
         return v1.ListSessionsResponse(
-            sessions=[_shown(info) for info in page.streams if info.session],
+            sessions=[_session_info(info) for info in page.streams if info.session],
             next_cursor=UNSET if page.cursor is None else page.cursor,
         )
 
@@ -291,7 +297,7 @@ def _options(session: KitSession[Any]) -> Any:
     return session.config_options() if session.settings else UNSET
 
 
-def _shown(info: StreamInfo) -> v1.SessionInfo:
+def _session_info(info: StreamInfo) -> v1.SessionInfo:
     updated = datetime.fromtimestamp(info.updated, UTC).isoformat(timespec="milliseconds")
     return v1.SessionInfo(
         session_id=info.session,

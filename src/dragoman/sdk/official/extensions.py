@@ -23,9 +23,9 @@ class WithExtensions(Handlers):
     __slots__ = ("_called", "_note", "_request")
 
     def __init__(
-        self, known: Handlers, *, request: Function | None, note: Function | None, called: Called
+        self, handlers: Handlers, *, request: Function | None, note: Function | None, called: Called
     ) -> None:
-        self._handlers = known._handlers
+        self._handlers = handlers._handlers
         self._request = request
         self._note = note
         self._called = called

@@ -31,7 +31,7 @@ class CallFlow(Protocol):
 
     way: RelayDirection
     calls: Connection[Waiting]
-    gone: LinkClosed | None
+    end_reason: LinkClosed | None
     """Why nobody answers any more."""
 
     @property
@@ -57,8 +57,8 @@ class ProxyPeer:
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
         seconds = self._seconds if deadline is _DEFAULT else deadline
-        if self._flow.gone is not None:
-            raise self._flow.gone.with_traceback(None)
+        if self._flow.end_reason is not None:
+            raise self._flow.end_reason.with_traceback(None)
         future: Waiting = asyncio.get_running_loop().create_future()
         call, frame = self._flow.calls.call(method, _encoded(params), future)
         self._flow.send(frame)
@@ -76,8 +76,8 @@ class ProxyPeer:
 
     def notify(self, method: str, params: object = None) -> None:
         """Tell this side."""
-        if self._flow.gone is not None:
-            raise self._flow.gone.with_traceback(None)
+        if self._flow.end_reason is not None:
+            raise self._flow.end_reason.with_traceback(None)
         self._flow.send(notification(method, _encoded(params)))
 
     def _give_up(self, call: OutgoingCall[Waiting]) -> None:

@@ -28,7 +28,7 @@ class FirstBlockTransport:
         self._transport = transport
         self._sink: Sink | None = None
         self._first: bytes | None = None
-        self._heard = asyncio.Event()
+        self._has_first = asyncio.Event()
         self._over: list[BaseException | None] = []  # the end, if it came before the sink
         self._skipped: list[int] = []
         self._paused = False  # by whoever started us
@@ -36,7 +36,7 @@ class FirstBlockTransport:
     async def first(self) -> bytes | None:
         """The first block, or None if there is none. Begins to read."""
         self._transport.start(self)
-        await self._heard.wait()
+        await self._has_first.wait()
         return self._first
 
     def refuse_first(self, error: ErrorObject) -> None:
@@ -93,7 +93,7 @@ class FirstBlockTransport:
         else:
             self._transport.pause()
             self._first = block
-            self._heard.set()
+            self._has_first.set()
 
     def oversized(self, size: int) -> None:
         if self._sink is not None:
@@ -102,7 +102,7 @@ class FirstBlockTransport:
             self._skipped.append(size)
 
     def ended(self, reason: BaseException | None) -> None:
-        self._heard.set()
+        self._has_first.set()
         if self._sink is not None:
             self._sink.ended(reason)
         else:

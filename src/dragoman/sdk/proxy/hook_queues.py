@@ -24,13 +24,13 @@ from dragoman.wire import Id
 class ForwardedRequest:
     """A request that passes, or is held, and is not answered yet."""
 
-    __slots__ = ("held", "id", "method", "session")
+    __slots__ = ("id", "method", "queued_frame", "session")
 
     def __init__(self, request_id: Id, method: str, session: str | None) -> None:
         self.id = request_id
         self.method = method
         self.session = session
-        self.held: QueuedFrame | None = None
+        self.queued_frame: QueuedFrame | None = None
 
 
 class QueuedFrame:

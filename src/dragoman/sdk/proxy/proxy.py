@@ -262,7 +262,7 @@ class ProxySide:
         heard, unheard = self._agent, self._client
         if way.direction == "to_client":
             heard, unheard = unheard, heard
-        unheard.hang_up(_gone("client" if heard is self._agent else "agent", way))
+        unheard.hang_up(_closed_reason("client" if heard is self._agent else "agent", way))
         await heard.lanes.finish(seconds)
         unheard.answer_unheard()
         if heard is self._agent and isinstance(way.target, MemoryTransport):
@@ -273,10 +273,10 @@ class ProxySide:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._agent.open and not self.relay.to_client.over.is_set():
-                    await self._agent.settled.wait()
+                    await self._agent.all_answered.wait()
 
 
-def _gone(who: str, way: RelayDirection) -> LinkClosed:
+def _closed_reason(who: str, way: RelayDirection) -> LinkClosed:
     reason = way.reason
     if reason is not None:
         log.warning("the %s has ended: %s", who, reason)
@@ -291,7 +291,7 @@ def _add(hooks: dict[str, ProxyHook], hook: ProxyHook) -> None:
 
 def _direction(method: str) -> Direction:
     """Where a method goes, if its name alone tells."""
-    known = [direction for direction in DIRECTIONS if _found(method, direction)]
+    known = [direction for direction in DIRECTIONS if _method_row(method, direction)]
     if len(known) == 1:
         return known[0]
     why = "goes both ways" if known else "is not in the protocol"
@@ -302,13 +302,13 @@ def _entry(method: str, direction: Direction) -> Method | None:
     """The row of the method table; None for an extension."""
     if method in OWN:
         raise ValueError(f"{method} is the proxy's own business")
-    found = _found(method, direction)
+    found = _method_row(method, direction)
     if found is None and not method.startswith("_"):
         raise ValueError(f"{method} does not go {direction.replace('_', ' the ')}")
     return found
 
 
-def _found(method: str, direction: Direction) -> Method | None:
+def _method_row(method: str, direction: Direction) -> Method | None:
     receiver = "agent" if direction == "to_agent" else "client"
     rows = (row for row in METHODS if row.name == method and row.receiver in (receiver, "both"))
     return next(rows, None)

@@ -35,7 +35,7 @@ async def open_target(
         from dragoman.transport.process import spawn
 
         grace = Grace.steps(limits.end_seconds)
-        child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=shown())
+        child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=stderr_writer())
         stack.push_async_callback(child.aclose)
         return child
     if isinstance(target, Agent | Servable):
@@ -49,7 +49,7 @@ async def open_target(
     return target
 
 
-def shown() -> Callable[[bytes], None] | None:
+def stderr_writer() -> Callable[[bytes], None] | None:
     """A program behind us complains where it would without us. What nobody reads is dropped."""
     if os.name == "nt":  # there is no way to ask whether a write would block
         return None

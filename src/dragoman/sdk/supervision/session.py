@@ -250,7 +250,7 @@ class SupervisedSession:
             for config_id, value in self._options.items():
                 await session.set_config_option(config_id, value)
         except CANNOT as error:
-            self.agent.report.noted(f"what was set in the session could not be set again: {error}")
+            self.agent.report.note(f"what was set in the session could not be set again: {error}")
 
 
 class SupervisedTurn:
@@ -349,7 +349,7 @@ class SupervisedTurn:
 class FirstByte:
     """Gives a turn up when the agent says nothing at all after its prompt."""
 
-    __slots__ = ("_heard", "_seconds", "_side", "_timer", "_turn")
+    __slots__ = ("_received_before", "_seconds", "_side", "_timer", "_turn")
 
     def __init__(self, turn: PromptTurn, side: SessionRouter, seconds: float) -> None:
         self._turn = turn
@@ -361,11 +361,11 @@ class FirstByte:
         self._timer.cancel()
 
     def _wait(self) -> None:
-        self._heard = self._side.received
+        self._received_before = self._side.received
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
     def _look(self) -> None:
         if not self._turn.is_open:
             self._wait()  # it still waits for the end of the turn before it, and was not sent yet
-        elif self._side.received == self._heard:
+        elif self._side.received == self._received_before:
             self._turn.give_up(FirstByteTimeout("the first word after a prompt", self._seconds))

@@ -174,8 +174,8 @@ def _matched(
     return doubt, None
 
 
-def _doubtful(rule: PolicyRule, part: QuestionPart, found: Relevance) -> PolicyDecision:
-    why = _about(part, found.why or "it might mean this")
+def _doubtful(rule: PolicyRule, part: QuestionPart, relevance: Relevance) -> PolicyDecision:
+    why = _about(part, relevance.why or "it might mean this")
     return PolicyDecision(
         outcome="ask", rule=rule.label, why=why, is_rule=True, needs_person=rule.decision == "deny"
     )
