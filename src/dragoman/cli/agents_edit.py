@@ -38,37 +38,37 @@ class _Haul:
     notes: tuple[str, ...]
 
 
-def run_import(chosen: argparse.Namespace) -> int:
-    product, file, dry_run = chosen.product, chosen.file, chosen.dry_run
+def run_import(args: argparse.Namespace) -> int:
+    product, file, dry_run = args.product, args.file, args.dry_run
     try:
         source = _file_of(product, file)
         imported = PRODUCTS[product].parse(_bytes_of(source), str(source))
-        haul = _sorted_out(imported, replace=chosen.replace)
+        haul = _sorted_out(imported, replace=args.replace)
         if haul.new_agents and not dry_run:
             add_agents(haul.new_agents, path=config_path())
     except LocalMistake as mistake:
         return refuse(mistake)
-    if chosen.json:
+    if args.json:
         _print_haul_json(haul, source, dry_run=dry_run)
     else:
         _print_haul(haul, source, dry_run=dry_run)
     return 0
 
 
-def run_add(chosen: argparse.Namespace) -> int:
-    name = chosen.name
+def run_add(args: argparse.Namespace) -> int:
+    name = args.name
     path = config_path()
     try:
         agent = KnownAgent(
             name=name,
-            command=_command(chosen.words),
-            env=dict(map(_variable, chosen.env)),
-            allow=tuple(_allowed(name) for name in chosen.allow),
+            command=_command(args.words),
+            env=dict(map(_variable, args.env)),
+            allow=tuple(_allowed(name) for name in args.allow),
             source=AgentSource.CONFIG,
-            title=chosen.title,
-            dialect=chosen.dialect,
+            title=args.title,
+            dialect=args.dialect,
         )
-        if name in read_config().agents and not chosen.replace:
+        if name in read_config().agents and not args.replace:
             raise LocalMistake(
                 f"{path} has an agent {name!r} already; --replace puts the new one in its place"
             )
@@ -80,8 +80,8 @@ def run_add(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_remove(chosen: argparse.Namespace) -> int:
-    name, path = chosen.name, config_path()
+def run_remove(args: argparse.Namespace) -> int:
+    name, path = args.name, config_path()
     try:
         config = read_config()
         if name not in config.agents and any(agent.name == name for agent in BUILT_IN):

@@ -31,11 +31,11 @@ PERSON_SECONDS = 300.0
 NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 
 
-def run_login(chosen: argparse.Namespace) -> int:
+def run_login(args: argparse.Namespace) -> int:
     """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
     try:
-        target = find_target(chosen.agent, chosen.env)
-        return asyncio.run(_cancel_on_signal(_log_in(target, chosen.agent, chosen.method)))
+        target = find_target(args.agent, args.env)
+        return asyncio.run(_cancel_on_signal(_log_in(target, args.agent, args.method)))
     except UsageMistake as mistake:
         return _fail(f"{mistake}\nTo go on: {mistake.next_step}", MISTAKEN)
     except DragomanError as error:
@@ -46,10 +46,10 @@ def run_login(chosen: argparse.Namespace) -> int:
         return TERMINATED
 
 
-def run_logout(chosen: argparse.Namespace) -> int:
+def run_logout(args: argparse.Namespace) -> int:
     """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
     try:
-        target = find_target(chosen.agent, ())
+        target = find_target(args.agent, ())
     except UsageMistake as mistake:
         return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", MISTAKEN)
     try:

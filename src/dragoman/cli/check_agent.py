@@ -21,27 +21,25 @@ from dragoman.cli.recordings import write_recording
 from dragoman.errors import LocalMistake
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        wishes = Wishes(chosen)
-        settings = _settings(chosen)
-        _check_folder(chosen.save)
+        wishes = Wishes(args)
+        settings = _settings(args)
+        _check_folder(args.save)
     except (LocalMistake, OSError) as error:
         say(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     with Interruption() as interruption:
-        return _examine(chosen, wishes, settings, interruption)
+        return _examine(args, wishes, settings, interruption)
 
 
 def _examine(
-    chosen: argparse.Namespace, wishes: Wishes, settings: ExaminationSettings, interruption: Interruption
+    args: argparse.Namespace, wishes: Wishes, settings: ExaminationSettings, interruption: Interruption
 ) -> int:
-    progress = None if chosen.quiet else say_progress
-    found = interruption.run(
-        lambda stop: examine(settings, progress=progress, scenes=chosen.scene, stop=stop)
-    )
-    title = shlex.join(chosen.command)
-    saved = _save(Path(chosen.save), found, title) if chosen.save else []
+    progress = None if args.quiet else say_progress
+    found = interruption.run(lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop))
+    title = shlex.join(args.command)
+    saved = _save(Path(args.save), found, title) if args.save else []
     if found.failure:
         say(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
         return UNEXAMINED
@@ -50,7 +48,7 @@ def _examine(
     def look_again(scenes: set[str]) -> list[Recording]:
         if interruption.reason:
             return []
-        if not chosen.quiet:
+        if not args.quiet:
             played = ", ".join(sorted(scenes))
             say(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
         return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
@@ -67,19 +65,19 @@ def _examine(
     )
 
 
-def _settings(chosen: argparse.Namespace) -> ExaminationSettings:
-    if not chosen.command:
+def _settings(args: argparse.Namespace) -> ExaminationSettings:
+    if not args.command:
         raise LocalMistake("name the agent's command after --")
-    check_scenes(chosen.scene or ())
+    check_scenes(args.scene or ())
     return ExaminationSettings(
-        command=_interpreted(chosen.command, chosen.dialect),
-        cwd=chosen.cwd,
-        patience=chosen.timeout,
-        seed=chosen.seed,
-        jobs=chosen.jobs,
-        catalogue=read_prompts(chosen.prompts),
-        protocol=chosen.protocol,
-        login=chosen.login,
+        command=_interpreted(args.command, args.dialect),
+        cwd=args.cwd,
+        patience=args.timeout,
+        seed=args.seed,
+        jobs=args.jobs,
+        catalogue=read_prompts(args.prompts),
+        protocol=args.protocol,
+        login=args.login,
     )
 
 

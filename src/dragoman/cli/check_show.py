@@ -43,11 +43,11 @@ _SOURCES = {
 _WORTH = {"fail": "a failure", "warn": "a warning", "record": "recorded, and held against nobody"}
 
 
-def run_list(chosen: argparse.Namespace) -> int:
-    if chosen.packs:
+def run_list(args: argparse.Namespace) -> int:
+    if args.packs:
         return _list_packs()
     try:
-        wanted = selection(chosen.only, (), ())
+        wanted = selection(args.only, (), ())
     except NoSuchCheck as error:
         say(f"dragoman check list: {error}", file=sys.stderr)
         return 2
@@ -55,13 +55,13 @@ def run_list(chosen: argparse.Namespace) -> int:
     total = judged = 0
     for requirement in requirements().values():
         if (wanted is not None and requirement.id not in wanted) or (
-            chosen.side and chosen.side not in requirement.sides
+            args.side and args.side not in requirement.sides
         ):
             continue
-        is_judged = any(chosen.side in (None, rule.side) for rule in rules.get(requirement.id, ()))
+        is_judged = any(args.side in (None, rule.side) for rule in rules.get(requirement.id, ()))
         total, judged = total + 1, judged + is_judged
         heading = f"{requirement.id:<8} {requirement.side} {requirement.level:<10}"
-        if is_judged and not chosen.unjudged:
+        if is_judged and not args.unjudged:
             say(f"{heading} judged      {requirement.requirement}")
         elif not is_judged:
             missing = "it is judged on the other side only" if requirement.id in rules else "no rule yet"
@@ -80,8 +80,8 @@ def _list_packs() -> int:
     return 0
 
 
-def run_explain(chosen: argparse.Namespace) -> int:
-    for number, name in enumerate(chosen.requirement):
+def run_explain(args: argparse.Namespace) -> int:
+    for number, name in enumerate(args.requirement):
         one = requirements().get(name.upper())
         if one is None:
             say(f"dragoman check explain: no requirement is called {name!r}", file=sys.stderr)

@@ -32,8 +32,8 @@ ABOUT = {
 }
 
 
-def run_list(chosen: argparse.Namespace) -> int:
-    if chosen.json:
+def run_list(args: argparse.Namespace) -> int:
+    if args.json:
         say_json(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}))
     else:
         for name in DIALECTS:
@@ -41,14 +41,14 @@ def run_list(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_explain(chosen: argparse.Namespace) -> int:
+def run_explain(args: argparse.Namespace) -> int:
     try:
-        explanation = _read(chosen.trace)
+        explanation = _read(args.trace)
     except OSError as error:
         return _refuse(explain_error(error))
     except BadTranscript as error:
-        return _refuse(f"{chosen.trace}: {error}")
-    if chosen.json:
+        return _refuse(f"{args.trace}: {error}")
+    if args.json:
         say_json(msgspec.json.encode(explanation))
     else:
         _print(explanation)

@@ -15,13 +15,13 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.trace.compare.meaning import compare
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        found = compare(read_entries(chosen.first), read_entries(chosen.second))
+        found = compare(read_entries(args.first), read_entries(args.second))
     except (OSError, BadTranscript) as error:
         say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
         return 2
-    if chosen.json:
+    if args.json:
         say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
         for difference in found:

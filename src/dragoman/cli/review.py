@@ -38,14 +38,14 @@ _PROGRESS = 1.0
 """Seconds after which somebody who waits is told how far it is, and between two such words."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        settings = _settings(chosen)
-        if chosen.list_rules:
+        settings = _settings(args)
+        if args.list_rules:
             return list_rules(settings.rules)
-        if chosen.try_rules:
+        if args.try_rules:
             return asyncio.run(try_rules(settings.rules))
-        return asyncio.run(_Run(chosen, settings).run())
+        return asyncio.run(_Run(args, settings).run())
     except ToolFailed as error:
         return _complain(error, FAILED)
     except LocalMistake as error:
@@ -59,26 +59,26 @@ def _complain(error: DragomanError, status: int) -> int:
     return status
 
 
-def _settings(chosen: argparse.Namespace) -> ReviewSettings:
-    rules = [rule for path in chosen.rules for rule in load_rules(Path(path))]
-    known = Path(chosen.baseline) if chosen.baseline else BASELINE if BASELINE.is_file() else None
+def _settings(args: argparse.Namespace) -> ReviewSettings:
+    rules = [rule for path in args.rules for rule in load_rules(Path(path))]
+    known = Path(args.baseline) if args.baseline else BASELINE if BASELINE.is_file() else None
     return ReviewSettings(
         rules=(*project_rules(Path.cwd()), *rules),
-        only=tuple(chosen.only),
-        without=tuple(chosen.without),
-        severity=Severity(chosen.severity),
-        baseline=Baseline.read(known) if known and not chosen.write_baseline else None,
-        deadline=chosen.deadline,
-        use_ruff=not chosen.no_tools,
-        use_oxlint=not chosen.no_tools,
+        only=tuple(args.only),
+        without=tuple(args.without),
+        severity=Severity(args.severity),
+        baseline=Baseline.read(known) if known and not args.write_baseline else None,
+        deadline=args.deadline,
+        use_ruff=not args.no_tools,
+        use_oxlint=not args.no_tools,
     )
 
 
 class _Run:
     """One run of the command."""
 
-    def __init__(self, chosen: argparse.Namespace, settings: ReviewSettings) -> None:
-        self._options = chosen
+    def __init__(self, args: argparse.Namespace, settings: ReviewSettings) -> None:
+        self._options = args
         self._settings = settings
         self._notes: list[ReviewNote] = []
         self._gathered = ReviewSources(self._notes.append)

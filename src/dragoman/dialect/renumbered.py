@@ -15,8 +15,8 @@ from dragoman.dialect.message import Id, Message
 def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, Id]:
     """Give an edge the messages of before its time: it answers none of them, and the ledger gets no entry.
 
-    `messages` are pairs: whether the peer sent it, and the message. Returns the ids of requests that are still
-    open and that the edge would have sent under another id: the id they have, and the id that the edge expects.
+    `messages` are pairs: whether the peer sent it, and the message. Returns the ids of requests that are
+    still open and that the edge would have sent under another id: their id, and the id that the edge expects.
     """
     ids: dict[Id, Id] = {}
     with edge.ledger.muted():
