@@ -77,13 +77,13 @@ def rule(
             ConformanceRule(
                 name=judge.__name__,
                 requirements=requirements,
-                side=other_side,
+                side=rule_side,
                 fix=fix,
                 unavoidable=unavoidable,
                 versions=versions,
-                judge=_judge(judge, () if side is not None else (other_side,), versions),
+                judge=_judge(judge, () if side is not None else (rule_side,), versions),
             )
-            for other_side in sides
+            for rule_side in sides
         )
         return judge
 

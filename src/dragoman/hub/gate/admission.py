@@ -71,7 +71,7 @@ class Grant(Struct, frozen=True):
         return scope in self.scopes or (scope == "observe" and not self.scopes.isdisjoint(INCLUDE_OBSERVE))
 
     def may_use(self, agent: str) -> bool:
-        return not self.agents or any(fnmatchcase(agent, other_agent) for other_agent in self.agents)
+        return not self.agents or any(fnmatchcase(agent, pattern) for pattern in self.agents)
 
     def may_open(self, cwd: str) -> bool:
         """Whether a folder, with its links resolved, is a root or lies below one. Looks at the disk."""

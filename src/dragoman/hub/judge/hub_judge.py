@@ -141,11 +141,7 @@ class HubJudge:
         if asked is None:  # a rule has decided it, or it is no request for permission
             return result
         kind = next(
-            (
-                other_option.kind
-                for other_option in usable_options(asked.options)
-                if other_option.option_id == option
-            ),
+            (offered.kind for offered in usable_options(asked.options) if offered.option_id == option),
             None,
         )
         said: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
