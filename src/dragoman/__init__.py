@@ -20,22 +20,18 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from dragoman.runtime.limits import Limits
     from dragoman.sdk.agent.agent import Agent
-    from dragoman.sdk.agent.client_handle import ClientHandle
     from dragoman.sdk.agent.lender import Permission
-    from dragoman.sdk.agent.session import AgentSession
+    from dragoman.sdk.agent.session import AgentSession, ClientHandle, Turn
     from dragoman.sdk.agent.terminal import Terminal
-    from dragoman.sdk.agent.turn import Turn
-    from dragoman.sdk.client.agent_handle import AgentHandle
+    from dragoman.sdk.client.agent_handle import AgentHandle, Session
     from dragoman.sdk.client.client import Client
     from dragoman.sdk.client.prompt import PromptTurn, TurnResult
-    from dragoman.sdk.client.session import Session
     from dragoman.sdk.client.tool_state import ToolState
     from dragoman.sdk.connect import connect
     from dragoman.sdk.kit.kit import Kit
     from dragoman.sdk.kit.mounts import MountedTool
-    from dragoman.sdk.kit.session import KitSession
+    from dragoman.sdk.kit.session import KitSession, KitTurn, StopTurn
     from dragoman.sdk.kit.settings import Choice, Modes, Option, Switch
-    from dragoman.sdk.kit.turn import KitTurn, StopTurn
     from dragoman.sdk.pool import Pool
     from dragoman.sdk.proxy.conductor import Conductor
     from dragoman.sdk.proxy.proxy import Proxy
@@ -48,11 +44,11 @@ _HOMES = {
     "AgentSession": "dragoman.sdk.agent.session",
     "Choice": "dragoman.sdk.kit.settings",
     "Client": "dragoman.sdk.client.client",
-    "ClientHandle": "dragoman.sdk.agent.client_handle",
+    "ClientHandle": "dragoman.sdk.agent.session",
     "Conductor": "dragoman.sdk.proxy.conductor",
     "Kit": "dragoman.sdk.kit.kit",
     "KitSession": "dragoman.sdk.kit.session",
-    "KitTurn": "dragoman.sdk.kit.turn",
+    "KitTurn": "dragoman.sdk.kit.session",
     "Limits": "dragoman.runtime.limits",
     "Modes": "dragoman.sdk.kit.settings",
     "MountedTool": "dragoman.sdk.kit.mounts",
@@ -61,12 +57,12 @@ _HOMES = {
     "Pool": "dragoman.sdk.pool",
     "PromptTurn": "dragoman.sdk.client.prompt",
     "Proxy": "dragoman.sdk.proxy.proxy",
-    "Session": "dragoman.sdk.client.session",
-    "StopTurn": "dragoman.sdk.kit.turn",
+    "Session": "dragoman.sdk.client.agent_handle",
+    "StopTurn": "dragoman.sdk.kit.session",
     "Switch": "dragoman.sdk.kit.settings",
     "Terminal": "dragoman.sdk.agent.terminal",
     "ToolState": "dragoman.sdk.client.tool_state",
-    "Turn": "dragoman.sdk.agent.turn",
+    "Turn": "dragoman.sdk.agent.session",
     "TurnResult": "dragoman.sdk.client.prompt",
     "connect": "dragoman.sdk.connect",
     "serve": "dragoman.sdk.serve",

@@ -27,7 +27,7 @@ from dragoman.schema.v1 import (
     SessionInfo,
 )
 from dragoman.sdk import connect as awaited
-from dragoman.sdk.agent.turn import Outcome
+from dragoman.sdk.agent.session import Outcome
 
 ROOT = Path(__file__).parents[2]
 SERVERS: dict[str, Callable[[Agent, Limits], None]] = {

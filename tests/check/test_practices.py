@@ -104,7 +104,7 @@ SILENT: list[tuple[Judge, list[Said]]] = [
 
 
 def seen(judge: Judge, said: list[Said]) -> list[bool]:
-    return [one.kept for one in judge(Conversation(make_recording(*said)))]
+    return [one.is_kept for one in judge(Conversation(make_recording(*said)))]
 
 
 @pytest.mark.parametrize(("judge", "said"), KEPT, ids=[judge.__name__ for judge, _ in KEPT])

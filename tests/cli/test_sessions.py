@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.journal import Entry, open_journal
-from dragoman.testing.journals import prompted, said
+from dragoman.testing.journals import chunk_entry, prompted
 
 
 @pytest.fixture
@@ -23,10 +23,10 @@ def history(tmp_path: Path) -> Path:
 
     async def fill() -> None:
         async with open_journal(tmp_path / "h.db") as journal:
-            chunks = [said("agent_message_chunk", text) for text in ("Of co", "urse, a song")]
+            chunks = [chunk_entry("agent_message_chunk", text) for text in ("Of co", "urse, a song")]
             await journal.append("20260101-a", [prompted("Please sing"), *chunks])
             await journal.describe("20260101-a", agent="echo", title="Singing", cwd="/home", session="s1")
-            evil = said("agent_message_chunk", "\x1b]0;gotcha\x07 nice\rtext \u202e reversed")
+            evil = chunk_entry("agent_message_chunk", "\x1b]0;gotcha\x07 nice\rtext \u202e reversed")
             await journal.append("20260102-b", [evil, Entry("note", b'{"stderr":"oh"}', 1.0)])
             await journal.describe("20260102-b", agent="wild", title="\x1b[2Jtitle", state="end_turn")
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman import AgentHandle, Session, connect
 from dragoman.errors import CallFailed, LinkClosed, LocalMistake
+from dragoman.sdk.client.side import ClientSide
 from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import make_client, spin, text_of
 from tests.conversations.scripts import Op, how_to_read, permission, reading, session, turns, weighted
@@ -256,7 +257,9 @@ class OddStage:
         assert not link.lanes
         assert link.lanes.size == 0
         assert not link.on_hold, link._holds
-        assert not self.handle.side._permissions
+        side = self.handle.side
+        assert isinstance(side, ClientSide)
+        assert not side._permissions
         assert all(session.turn is None for session in self.sessions)
 
     def _check_answers(self) -> None:

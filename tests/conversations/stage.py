@@ -15,6 +15,7 @@ from dragoman.errors import CallFailed, CallTimeout, LinkClosed, LocalMistake
 from dragoman.runtime import Link
 from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.agent.turns import AgentTurns
+from dragoman.sdk.client.side import ClientSide
 from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import Played, make_agent, make_client, spin, text_of
@@ -211,8 +212,10 @@ class Stage:
         assert not turns._running, "a turn is still known to the agent"
         assert not turns._turns._running, "a turn is still running"
         assert not turns._turns._waiting, "a turn is still waiting"
-        assert not self.handle.side._permissions, "a question is still open"
-        assert not self.handle.side._behind, "a reader is still behind"
+        client = self.handle.side
+        assert isinstance(client, ClientSide)
+        assert not client._permissions, "a question is still open"
+        assert not client._behind, "a reader is still behind"
         assert all(session.turn is None for session in self.sessions), "a session still has a turn"
 
     def _check_reading(self, reading: Reading) -> None:

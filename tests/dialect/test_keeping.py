@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect.keeping import KEY, dropped, keep, kept, restore, without_secrets
+from dragoman.dialect.keeping import KEY, dropped, keep, original_of, restore, without_secrets
 from dragoman.dialect.message import Object
 
 values = st.recursive(
@@ -73,7 +73,7 @@ def test_a_secret_does_not_travel_and_what_lost_one_is_never_used(name: str) -> 
     original = {"name": "x", "deep": [{"more": {name: "hunter2"}}]}
     fields = keep(convert(original), "haven", original)
     assert "hunter2" not in repr(fields)
-    assert kept(fields, "haven") is None
+    assert original_of(fields, "haven") is None
     assert restore(fields, "haven", convert) is None  # though converting does not look where the secret was
 
 
@@ -92,7 +92,7 @@ def test_keeping_changes_nothing_but_meta_and_can_be_undone(original: Any, field
         name: fields[name] for name in fields if name != "_meta"
     }
     assert KEY not in dropped(with_it).get("_meta", {})
-    assert kept(with_it, "haven") in (None, original)
+    assert original_of(with_it, "haven") in (None, original)
 
 
 @pytest.mark.parametrize("meta", [None, 1, "x", [], {KEY: 1}, {KEY: {"name": "haven"}}, {KEY: {"raw": {}}}])

@@ -25,7 +25,7 @@ from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy_files import load_policy
 from dragoman.workspace.refusals import reason_of
 from tests.hub.sessions.agents import OPTIONS
 from tests.hub.sessions.stage import Talker, staged
@@ -221,7 +221,7 @@ async def test_run_and_chat_decide_the_same(
 
     nobody = command == "run" and not says
     desk = PermissionService(
-        Policy.load(roots=[str(project)], file=str(policy)),
+        load_policy(roots=[str(project)], file=str(policy)),
         asker=None if nobody else Person(),
         roots=[str(project)],
     )

@@ -15,7 +15,7 @@ import pytest
 from dragoman.errors import JournalDamaged, JournalError, JournalFull, NotAJournal
 from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.salvage import repair
-from dragoman.testing.journals import said
+from dragoman.testing.journals import chunk_entry
 from tests.journal.streams import all_bytes, frames, note, notes
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
@@ -24,7 +24,7 @@ TEXT = "the text of frame {} of stream {}, which nobody may change"
 
 
 def frame(stream: int, n: int) -> bytes:
-    return said("agent_message_chunk", TEXT.format(n, stream)).frame
+    return chunk_entry("agent_message_chunk", TEXT.format(n, stream)).frame
 
 
 def entry(stream: int, n: int) -> Entry:

@@ -18,7 +18,7 @@ from dragoman.journal.sealed_search import scan
 from dragoman.journal.streams import DIRECTION_NUMBERS
 from dragoman.journal.tables import entry_sum, find_stream, write_stream
 from dragoman.testing import check_journal
-from dragoman.testing.journals import prompted, said
+from dragoman.testing.journals import chunk_entry, prompted
 from tests.journal.streams import all_bytes, frames
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
@@ -66,7 +66,9 @@ async def test_what_was_said_is_nowhere_on_disk_in_clear(tmp_path: Path) -> None
     path = tmp_path / "j.db"
     long = "a very long and confidential story " * 500
     async with sealed(path) as journal:
-        await journal.append("a", [prompted("confidential question"), said("agent_message_chunk", long)])
+        await journal.append(
+            "a", [prompted("confidential question"), chunk_entry("agent_message_chunk", long)]
+        )
         await journal.describe("a", title="confidential title", cwd="/home/confidential", state="idle")
         assert len(await journal.search("confidential")) == 2
         assert b"confidential" not in all_bytes(tmp_path)
@@ -78,7 +80,7 @@ async def test_what_was_said_is_nowhere_on_disk_in_clear(tmp_path: Path) -> None
     assert b"confidential" not in all_bytes(tmp_path)
     assert path.stat().st_size < 75_000, "what is long is packed before it is sealed"
     async with sealed(path) as journal:
-        assert (await frames(journal, "a"))[1] == said("agent_message_chunk", long).frame
+        assert (await frames(journal, "a"))[1] == chunk_entry("agent_message_chunk", long).frame
 
 
 async def test_the_same_frame_never_looks_the_same(tmp_path: Path) -> None:

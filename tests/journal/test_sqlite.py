@@ -17,7 +17,7 @@ from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.sqlite import LARGE_BYTES
 from dragoman.journal.tables import BASE, FIELDS, entry_sum
 from dragoman.journal.tables import _row_sum as row_sum
-from dragoman.testing.journals import prompted, said
+from dragoman.testing.journals import chunk_entry, prompted
 from dragoman.testing.pace import patience
 from tests.journal.streams import all_bytes, frames, note, notes
 
@@ -82,8 +82,10 @@ async def test_closing_leaves_no_thread_and_no_log_behind(tmp_path: Path) -> Non
 
 async def test_what_is_deleted_is_gone_from_the_disk(tmp_path: Path) -> None:
     async with open_journal(tmp_path / "j.db") as journal:
-        await journal.append("kept", [said("agent_message_chunk", "an ordinary word")])
-        await journal.append("gone", [prompted("xylophonic"), said("agent_message_chunk", "xylophonic")])
+        await journal.append("kept", [chunk_entry("agent_message_chunk", "an ordinary word")])
+        await journal.append(
+            "gone", [prompted("xylophonic"), chunk_entry("agent_message_chunk", "xylophonic")]
+        )
         await journal.describe("gone", title="xylophonic", cwd="/xylophonic")
         assert len(await journal.search("xylophonic")) == 2
         assert b"xylophonic" in all_bytes(tmp_path)
@@ -148,7 +150,7 @@ def old_file(path: Path) -> None:
     """A file as the first version wrote it: without an index of words."""
     base = sqlite3.connect(path)
     base.executescript(BASE + "pragma user_version = 1; pragma application_id = 0x44524147;")
-    frame = said("agent_message_chunk", "an old story").frame
+    frame = chunk_entry("agent_message_chunk", "an old story").frame
     values = ["old", "echo", "/tmp", "Title", "end_turn", "s1", 1.0, 2.0, 1]
     assert len(values) == len(FIELDS)
     marks = ", ".join("?" * (len(FIELDS) + 2))
@@ -162,7 +164,7 @@ def old_file(path: Path) -> None:
 async def test_an_older_file_is_brought_up_to_date(tmp_path: Path) -> None:
     old_file(tmp_path / "j.db")
     async with open_journal(tmp_path / "j.db") as journal:
-        assert await frames(journal, "old") == [said("agent_message_chunk", "an old story").frame]
+        assert await frames(journal, "old") == [chunk_entry("agent_message_chunk", "an old story").frame]
         assert [found.stream for found in await journal.search("story")] == ["old"]
         assert await journal.append("old", notes(1)) == 2
     async with open_journal(tmp_path / "j.db") as journal:
@@ -229,7 +231,7 @@ async def test_a_time_that_is_no_number_becomes_the_beginning_of_time(tmp_path: 
 
 async def test_output_that_is_sent_again_and_again_takes_little_room(tmp_path: Path) -> None:
     lines = [f"line {n}: nothing special happened here\n" for n in range(2_000)]
-    sent = [said("agent_message_chunk", "".join(lines[: n * 20])) for n in range(100)]
+    sent = [chunk_entry("agent_message_chunk", "".join(lines[: n * 20])) for n in range(100)]
     async with open_journal(tmp_path / "j.db") as journal:
         await journal.append("a", sent)
         assert await frames(journal, "a") == [entry.frame for entry in sent]

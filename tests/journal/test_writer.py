@@ -15,7 +15,7 @@ from dragoman.errors import JournalClosed, JournalError, StreamMoved
 from dragoman.journal import Entry, open_journal
 from dragoman.journal.sqlite_file import Refusal
 from dragoman.journal.writer import WriterThread
-from dragoman.testing.journals import said
+from dragoman.testing.journals import chunk_entry
 
 
 class Statements:
@@ -139,7 +139,7 @@ async def test_a_file_that_cannot_be_opened_is_reported_and_leaves_no_thread() -
 
 @pytest.mark.bound(60)
 async def test_a_hundred_thousand_entries_are_appended_in_groups(tmp_path: Path) -> None:
-    frame, writers, size = said("agent_message_chunk", "x" * 60).frame, 50, 20
+    frame, writers, size = chunk_entry("agent_message_chunk", "x" * 60).frame, 50, 20
     async with open_journal(tmp_path / "j.db") as journal:
 
         async def write(name: str) -> None:

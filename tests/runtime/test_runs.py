@@ -121,7 +121,7 @@ async def test_a_long_deadline_that_began_with_a_look_still_ends() -> None:
         call = link.open_call("y", b"{}", deadline=10.5)
         assert call.context.expires == 0.0
         call.context.deadline = 0.4  # nobody waits ten seconds in a test
-        await link.settled(call)
+        await link.wait_answered(call)
         with pytest.raises(CallTimeout):
             link.result(call)
         first.cancel()

@@ -6,14 +6,11 @@ import inspect
 
 import pytest
 
-from dragoman.sdk.agent.client_handle import ClientHandle
-from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.session import AgentSession, ClientHandle, Turn
 from dragoman.sdk.agent.terminal import Terminal
 from dragoman.sdk.agent.tool_call import ToolCallReport
-from dragoman.sdk.agent.turn import Turn
-from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import PromptTurn
-from dragoman.sdk.client.session import Session
 from dragoman.sdk.session_opener import SessionOpener
 from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.supervisor import Supervised
@@ -35,7 +32,10 @@ PAIRS: list[tuple[type, type]] = [
 
 INTERNAL = {
     AgentHandle: {"introduce"},
-    Session: {"leave", "backlog", "inlet", "hand_over", "keep", "wake_listener"},
+    Session: {
+        *("leave", "backlog", "inlet", "hand_over", "keep", "wake_listener"),
+        *("link", "capabilities", "weigh_backlog", "turn_ended"),
+    },
     PromptTurn: {"give_up", "is_open", "listens", "is_hungry", "take", "backlog"},
     ClientHandle: {"behind", "ready", "introduce", "check_allowed", "ask_for"},
     Turn: {"when_sent", "close"},

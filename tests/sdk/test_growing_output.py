@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman import Agent, Turn, connect
 from dragoman.schema.v1 import Content, Terminal, TextContent, ToolCallContent, ToolCallProgress
-from dragoman.sdk.client.session import Session
+from dragoman.sdk.client.agent_handle import Session
 from dragoman.sdk.client.tool_state import ToolState
 from dragoman.sdk.growing_output import GrowingText, supersedes, text_of
 

@@ -17,8 +17,9 @@ from dragoman.schema.v1 import (
     NewSessionRequest,
     NewSessionResponse,
 )
+from dragoman.sdk.client.agent_handle import EnvMethod
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.login import EnvMethod, Login, log_out, logged_in, read_env_methods
+from dragoman.sdk.login import Login, log_out, logged_in, read_env_methods
 from dragoman.testing import ScriptedAgent, talking_to
 
 KEY = AuthMethodAgent(id="key", name="API key", description="reads SOME_KEY")

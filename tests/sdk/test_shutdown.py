@@ -27,11 +27,11 @@ async def block():
     time.sleep(60)
 async def wait():
     print("ready", flush=True)
-    await leaving.asked.wait()
+    await leaving.end_event.wait()
 async def main():
     leaving.listen()
     task = asyncio.create_task({work}())
-    await leaving.asked.wait()
+    await leaving.end_event.wait()
     leaving.begin()
     task.cancel()
     await task
@@ -97,7 +97,7 @@ def test_a_thread_that_is_not_the_main_one_can_serve_too() -> None:
 
     def run() -> None:
         with ShutdownSignals() as leaving:
-            entered.append(not leaving.asked.is_set())
+            entered.append(not leaving.end_event.is_set())
 
     thread = threading.Thread(target=run)
     thread.start()

@@ -18,8 +18,7 @@ from dragoman.errors import CallFailed, InvalidHandler, InvalidValue, LocalMista
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.strict import write_strictly
-from dragoman.sdk.agent.client_handle import ClientHandle
-from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.session import AgentSession, ClientHandle
 from dragoman.sdk.agent.terminal import Terminal
 from dragoman.sdk.agent.tool_call import ToolCallReport
 from dragoman.sdk.capabilities import (
@@ -28,8 +27,7 @@ from dragoman.sdk.capabilities import (
     CLIENT_NOTIFICATIONS,
     CLIENT_REQUESTS,
 )
-from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.client.session import Session
+from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 from tests.schema.published import Judge, definitions, needs_schemas
 from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
@@ -125,7 +123,10 @@ SILENT = {
     ToolCallReport: set(),
     Terminal: {"kill", "output", "release", "wait"},
     ClientHandle: {"ask", "ask_for", "behind", "check_allowed", "introduce", "ready"},
-    Session: {"hand_over", "inlet", "keep", "leave", "listen", "wake_listener"},
+    Session: {
+        *("hand_over", "inlet", "keep", "leave", "listen", "wake_listener"),
+        *("turn_ended", "weigh_backlog"),
+    },
     AgentHandle: {"ask", "introduce", "open_session"},
 }
 

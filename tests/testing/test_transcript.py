@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dragoman.testing import RecordingTransport, Transcript, TranscriptFrame, check_transport
-from dragoman.testing.transcript import other, show
+from dragoman.testing.transcript import other_party, show
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
 
@@ -18,7 +18,7 @@ def test_a_long_frame_is_shortened_and_odd_bytes_are_shown() -> None:
 
 
 def test_each_party_has_an_other() -> None:
-    assert (other("agent"), other("client")) == ("client", "agent")
+    assert (other_party("agent"), other_party("client")) == ("client", "agent")
 
 
 async def test_every_frame_is_noted_in_the_order_it_passed() -> None:

@@ -39,8 +39,8 @@ async def test_from_the_first_screen_to_another_session(shop: Path) -> None:
     backend = StageBackend(shop, quiet=tuned(), tuned=tuned())
     row = {"agent": "quiet", "cwd": str(shop), "when": "2026-01-02 03:04"}
     backend.rows = [
-        SessionRow(wanted=ChatRequest(agent="quiet", cwd=str(shop)), title="An older [b]one", **row),
-        SessionRow(wanted=None, title="One that is gone", **row),
+        SessionRow(request=ChatRequest(agent="quiet", cwd=str(shop)), title="An older [b]one", **row),
+        SessionRow(request=None, title="One that is gone", **row),
     ]
     async with on_stage(backend) as eyes:
         await eyes.see("quiet", "the agent tuned", "Folder", str(shop))

@@ -34,7 +34,10 @@ def files_in(
     with Roots(str(cwd), [str(path) for path in more], use_kernel=use_kernel) as roots:
         chosen = settings or FileSettings()
         yield SessionFiles(
-            roots, chosen, told=KnownVersions(base_bytes=chosen.base_bytes), writing=threading.Lock()
+            roots,
+            chosen,
+            known_versions=KnownVersions(base_bytes=chosen.base_bytes),
+            writing=threading.Lock(),
         )
 
 

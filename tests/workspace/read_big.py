@@ -27,7 +27,9 @@ def main(path: Path, lines: str) -> None:
     small = path.with_name("small.txt")
     small.write_text(LINE)
     roots = Roots(str(path.parent))
-    files = SessionFiles(roots, FileSettings(), told=KnownVersions(base_bytes=0), writing=threading.Lock())
+    files = SessionFiles(
+        roots, FileSettings(), known_versions=KnownVersions(base_bytes=0), writing=threading.Lock()
+    )
     files.read(str(small))
     before = peak()
     if lines == "many":

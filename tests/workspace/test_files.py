@@ -180,7 +180,7 @@ def test_after_too_many_files_not_having_read_one_proves_nothing(tmp_path: Path)
     for name in "abc":
         (tmp_path / name).write_text(name)
     with files_in(tmp_path) as files:
-        files.told = KnownVersions(base_bytes=0, most_files=2)
+        files.known_versions = KnownVersions(base_bytes=0, most_files=2)
         for name in "abc":
             files.read(str(tmp_path / name))
         assert clash(files, tmp_path / "a").kind == "forgotten"

@@ -28,7 +28,7 @@ def lent(folder: Path, settings: FileSettings | None = None, **around: Any) -> I
     chosen = settings or FileSettings()
     with Roots(str(folder)) as roots:
         told = KnownVersions(base_bytes=chosen.base_bytes)
-        files = SessionFiles(roots, chosen, told=told, writing=threading.Lock())
+        files = SessionFiles(roots, chosen, known_versions=told, writing=threading.Lock())
         yield LentFiles("s1", files, WorkspaceHooks(**around))
 
 

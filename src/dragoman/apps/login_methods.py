@@ -37,8 +37,8 @@ def login_methods(agent: AgentHandle) -> list[LoginMethod]:
     return [
         *map(_method, agent.auth_methods),
         *(
-            LoginMethod(id=one.id, name=one.name, kind="variable", variables=one.variables)
-            for one in agent.env_methods
+            LoginMethod(id=method.id, name=method.name, kind="variable", variables=method.variables)
+            for method in agent.env_methods
         ),
     ]
 

@@ -25,7 +25,7 @@ from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
-from dragoman.sdk.agent.client_handle import ClientHandle, write_request
+from dragoman.sdk.agent.client_calls import ClientCalls, write_request
 from dragoman.sdk.capabilities import CLIENT_REQUESTS, Capabilities
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.sync.run import step
@@ -63,12 +63,12 @@ class AgentLink(AttendedLink):
 
     # What a handler asks.
 
-    def ask(self, client: ClientHandle, method: str, message: object, result: type[T], worker: Worker) -> T:
-        """What `ClientHandle.ask` and `call` do, for the thread of a handler."""
+    def ask(self, client: ClientCalls, method: str, message: object, result: type[T], worker: Worker) -> T:
+        """What `ClientCalls.ask` and `call` do, for the thread of a handler."""
         if self._granted.get(method) is not client.capabilities:
             self._check(client, method)
-        if self._gone is not None:
-            raise self._gone.with_traceback(None)
+        if self._end_reason is not None:
+            raise self._end_reason.with_traceback(None)
         params = write_request(method, message)
         waiting = ThreadPendingCall(self.limits.call_seconds, None, None, worker)
         self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
@@ -85,7 +85,7 @@ class AgentLink(AttendedLink):
         answer: T | None = self._read_answer(call, result)
         return read_result(self.await_result(call), result, method) if answer is None else answer
 
-    def _check(self, client: ClientHandle, method: str) -> None:
+    def _check(self, client: ClientCalls, method: str) -> None:
         capability = CLIENT_REQUESTS[method].capability
         if capability is not None:
             client.capabilities.require(capability, method)
@@ -184,7 +184,7 @@ class AgentLink(AttendedLink):
             self._finished(worker)
 
     def _run(self, worker: Worker, work: Work) -> None:
-        worker.here()
+        worker.enter()
         incoming = worker.request
         try:
             result = step(work)

@@ -9,7 +9,8 @@ from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.blocking.turns import ThreadTurns
 from dragoman.runtime import Link
-from dragoman.sdk.agent.client_handle import DEFAULT, ClientHandle, write_request
+from dragoman.sdk.agent.client_calls import DEFAULT, write_request
+from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.reading import read_result
 

@@ -56,7 +56,7 @@ class AttendedLink(BlockingLink):
         """Read whenever nobody else does, until the end of input or `dismiss`."""
         while True:
             self._main.clear()  # before all the looks that follow: what comes after a look sets it again
-            if self._gone is not None or self.dismissed:
+            if self._end_reason is not None or self.dismissed:
                 return
             self._look_around(monotonic())
             if self.at_work and monotonic() < self._lease:

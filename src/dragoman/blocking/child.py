@@ -14,11 +14,11 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TypeVar
 
 from dragoman.errors import PeerDied, SpawnFailed
-from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree, Program, start_tree
+from dragoman.transport.launch import start_tree, why_not
+from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree, Program
 from dragoman.transport.process import HANG_UP, close_all, obituary, open_pipes, words_of
 from dragoman.transport.program_output import StderrTail
 from dragoman.transport.reading import open_reader
-from dragoman.transport.refusal import why_not
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Child:
         self._name = os.path.basename(words[0])
         self._grace = grace
         self._on_stderr = on_stderr
-        self._wake: Callable[[], None] = _nobody
+        self._wake: Callable[[], None] = _no_watcher
         self._tree: OwnedTree
         self._stderr: StderrTail
         self._exited = asyncio.Event()
@@ -150,5 +150,5 @@ class _DiscardingSink:
         pass
 
 
-def _nobody() -> None:
+def _no_watcher() -> None:
     """Nobody watches yet."""

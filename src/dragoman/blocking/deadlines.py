@@ -8,14 +8,32 @@ from __future__ import annotations
 
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
 from dragoman.runtime.call_deadlines import LONGEST_LOOK, SHORTEST_LOOK
 
 if TYPE_CHECKING:
-    from dragoman.blocking.intake import ThreadIntake
     from dragoman.blocking.pending_call import ThreadPendingCall
+    from dragoman.core import Connection, OutgoingCall
+
+
+class WatchedLink(Protocol):
+    """What the deadlines need of a link; `intake.ThreadIntake` is one."""
+
+    connection: Connection[ThreadPendingCall]
+    last_heard: float
+    """When the peer was last heard."""
+    poll_ms: float | None
+    """How long whoever reads may wait for the pipe; None is without end."""
+
+    @property
+    def on_hold(self) -> bool: ...
+
+    def look_sooner(self) -> None:
+        """Whoever waits for the pipe now must not wait longer than the new `poll_ms`."""
+
+    def give_up(self, call: OutgoingCall[ThreadPendingCall], why: BaseException) -> bool: ...
 
 
 class ThreadDeadlines:
@@ -23,7 +41,7 @@ class ThreadDeadlines:
 
     __slots__ = ("_link", "interval", "next_look")
 
-    def __init__(self, link: ThreadIntake) -> None:
+    def __init__(self, link: WatchedLink) -> None:
         self._link = link
         self.interval: float | None = None
         self.next_look = inf
@@ -37,7 +55,7 @@ class ThreadDeadlines:
             waiting.expires = now + waiting.deadline
             shortest = waiting.deadline
         if waiting.silence is not None:
-            self._link.heard = now  # the clock of silence starts when the turn does
+            self._link.last_heard = now  # the clock of silence starts when the turn does
             shortest = min(shortest, waiting.silence)
         if self.interval is not None and shortest >= 4 * self.interval:
             return  # somebody looks often enough already
@@ -51,7 +69,9 @@ class ThreadDeadlines:
     def look(self, now: float) -> None:
         link = self._link
         if link.connection.incoming_requests or link.on_hold:
-            link.heard = now  # while the peer waits for us, or we do not listen, it is not the silent one
+            link.last_heard = (
+                now  # while the peer waits for us, or we do not listen, it is not the silent one
+            )
         watched = False
         for call in tuple(link.connection.calls.values()):
             waiting = call.context
@@ -67,6 +87,6 @@ class ThreadDeadlines:
     def _overdue(self, waiting: ThreadPendingCall, method: str, now: float) -> DragomanError | None:
         if waiting.deadline is not None and now >= waiting.expires:
             return CallTimeout(method, waiting.deadline)
-        if waiting.silence is not None and now >= self._link.heard + waiting.silence:
+        if waiting.silence is not None and now >= self._link.last_heard + waiting.silence:
             return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
         return None

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from dragoman.blocking.worker import current_worker
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.agent.session import Turn
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.sdk.sync.run import STEPPING, Runner

@@ -55,7 +55,7 @@ class ThreadIntake(ABC):
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
         self.stray = StrayOutput()
         self.answer_bytes = 0  # answers given since the peer last took all that we sent
-        self.heard = monotonic()
+        self.last_heard = monotonic()
         self.poll_ms: float | None = None  # how long to wait for the pipe, if there is nothing else to do
         self.inlet = Inlet(read_fd)
         self.outbox = self.open_outbox(write_fd)
@@ -66,12 +66,12 @@ class ThreadIntake(ABC):
         self._whole = False  # the framer holds no piece of a frame
         self._inbox: deque[Envelope] = deque()
         self._inbox_size = 0
-        self._told = False  # the router has notifications that it was not told to hand over
+        self._has_notifications = False  # the router has notifications that it was not told to hand over
         self._busy = False  # there may be something else to do
         self._at_end = False  # the input has ended; what is in the inbox comes first
         self._holds: dict[str, None] = {}  # why reading is stopped
         self._deadlines = ThreadDeadlines(self)
-        self._gone: LinkClosed | None = None
+        self._end_reason: LinkClosed | None = None
 
     def open_outbox(self, fd: int) -> ThreadOutbox:
         """The way out; for a link that sends in another way than frame by frame as they are."""
@@ -103,7 +103,7 @@ class ThreadIntake(ABC):
             self._busy = True
             return b""
         if self.poll_ms is not None:  # somebody has a deadline
-            self.heard = now = monotonic()
+            self.last_heard = now = monotonic()
             if now >= self._deadlines.next_look:
                 self._deadlines.look(now)
         if self._whole and chunk[-1:] == b"\n":
@@ -120,7 +120,7 @@ class ThreadIntake(ABC):
             self._inbox_size += len(block)
 
     def _hand_over(self) -> None:
-        self._told = False
+        self._has_notifications = False
         size, self._inbox_size = self._inbox_size, 0
         self._router.on_block_end(size)
 
@@ -165,7 +165,7 @@ class ThreadIntake(ABC):
         self._came_back(now, empty_handed=chunk is None)
         if chunk is None:
             return b""
-        self.heard = now
+        self.last_heard = now
         return self._framed(chunk)
 
     def _seconds(self) -> float | None:
@@ -184,7 +184,7 @@ class ThreadIntake(ABC):
 
     def _came_back(self, now: float, *, empty_handed: bool) -> None:
         """From waiting for the pipe: is anything else due?"""
-        if empty_handed and self.outbox.broken and now >= self.heard + DEAF:
+        if empty_handed and self.outbox.broken and now >= self.last_heard + DEAF:
             self._end_of_input()
 
     def hold(self, why: str) -> None:
@@ -202,13 +202,13 @@ class ThreadIntake(ABC):
         return bool(self._holds)
 
     def _end_of_input(self) -> None:
-        if self._gone is None:
+        if self._end_reason is None:
             self.end(self.epitaph())
 
     @property
     def gone(self) -> LinkClosed | None:
         """Why nothing can be sent any more; None while the conversation lasts."""
-        return self._gone
+        return self._end_reason
 
     @abstractmethod
     def look_sooner(self) -> None:

@@ -110,8 +110,8 @@ class BlockingLink(ThreadIntake):
         lane: Hashable | None = None,
     ) -> OutgoingCall[ThreadPendingCall]:
         """Ask, without waiting."""
-        if self._gone is not None:
-            raise self._gone.with_traceback(None)
+        if self._end_reason is not None:
+            raise self._end_reason.with_traceback(None)
         waiting = ThreadPendingCall(deadline, silence, lane, current_worker())
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
@@ -123,7 +123,7 @@ class BlockingLink(ThreadIntake):
                 self.wake()  # the end of what the peer says explains it better
         return call
 
-    async def settled(self, call: OutgoingCall[ThreadPendingCall]) -> None:
+    async def wait_answered(self, call: OutgoingCall[ThreadPendingCall]) -> None:
         """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
         waiting, worker = call.context, call.context.worker
         if worker is None:
@@ -153,8 +153,8 @@ class BlockingLink(ThreadIntake):
 
     def notify(self, method: str, params: bytes | None) -> None:
         """Tell the peer; returns when the system has taken it."""
-        if self._gone is not None:
-            raise self._gone.with_traceback(None)
+        if self._end_reason is not None:
+            raise self._end_reason.with_traceback(None)
         self.outbox.add(notification(method, params))
         if self.outbox.pending:
             self.drain()
@@ -169,7 +169,7 @@ class BlockingLink(ThreadIntake):
         """
         with self._books:
             frame = self.connection.forget(call)
-        if frame is not None and self._gone is None:
+        if frame is not None and self._end_reason is None:
             self.send(frame)
         return call.context.settle(why)
 
@@ -264,14 +264,14 @@ class BlockingLink(ThreadIntake):
                 envelope = inbox[0]
                 # Updates that came before a question are seen before it is put, and those before an answer
                 # before it is known: another thread may wait for it, and takes what is there by then.
-                if self._told and type(envelope) is not Notification:
+                if self._has_notifications and type(envelope) is not Notification:
                     self._hand_over()
                 if signal.reached and type(envelope) is Request:
                     return None
                 incoming = self._receive(inbox.popleft())
                 if incoming is not None:
                     return incoming
-            if self._told:
+            if self._has_notifications:
                 self._hand_over()
             if signal.reached:
                 return None
@@ -306,7 +306,7 @@ class BlockingLink(ThreadIntake):
     def _consider(self, event: Event[ThreadPendingCall]) -> None:
         match event:
             case NotificationReceived(method, params):
-                self._told = True
+                self._has_notifications = True
                 try:
                     self._router.on_notification(method, params)
                 except Exception:  # a failing handler of one message must not lose the next
@@ -345,9 +345,9 @@ class BlockingLink(ThreadIntake):
         """Every open call fails now."""
         if isinstance(why, PeerDied) and self.stray.count:
             why = why.with_stray(self.stray.text)
-        if self._gone is None:
-            self._gone = why
+        if self._end_reason is None:
+            self._end_reason = why
         with self._books:
             calls = self.connection.abandon()
         for call in calls:
-            call.context.settle(self._gone)
+            call.context.settle(self._end_reason)

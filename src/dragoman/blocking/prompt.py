@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from dragoman.blocking.signals import ThreadSignal
-from dragoman.sdk.client.prompt import PromptTurn
+from dragoman.sdk.client.prompt import PromptSession, PromptTurn
 
 if TYPE_CHECKING:
     from dragoman.blocking.client_link import ClientLink
     from dragoman.schema.v1 import ContentBlock
-    from dragoman.sdk.client.session import Session
 
 
 class BlockingPrompt(PromptTurn):
@@ -19,7 +18,7 @@ class BlockingPrompt(PromptTurn):
 
     def __init__(
         self,
-        session: Session,
+        session: PromptSession,
         blocks: Sequence[ContentBlock],
         *,
         silence: float | None,
@@ -31,13 +30,13 @@ class BlockingPrompt(PromptTurn):
 
     @property
     def is_hungry(self) -> bool:
-        return self._waits or self._left
+        return self._waits or self._is_abandoned
 
     async def _more(self) -> None:
         session = self._session
         self._waits = True
-        if session.agent.link.on_hold:
-            session.agent.side.weigh_backlog()
+        if session.link.on_hold:
+            session.weigh_backlog()
         try:
             _link(session).wait(self._news)
         finally:
@@ -48,5 +47,5 @@ class BlockingPrompt(PromptTurn):
         self._news.set()
 
 
-def _link(session: Session) -> ClientLink:
-    return cast("ClientLink", session.agent.link)  # the only kind of link with which these are made
+def _link(session: PromptSession) -> ClientLink:
+    return cast("ClientLink", session.link)  # the only kind of link with which these are made

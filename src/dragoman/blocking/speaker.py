@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from dragoman.schema import v1
 from dragoman.sdk.agent.lender import Lender
-from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.session import AgentSession, Turn
 from dragoman.sdk.agent.speaker import _or_unset, encode_text
-from dragoman.sdk.agent.turn import Turn
 from dragoman.sdk.writing import as_block, write_update
 
 if TYPE_CHECKING:

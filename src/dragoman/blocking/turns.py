@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from dragoman.runtime import Answer
     from dragoman.schema.v1 import PromptRequest, PromptResponse
     from dragoman.sdk.agent.agent import Agent
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.agent.session import AgentSession
+    from dragoman.sdk.agent.session import AgentSession, ClientHandle
 
 
 class _ThreadRunningTurn:

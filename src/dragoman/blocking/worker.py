@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from dragoman.errors import Cancelled
 from dragoman.sdk.sync.run import step
 
 if TYPE_CHECKING:
-    from dragoman.blocking.agent_link import AgentLink
     from dragoman.blocking.signals import ThreadSignal
-    from dragoman.blocking.speaker import ThreadSpeaker
     from dragoman.core import IncomingRequest
-    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.client_calls import ClientCalls
     from dragoman.sdk.agent.speaker import Speaker
 
 T = TypeVar("T")
@@ -31,12 +29,29 @@ def current_worker() -> Worker | None:
     return getattr(_local, "worker", None)
 
 
+class WorkerLink(Protocol):
+    """What a worker needs of its link; `agent_link.AgentLink` is one."""
+
+    def ask(
+        self, client: ClientCalls, method: str, message: object, result: type[T], worker: Worker
+    ) -> T: ...
+
+    def interrupt(self, worker: Worker) -> bool:
+        """End the calls that this worker waits for; False when it waits for none."""
+
+
+class PlainSpeaker(Protocol):
+    """Says a text without a coroutine; `speaker.ThreadSpeaker` does."""
+
+    def say_now(self, text: str) -> None: ...
+
+
 class Worker:
     """Works on one request; also the runner of everything that its handler asks and says meanwhile."""
 
     __slots__ = ("_link", "cancelled", "left_open", "request", "unheard")
 
-    def __init__(self, link: AgentLink, incoming: IncomingRequest) -> None:
+    def __init__(self, link: WorkerLink, incoming: IncomingRequest) -> None:
         self._link = link
         self.request = incoming
         self.cancelled = False
@@ -50,7 +65,7 @@ class Worker:
             self.check()
         return step(work)
 
-    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
+    def ask(self, client: ClientCalls, method: str, message: object, result: type[T]) -> T:
         """The short way for `client.ask`, which is most of what is ever run."""
         _local.worker = self
         if self.unheard:
@@ -62,9 +77,9 @@ class Worker:
         _local.worker = self
         if self.unheard:
             self.check()
-        cast("ThreadSpeaker", speaker).say_now(text)
+        cast("PlainSpeaker", speaker).say_now(text)
 
-    def here(self) -> None:
+    def enter(self) -> None:
         """This thread is the worker from now on."""
         _local.worker = self
 

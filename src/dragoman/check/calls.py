@@ -55,7 +55,7 @@ class PermissionExchange(Struct, frozen=True):
     session: str
     call: str
     """The id of the tool call it is about, if it is about one."""
-    told: JsonObject
+    call_update: JsonObject
     """What it says about that call."""
     options: list[JsonObject]
 
@@ -72,7 +72,9 @@ class PermissionExchange(Struct, frozen=True):
         if self.outcome.get("outcome") != "selected":
             return ""
         chosen = self.outcome.get("optionId")
-        return next((text(one.get("kind")) for one in self.options if one.get("optionId") == chosen), "")
+        return next(
+            (text(option.get("kind")) for option in self.options if option.get("optionId") == chosen), ""
+        )
 
     @property
     def is_answered(self) -> bool:
@@ -102,7 +104,7 @@ def _find_calls(conversation: Conversation) -> Iterator[ObservedToolCall]:
     lives: dict[tuple[str, str, int, int], ObservedToolCall] = {}
     setups: dict[str, int] = {}
     connection, loading = 0, _loading(conversation)
-    made = _made(conversation)
+    made = _session_answers(conversation)
     for frame in conversation.frames:
         if frame.method == "initialize":
             connection += 1
@@ -120,31 +122,35 @@ def _find_calls(conversation: Conversation) -> Iterator[ObservedToolCall]:
     yield from lives.values()
 
 
-def _made(conversation: Conversation) -> dict[int, str]:
+def _session_answers(conversation: Conversation) -> dict[int, str]:
     """Sessions by the number of the answer that named them."""
     makers = conversation.calls("session/new", "session/fork", direction="to_agent")
-    return {one.answer.number: text(one.result.get("sessionId")) for one in makers if one.answer is not None}
+    return {
+        maker.answer.number: text(maker.result.get("sessionId"))
+        for maker in makers
+        if maker.answer is not None
+    }
 
 
 def _loading(conversation: Conversation) -> set[int]:
     """The numbers of the frames of replays. An agent that answers first replays until the next prompt."""
     found: set[int] = set()
-    for one in conversation.calls("session/load", "session/resume", direction="to_agent"):
+    for call in conversation.calls("session/load", "session/resume", direction="to_agent"):
         following = next(
             (
                 turn.exchange.request
                 for turn in conversation.turns
-                if turn.session == session_of(one) and turn.exchange.request.number > one.request.number
+                if turn.session == session_of(call) and turn.exchange.request.number > call.request.number
             ),
             None,
         )
-        found |= {frame.number for frame in conversation.between(one.request, following)}
+        found |= {frame.number for frame in conversation.between(call.request, following)}
     return found
 
 
 def permission_exchanges(conversation: Conversation) -> list[PermissionExchange]:
     return conversation.compute_once(
-        "questions", lambda: [_permission(one) for one in _find_permissions(conversation)]
+        "questions", lambda: [_permission(permission) for permission in _find_permissions(conversation)]
     )
 
 
@@ -152,14 +158,16 @@ def _find_permissions(conversation: Conversation) -> list[Exchange]:
     return conversation.calls(ASK, direction="to_client")
 
 
-def _permission(one: Exchange) -> PermissionExchange:
-    told = one.params.get("toolCall")
-    subject = one.params.get("subject")  # of version 2
+def _permission(exchange: Exchange) -> PermissionExchange:
+    told = exchange.params.get("toolCall")
+    subject = exchange.params.get("subject")  # of version 2
     if type(subject) is dict:
         told = subject.get("toolCall") if subject.get("type") == "tool_call" else subject
     told = told if type(told) is dict else {}
     call = text(told.get("toolCallId"))
-    return PermissionExchange(one, session_of(one), call, told, items(one.params.get("options")))
+    return PermissionExchange(
+        exchange, session_of(exchange), call, told, items(exchange.params.get("options"))
+    )
 
 
 def contents(conversation: Conversation) -> Iterator[tuple[Frame, Json]]:
@@ -167,12 +175,12 @@ def contents(conversation: Conversation) -> Iterator[tuple[Frame, Json]]:
     for frame in tool_call_frames(conversation):
         yield from ((frame, item) for item in _content(update_of(frame)))
     for question in permission_exchanges(conversation):
-        yield from ((question.exchange.request, item) for item in _content(question.told))
+        yield from ((question.exchange.request, item) for item in _content(question.call_update))
 
 
-def _content(told: JsonObject) -> list[Json]:
-    content = told.get("content")
-    if told.get("sessionUpdate") == "tool_call_content_chunk":
+def _content(fields: JsonObject) -> list[Json]:
+    content = fields.get("content")
+    if fields.get("sessionUpdate") == "tool_call_content_chunk":
         return [content]
     return content if type(content) is list else []
 
@@ -182,8 +190,8 @@ def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, JsonO
     for frame in conversation.updates("tool_call", "tool_call_update"):
         yield frame, update_of(frame)
     for question in permission_exchanges(conversation):
-        if question.told:
-            yield question.exchange.request, question.told
+        if question.call_update:
+            yield question.exchange.request, question.call_update
 
 
 def turn_of(conversation: Conversation, frame: Frame, session: str) -> ObservedTurn | None:
@@ -215,6 +223,10 @@ def _enders(conversation: Conversation) -> list[Frame]:
     methods = ("session/cancel", "session/close", "session/delete", "$/cancel_request")
 
     def find() -> list[Frame]:
-        return [one for one in conversation.frames if one.method in methods and one.direction == "to_agent"]
+        return [
+            frame
+            for frame in conversation.frames
+            if frame.method in methods and frame.direction == "to_agent"
+        ]
 
     return conversation.compute_once("enders", find)

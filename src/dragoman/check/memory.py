@@ -52,10 +52,10 @@ def _facts_before(conversation: Conversation, session: str, last: int) -> Sessio
         if turn.session == session and is_whole and end is not None and end.number < last:
             found.user.append(prompt_text(turn))
             found.agent.append(chunk_texts(turn.during, "agent_message_chunk"))
-    for one in conversation.updates("usage_update", "notice"):
-        if session_of(one) == session and one.number < last:
-            found.usage = found.usage or is_update(one, "usage_update")
-            found.notices += [text(update_of(one)["title"])] if update_of(one).get("title") else []
+    for update in conversation.updates("usage_update", "notice"):
+        if session_of(update) == session and update.number < last:
+            found.usage = found.usage or is_update(update, "usage_update")
+            found.notices += [text(update_of(update)["title"])] if update_of(update).get("title") else []
     return found
 
 
@@ -101,11 +101,13 @@ def has_recalled(conversation: Conversation, turn: ObservedTurn) -> bool | None:
 
 def _can_repeat(conversation: Conversation, word: str) -> bool:
     asked = [
-        one
-        for one in conversation.turns
-        if is_in_stretch(conversation, one.exchange.request, "recall control")
+        turn
+        for turn in conversation.turns
+        if is_in_stretch(conversation, turn.exchange.request, "recall control")
     ]
-    return any(word in "".join(chunk_texts(one.during, "agent_message_chunk")).lower() for one in asked)
+    return any(
+        word in "".join(chunk_texts(request.during, "agent_message_chunk")).lower() for request in asked
+    )
 
 
 def _text_before(conversation: Conversation, turn: ObservedTurn) -> str:
@@ -113,13 +115,13 @@ def _text_before(conversation: Conversation, turn: ObservedTurn) -> str:
     begun = turn.exchange.request
     known = _fact(conversation, turn.session)
     asked = [
-        one for one in conversation.turns if is_in_stretch(conversation, one.exchange.request, "remember")
+        turn for turn in conversation.turns if is_in_stretch(conversation, turn.exchange.request, "remember")
     ]
-    heard = [frame for one in asked if one.session == turn.session for frame in one.during]
-    for one in conversation.calls("session/load", direction="to_agent"):
-        if session_of(one) == turn.session and one.request.number < begun.number:
-            heard += [frame for frame in conversation.between(one.request, one.answer) if is_update(frame)]
+    heard = [frame for request in asked if request.session == turn.session for frame in request.during]
+    for call in conversation.calls("session/load", direction="to_agent"):
+        if session_of(call) == turn.session and call.request.number < begun.number:
+            heard += [frame for frame in conversation.between(call.request, call.answer) if is_update(frame)]
     parts = [*known.user, *(part for parts in known.agent for part in parts)]
-    parts += [prompt_text(one) for one in asked if one.session == turn.session]
+    parts += [prompt_text(request) for request in asked if request.session == turn.session]
     parts += chunk_texts(heard, "agent_message_chunk") + chunk_texts(heard, "user_message_chunk")
     return "".join(parts)

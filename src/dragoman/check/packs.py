@@ -152,7 +152,9 @@ def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> 
 def selection(only: Iterable[str], exclude: Iterable[str], packs: Iterable[str]) -> set[str] | None:
     """Ids, areas (`TURN`) and patterns (`TERM-1*`) as a set of ids; None for everything."""
     wanted = {found for pattern in only for found in _matching(pattern)}
-    wanted |= {found for name in packs for item in _pack(name).items for found in item.requirements}
+    wanted |= {
+        requirement for name in packs for item in _pack(name).items for requirement in item.requirements
+    }
     unwanted = {found for pattern in exclude for found in _matching(pattern)}
     if not wanted and not unwanted:
         return None
@@ -167,15 +169,18 @@ def _item(item: PackCheck, status: dict[str, Status], conversations: list[Conver
         for number, conversation in enumerate(conversations, 1)
         for seen in ([] if item.judge is None else item.judge(conversation))
     ]
-    where, wrong = next(((number, seen) for number, seen in own if not seen.kept), (0, Observation(True)))
+    where, wrong = next(
+        ((number, observation) for number, observation in own if not observation.is_kept),
+        (0, Observation(True)),
+    )
     # A list may name what binds only the other side: that is no part of this side's line.
-    known = tuple(one for one in item.requirements if one in status)
+    known = tuple(requirement for requirement in item.requirements if requirement in status)
     statuses = [status[one] for one in known]
     return PackItem(
         says=item.says,
-        status=worst([*statuses, *("passed" if seen.kept else "warned" for _, seen in own)]),
+        status=worst([*statuses, *("passed" if observation.is_kept else "warned" for _, observation in own)]),
         requirements=known,
-        exercised=sum(one in _SHOWN for one in statuses),
+        exercised=sum(status in _SHOWN for status in statuses),
         reason=wrong.why,
         connection=where,
         frames=wrong.frames,

@@ -75,7 +75,7 @@ def what_changes_things_is_asked_for(conversation: Conversation) -> Iterator[Obs
     kinds: dict[tuple[str, str], object] = {}
     # What is told outside of turns is a replay: it was asked for when it happened.
     for frame in [
-        one for turn in conversation.turns for one in turn.updates("tool_call", "tool_call_update")
+        update for turn in conversation.turns for update in turn.updates("tool_call", "tool_call_update")
     ]:
         update, session = update_of(frame), _session(frame.params)
         key = (session, _call_id(update))

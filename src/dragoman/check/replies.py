@@ -49,15 +49,15 @@ class Stray(Struct, frozen=True):
 class Proof(Struct, frozen=True):
     """Requests to one side that were answered: by number, and the first answer to it or to a later one."""
 
-    asked: list[int]
+    request_numbers: list[int]
     first: list[int]
     restarts: list[int] = []
     """Where another connection begins, in recordings that hold several."""
 
     def after(self, number: int) -> int | None:
         """The answer that shows that everything up to a frame was read."""
-        at = bisect_right(self.asked, number)
-        if at == len(self.asked):
+        at = bisect_right(self.request_numbers, number)
+        if at == len(self.request_numbers):
             return None
         is_same = bisect_right(self.restarts, number) == bisect_right(self.restarts, self.first[at])
         return self.first[at] if is_same else None
@@ -78,14 +78,14 @@ def requests_to(conversation: Conversation, side: Side) -> list[Exchange]:
 def frames_from(conversation: Conversation, side: Side) -> list[Frame]:
     way = direction_from(side)
     return conversation.compute_once(
-        ("said", side), lambda: [one for one in conversation.frames if one.direction == way]
+        ("said", side), lambda: [frame for frame in conversation.frames if frame.direction == way]
     )
 
 
 def frames_to(conversation: Conversation, side: Side) -> list[Frame]:
     way = direction_to(side)
     return conversation.compute_once(
-        ("told", side), lambda: [one for one in conversation.frames if one.direction == way]
+        ("told", side), lambda: [frame for frame in conversation.frames if frame.direction == way]
     )
 
 
@@ -110,7 +110,11 @@ def restarts(conversation: Conversation) -> list[int]:
 
 
 def _proof(exchanges: list[Exchange], begins: list[int]) -> Proof:
-    done = [(one.request.number, one.answer.number) for one in exchanges if one.answer is not None]
+    done = [
+        (exchange.request.number, exchange.answer.number)
+        for exchange in exchanges
+        if exchange.answer is not None
+    ]
     first: list[int] = []
     for _, number in reversed(done):
         first.append(min(number, first[-1]) if first else number)
@@ -252,13 +256,17 @@ def is_in_any_stretch(conversation: Conversation, frame: Frame, names: Iterable[
 
 def _without_id(conversation: Conversation, side: Side) -> list[Frame]:
     way = direction_from(side)
-    return [one for one in conversation.unasked if one.direction == way and one.message.get("id") is None]
+    return [
+        frame for frame in conversation.unasked if frame.direction == way and frame.message.get("id") is None
+    ]
 
 
 def _under_id(conversation: Conversation, side: Side) -> dict[int, Frame]:
     """Answers that repeat the id of such a line: of a request, or of an answer to nothing."""
     found = {
-        one.request.number: one.answer for one in requests_to(conversation, side) if one.answer is not None
+        request.request.number: request.answer
+        for request in requests_to(conversation, side)
+        if request.answer is not None
     }
     back: dict[str, list[Frame]] = {}
     for frame in conversation.unasked:
@@ -267,7 +275,7 @@ def _under_id(conversation: Conversation, side: Side) -> dict[int, Frame]:
     for frame in frames_to(conversation, side) if back else ():
         if "method" not in frame.message and frame.message.get("id") is not None:
             replies = back.get(repr(frame.message["id"]), [])
-            reply = next((one for one in replies if one.number > frame.number), None)
+            reply = next((reply for reply in replies if reply.number > frame.number), None)
             if reply is not None:
                 found[frame.number] = reply
     return found
@@ -283,7 +291,7 @@ def ids_inside(conversation: Conversation, side: Side) -> set[str]:
         elif type(value) is not list:
             continue
         entries = value if type(value) is list else [value]
-        found |= {repr(one["id"]) for one in entries if type(one) is dict and "id" in one}
+        found |= {repr(entry["id"]) for entry in entries if type(entry) is dict and "id" in entry}
     return found
 
 

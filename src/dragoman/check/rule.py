@@ -27,7 +27,7 @@ from dragoman.check.recording import Direction, Frame
 class Observation(Struct, frozen=True):
     """One place where a requirement showed."""
 
-    kept: bool
+    is_kept: bool
     frames: tuple[int, ...] = ()
     """The numbers of the frames that show it."""
     why: str = ""
@@ -77,13 +77,13 @@ def rule(
             ConformanceRule(
                 name=judge.__name__,
                 requirements=requirements,
-                side=one,
+                side=rule_side,
                 fix=fix,
                 unavoidable=unavoidable,
                 versions=versions,
-                judge=_judge(judge, () if side is not None else (one,), versions),
+                judge=_judge(judge, () if side is not None else (rule_side,), versions),
             )
-            for one in sides
+            for rule_side in sides
         )
         return judge
 

@@ -18,40 +18,40 @@ METHODS = (CREATE, OUTPUT, WAIT, KILL, RELEASE)
 class ObservedTerminal(Struct):
     """One terminal of the client."""
 
-    made: Exchange
+    creation: Exchange
     id: str
     calls: list[Exchange]
     """Everything that was asked about it, in order."""
 
     @property
     def session(self) -> str:
-        return session_of(self.made)
+        return session_of(self.creation)
 
     def of(self, *methods: str) -> list[Exchange]:
-        return [one for one in self.calls if one.method in methods]
+        return [call for call in self.calls if call.method in methods]
 
     @property
     def released(self) -> Exchange | None:
         """The first release that succeeded."""
-        return next((one for one in self.of(RELEASE) if has_succeeded(one)), None)
+        return next((call for call in self.of(RELEASE) if has_succeeded(call)), None)
 
     @property
     def limit(self) -> int | None:
-        limit = self.made.params.get("outputByteLimit")
+        limit = self.creation.params.get("outputByteLimit")
         return limit if type(limit) is int else None
 
     def exit(self) -> Frame | None:
         """The first answer that says that the command has ended."""
-        for one in self.calls:
-            ended = one.method == WAIT or one.result.get("exitStatus") is not None
-            if one.has_result and ended and one.method in (WAIT, OUTPUT):
-                return one.answer
+        for call in self.calls:
+            ended = call.method == WAIT or call.result.get("exitStatus") is not None
+            if call.has_result and ended and call.method in (WAIT, OUTPUT):
+                return call.answer
         return None
 
 
-def has_succeeded(one: Exchange) -> bool:
+def has_succeeded(exchange: Exchange) -> bool:
     """With any result: some clients answer null."""
-    return one.answer is not None and "result" in one.answer.message and not one.has_error
+    return exchange.answer is not None and "result" in exchange.answer.message and not exchange.has_error
 
 
 def observed_terminals(conversation: Conversation) -> list[ObservedTerminal]:
@@ -63,8 +63,8 @@ def _find_terminals(conversation: Conversation) -> list[ObservedTerminal]:
     found: list[ObservedTerminal] = []
     named: dict[str, ObservedTerminal] = {}
     asked = conversation.calls(*METHODS, direction="to_client")
-    events: list[tuple[int, bool, Exchange]] = [(one.request.number, False, one) for one in asked]
-    events += [(one.answer.number, True, one) for one in asked if one.answer is not None]
+    events: list[tuple[int, bool, Exchange]] = [(request.request.number, False, request) for request in asked]
+    events += [(request.answer.number, True, request) for request in asked if request.answer is not None]
     for _, is_answer, one in sorted(events, key=lambda event: event[:2]):
         name: Json = (one.result if is_answer else one.params).get("terminalId")
         if one.method == CREATE and is_answer and text(name):

@@ -68,7 +68,7 @@ def session_of(exchange: Exchange | Frame) -> str:
 def setups(conversation: Conversation) -> list[SessionSetup]:
     """Those that succeeded, in the order of their requests."""
     return conversation.compute_once(
-        "setups", lambda: [_setup(one) for one in setup_requests(conversation) if one.has_result]
+        "setups", lambda: [_setup(request) for request in setup_requests(conversation) if request.has_result]
     )
 
 
@@ -76,18 +76,20 @@ def setup_requests(conversation: Conversation, *methods: str) -> list[Exchange]:
     return conversation.calls(*(methods or SETUPS), direction="to_agent")
 
 
-def _setup(one: Exchange) -> SessionSetup:
-    is_new = one.method in ("session/new", "session/fork")
-    session = text(one.result.get("sessionId")) if is_new else session_of(one)
-    roots = one.params.get("additionalDirectories")
+def _setup(exchange: Exchange) -> SessionSetup:
+    is_new = exchange.method in ("session/new", "session/fork")
+    session = text(exchange.result.get("sessionId")) if is_new else session_of(exchange)
+    roots = exchange.params.get("additionalDirectories")
     given = tuple(root for root in roots if type(root) is str) if type(roots) is list else ()
-    return SessionSetup(one, session, text(one.params.get("cwd")), given)
+    return SessionSetup(exchange, session, text(exchange.params.get("cwd")), given)
 
 
 def setup_at(conversation: Conversation, session: str, number: int) -> SessionSetup | None:
     """The last setup that was asked for before a moment: its folders hold."""
     mine = [
-        one for one in setups(conversation) if one.session == session and one.exchange.request.number < number
+        setup
+        for setup in setups(conversation)
+        if setup.session == session and setup.exchange.request.number < number
     ]
     return mine[-1] if mine and session else None
 
@@ -110,17 +112,19 @@ def _changes(conversation: Conversation, session: str) -> list[tuple[int, bool, 
 def _find_changes(conversation: Conversation, session: str) -> list[tuple[int, bool, int]]:
     ends = conversation.calls("session/close", "session/delete", "session/archive", direction="to_agent")
     pending = [
-        one for one in setup_requests(conversation) if one.answer is None and session_of(one) == session
+        request
+        for request in setup_requests(conversation)
+        if request.answer is None and session_of(request) == session
     ]
     changes = [
-        (one.since, True, one.exchange.request.number)
-        for one in setups(conversation)
-        if one.session == session
+        (setup.since, True, setup.exchange.request.number)
+        for setup in setups(conversation)
+        if setup.session == session
     ]
     changes += [
-        (one.answer.number, False, one.request.number)
-        for one in ends
-        if one.answer is not None and session_of(one) == session and (one.has_result or one.code == NOT_FOUND)
+        (end.answer.number, False, end.request.number)
+        for end in ends
+        if end.answer is not None and session_of(end) == session and (end.has_result or end.code == NOT_FOUND)
     ]
     changes += [(_NEVER, True, one.request.number) for one in pending]
     return sorted(changes)
@@ -141,7 +145,7 @@ def known_sessions(conversation: Conversation) -> set[str]:
     """Every session that can be meant on this connection."""
 
     def find() -> set[str]:
-        found = {one.session for one in setups(conversation)} | announced_sessions(conversation)
+        found = {setup.session for setup in setups(conversation)} | announced_sessions(conversation)
         for exchange in conversation.calls("session/list", direction="to_agent"):
             found |= {text(item.get("sessionId")) for item in items(exchange.result.get("sessions"))}
         return found
@@ -272,5 +276,5 @@ def _has_crashed(conversation: Conversation) -> bool:
 
 
 def _is_left_waiting(conversation: Conversation, frame: Frame) -> bool:
-    asked = (one for one in conversation.calls(direction="to_client") if one.request.number > frame.number)
-    return any(one.answer is None for one in asked)
+    asked = (call for call in conversation.calls(direction="to_client") if call.request.number > frame.number)
+    return any(request.answer is None for request in asked)

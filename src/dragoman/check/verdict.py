@@ -55,7 +55,7 @@ class Verdict(Struct, kw_only=True):
     status: Status
     level: str
     text: str
-    seen: int = 0
+    places: int = 0
     """How many places were judged."""
     broken: int = 0
     findings: list[Violation] = []
@@ -92,37 +92,43 @@ def _verdict(
         verdict.status, verdict.reason = "not applicable", why_not
         return verdict
     tiers: set[Tier] = set()
-    for one in rules:
+    for rule in rules:
         for connection, conversation in enumerate(conversations, 1):
-            for seen in _ask(one, conversation):
-                verdict.seen += 1
-                if not seen.kept:
-                    tiers.add(requirement.tier(unavoidable=one.unavoidable))
+            for observation in _ask(rule, conversation):
+                verdict.places += 1
+                if not observation.is_kept:
+                    tiers.add(requirement.tier(unavoidable=rule.unavoidable))
                     verdict.broken += 1
-                    _keep(verdict, one, connection, seen)
-    if verdict.seen:
+                    _keep(verdict, rule, connection, observation)
+    if verdict.places:
         verdict.status = next((_STATUS[tier] for tier in _WORST_FIRST if tier in tiers), "passed")
     return verdict
 
 
-def _ask(one: ConformanceRule, conversation: Conversation) -> Iterable[Observation]:
+def _ask(rule: ConformanceRule, conversation: Conversation) -> Iterable[Observation]:
     cache = conversation.recording.__dict__.setdefault(
         "seen", {}
     )  # a rule of several requirements is asked once
-    key = (one.name, one.side)
+    key = (rule.name, rule.side)
     if key not in cache:
         try:
-            cache[key] = list(one.judge(conversation))
+            cache[key] = list(rule.judge(conversation))
         except Exception as error:  # a mistake of ours; it takes no other verdict along
-            log.exception("the rule %s failed (%s)", one.name, type(error).__name__)
+            log.exception("the rule %s failed (%s)", rule.name, type(error).__name__)
             cache[key] = []
     found: list[Observation] = cache[key]
     return found
 
 
-def _keep(verdict: Verdict, one: ConformanceRule, connection: int, seen: Observation) -> None:
-    if sum(finding.rule == one.name for finding in verdict.findings) < FINDINGS:
+def _keep(verdict: Verdict, rule: ConformanceRule, connection: int, observation: Observation) -> None:
+    if sum(finding.rule == rule.name for finding in verdict.findings) < FINDINGS:
         verdict.findings = [
             *verdict.findings,
-            Violation(rule=one.name, why=seen.why, fix=one.fix, connection=connection, frames=seen.frames),
+            Violation(
+                rule=rule.name,
+                why=observation.why,
+                fix=rule.fix,
+                connection=connection,
+                frames=observation.frames,
+            ),
         ]

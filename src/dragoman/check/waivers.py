@@ -104,7 +104,7 @@ def _waiver(entry: object, number: int) -> Waiver:
     if not entry.get("reason", "").strip():
         raise BadWaivers(f"{where}: needs a reason")
     pattern = entry.get("requirement", "")
-    if not any(fnmatchcase(known, pattern) for known in requirements()):
+    if not any(fnmatchcase(requirement, pattern) for requirement in requirements()):
         raise BadWaivers(f"{where}: no requirement is called {pattern!r}")
     if entry.get("side", "") not in ("", "agent", "client", "server"):
         raise BadWaivers(f"{where}: side is agent, client or server")

@@ -79,8 +79,8 @@ def protocol_value(frame: Frame, conversation: Conversation) -> Json:
 
 def members(value: object) -> Iterator[Member]:
     """All members at any depth, but not inside of what is free in form."""
-    for path, one in objects(value):
-        for name, inner in one.items():
+    for path, fields in objects(value):
+        for name, inner in fields.items():
             yield Member(path, name, inner)
 
 

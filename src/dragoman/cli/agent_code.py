@@ -11,10 +11,10 @@ from dragoman.agents.code.config import BadConfig, load_config
 from dragoman.apps.console import say
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     names = ("model", "base_url", "api", "key_file", "system", "sessions")
     try:
-        config = load_config({name: getattr(chosen, name) for name in names}, file=chosen.config)
+        config = load_config({name: getattr(args, name) for name in names}, file=args.config)
     except BadConfig as error:
         say(
             f"dragoman agent code: {error}\nTo go on: mend it; docs/coder.md names all settings.",

@@ -16,9 +16,9 @@ from dragoman.journal import Journal, MemoryJournal
 from dragoman.sdk.kit.journal_lender import sessions_path
 
 
-def run(chosen: argparse.Namespace) -> int:
-    model = None if chosen.offline else _model(chosen)
-    serve(review_agent(sessions=_sessions(chosen.sessions), model=model))
+def run(args: argparse.Namespace) -> int:
+    model = None if args.offline else _model(args)
+    serve(review_agent(sessions=_sessions(args.sessions), model=model))
     return 0
 
 
@@ -46,11 +46,11 @@ def _is_writable(path: Path) -> bool:
     return True
 
 
-def _model(chosen: argparse.Namespace) -> CoderConfig | None:
+def _model(args: argparse.Namespace) -> CoderConfig | None:
     """The model of the command line or the environment. That of the coder's file is for the coder alone."""
     names = ("model", "base_url", "api", "key_file")
     try:
-        return load_config({name: getattr(chosen, name) for name in names}, file=os.devnull)
+        return load_config({name: getattr(args, name) for name in names}, file=os.devnull)
     except BadConfig as error:
         say(f"dragoman agent review: no model is asked: {error}", file=sys.stderr)
         return None

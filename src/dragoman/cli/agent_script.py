@@ -12,15 +12,15 @@ from dragoman.testing.script.serving import serve_script
 from dragoman.testing.script.statements import ScriptError
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        script = Script.load(chosen.file)
+        script = Script.load(args.file)
     except OSError as error:
         return _refuse(explain_error(error), "give the path of a script")
     except UnicodeDecodeError:
-        return _refuse(f"{chosen.file} is not UTF-8 text", "give the path of a script")
+        return _refuse(f"{args.file} is not UTF-8 text", "give the path of a script")
     except ScriptError as error:
-        return _refuse(f"{chosen.file}, {error}", "mend that line; docs/testing.md describes the language")
+        return _refuse(f"{args.file}, {error}", "mend that line; docs/testing.md describes the language")
     serve_script(script)
     return 0
 

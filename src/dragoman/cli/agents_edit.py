@@ -33,42 +33,42 @@ from dragoman.text.sanitize import sanitize_line
 class _Haul:
     """What an import comes to, once our own file has been asked."""
 
-    taken: list[KnownAgent]
+    new_agents: list[KnownAgent]
     skipped: list[tuple[str, str]]
     notes: tuple[str, ...]
 
 
-def run_import(chosen: argparse.Namespace) -> int:
-    product, file, dry_run = chosen.product, chosen.file, chosen.dry_run
+def run_import(args: argparse.Namespace) -> int:
+    product, file, dry_run = args.product, args.file, args.dry_run
     try:
         source = _file_of(product, file)
         imported = PRODUCTS[product].parse(_bytes_of(source), str(source))
-        haul = _sorted_out(imported, replace=chosen.replace)
-        if haul.taken and not dry_run:
-            add_agents(haul.taken, path=config_path())
+        haul = _sorted_out(imported, replace=args.replace)
+        if haul.new_agents and not dry_run:
+            add_agents(haul.new_agents, path=config_path())
     except LocalMistake as mistake:
         return refuse(mistake)
-    if chosen.json:
+    if args.json:
         _print_haul_json(haul, source, dry_run=dry_run)
     else:
         _print_haul(haul, source, dry_run=dry_run)
     return 0
 
 
-def run_add(chosen: argparse.Namespace) -> int:
-    name = chosen.name
+def run_add(args: argparse.Namespace) -> int:
+    name = args.name
     path = config_path()
     try:
         agent = KnownAgent(
             name=name,
-            command=_command(chosen.words),
-            env=dict(map(_variable, chosen.env)),
-            allow=tuple(_allowed(name) for name in chosen.allow),
+            command=_command(args.words),
+            env=dict(map(_variable, args.env)),
+            allow=tuple(_allowed(name) for name in args.allow),
             source=AgentSource.CONFIG,
-            title=chosen.title,
-            dialect=chosen.dialect,
+            title=args.title,
+            dialect=args.dialect,
         )
-        if name in read_config().agents and not chosen.replace:
+        if name in read_config().agents and not args.replace:
             raise LocalMistake(
                 f"{path} has an agent {name!r} already; --replace puts the new one in its place"
             )
@@ -80,8 +80,8 @@ def run_add(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_remove(chosen: argparse.Namespace) -> int:
-    name, path = chosen.name, config_path()
+def run_remove(args: argparse.Namespace) -> int:
+    name, path = args.name, config_path()
     try:
         config = read_config()
         if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
@@ -133,7 +133,7 @@ def _sorted_out(imported: ImportedAgents, *, replace: bool) -> _Haul:
 
 def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
     say(f"From {source}:")
-    for agent in haul.taken:
+    for agent in haul.new_agents:
         variables = f" (sets {', '.join(agent.env)})" if agent.env else ""
         verb = "would take" if dry_run else "took"
         say(f"  {verb} {agent.name}: {sanitize_line(display_command(agent) + variables)}")
@@ -141,20 +141,20 @@ def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         say(f"  skipped {sanitize_line(name)}: {sanitize_line(why)}")
     for note in haul.notes:
         say(f"  note: {note}")
-    if not haul.taken and not haul.skipped:
+    if not haul.new_agents and not haul.skipped:
         print("  it has no agents")
-    if haul.taken:
+    if haul.new_agents:
         say("Nothing was written." if dry_run else f"Configuration: {config_path()}")
     if not dry_run:
-        _warn_of_readers(config_path(), haul.taken)
+        _warn_of_readers(config_path(), haul.new_agents)
 
 
 def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
     report = {
         "schema": 1,
         "file": str(source),
-        "written": None if dry_run or not haul.taken else str(config_path()),
-        "taken": [describe_agent(agent) for agent in haul.taken],
+        "written": None if dry_run or not haul.new_agents else str(config_path()),
+        "taken": [describe_agent(agent) for agent in haul.new_agents],
         "skipped": [{"name": name, "why": why} for name, why in haul.skipped],
         "notes": haul.notes,
     }

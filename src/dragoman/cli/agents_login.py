@@ -31,11 +31,11 @@ PERSON_SECONDS = 300.0
 NOT_DONE, MISTAKEN, TERMINATED, INTERRUPTED = 1, 2, 143, 130
 
 
-def run_login(chosen: argparse.Namespace) -> int:
+def run_login(args: argparse.Namespace) -> int:
     """0: it is done. 1: it is not. 2: there is no such agent or method, or none was chosen."""
     try:
-        target = find_target(chosen.agent, chosen.env)
-        return asyncio.run(_cancel_on_signal(_log_in(target, chosen.agent, chosen.method)))
+        target = find_target(args.agent, args.env)
+        return asyncio.run(_cancel_on_signal(_log_in(target, args.agent, args.method)))
     except UsageMistake as mistake:
         return _fail(f"{mistake}\nTo go on: {mistake.next_step}", MISTAKEN)
     except DragomanError as error:
@@ -46,10 +46,10 @@ def run_login(chosen: argparse.Namespace) -> int:
         return TERMINATED
 
 
-def run_logout(chosen: argparse.Namespace) -> int:
+def run_logout(args: argparse.Namespace) -> int:
     """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
     try:
-        target = find_target(chosen.agent, ())
+        target = find_target(args.agent, ())
     except UsageMistake as mistake:
         return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", MISTAKEN)
     try:
@@ -86,7 +86,7 @@ async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> in
         target.open(), client=client, limits=limits, env=target.env, on_stray=notes, dialect=target.dialect
     )
     async with opening as agent:
-        method = _chosen(login_methods(agent), method_id, target, wanted)
+        method = _choose_method(login_methods(agent), method_id, target, wanted)
         if method.kind == "agent":
             say(f"Logging in: {sanitize(method.name)}", flush=True)
             request = v1.AuthenticateRequest(method_id=method.id)
@@ -98,7 +98,7 @@ async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> in
     return await _in_terminal(target, wanted, method)
 
 
-def _chosen(
+def _choose_method(
     methods: Sequence[LoginMethod], method_id: str | None, target: ChosenAgent, wanted: str
 ) -> LoginMethod:
     if method_id is not None:

@@ -25,18 +25,18 @@ from dragoman.text.sanitize import sanitize_line
 HEADINGS = ("NAME", "FROM", "COMMAND", "")
 
 
-def run_list(chosen: argparse.Namespace) -> int:
+def run_list(args: argparse.Namespace) -> int:
     try:
         config = read_config()
     except LocalMistake as mistake:
         return refuse(mistake)
     agents = known_agents(config=config)
-    if chosen.json:
+    if args.json:
         return _print_json(_listing(config, agents))
     rows = [(agent.name, agent.source.value, display_command(agent), agent.title) for agent in agents]
     _print_table([HEADINGS, *rows])
     missing = missing_agents(config=config)
-    if chosen.all and missing:
+    if args.all and missing:
         print("\nNot installed:")
         _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
     elif missing:
@@ -48,12 +48,12 @@ def run_list(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_show(chosen: argparse.Namespace) -> int:
+def run_show(args: argparse.Namespace) -> int:
     try:
-        agent = find_agent(chosen.agent)
+        agent = find_agent(args.agent)
     except LocalMistake as mistake:
         return refuse(mistake)
-    if chosen.json:
+    if args.json:
         return _print_json(describe_agent(agent))
     rows = [("name", agent.name), ("title", agent.title), ("from", agent.source.value)]
     rows.append(("address" if agent.address else "command", display_command(agent)))

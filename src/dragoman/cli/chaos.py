@@ -13,7 +13,7 @@ import msgspec
 from dragoman.apps.console import say
 from dragoman.apps.files import explain_error
 from dragoman.errors import SpawnFailed
-from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 from dragoman.trace.chaos.faults import ChaosFault, Plan, Scripted, Seeded, read_script, shrink, write_script
 from dragoman.trace.chaos.relay import Chaos
@@ -21,28 +21,28 @@ from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        faults = read_script(Path(chosen.script).read_bytes()) if chosen.script else []
+        faults = read_script(Path(args.script).read_bytes()) if args.script else []
     except OSError as error:
         say(f"dragoman chaos: {explain_error(error)}", file=sys.stderr)
         return 2
     except msgspec.MsgspecError as error:
-        say(f"dragoman chaos: {chosen.script} is no script: {error}", file=sys.stderr)
+        say(f"dragoman chaos: {args.script} is no script: {error}", file=sys.stderr)
         return 2
-    if chosen.shrink:
-        if not chosen.script:
+    if args.shrink:
+        if not args.script:
             print("dragoman chaos: --shrink needs --script FILE, which --save FILE writes", file=sys.stderr)
             return 2
-        return asyncio.run(_shrink(chosen, faults))
-    plan: Plan = Scripted(faults) if chosen.script else Seeded(chosen.seed, chosen.profile)
+        return asyncio.run(_shrink(args, faults))
+    plan: Plan = Scripted(faults) if args.script else Seeded(args.seed, args.profile)
     try:
-        struck = _relay(chosen.command, plan)
+        struck = _relay(args.command, plan)
     except SpawnFailed as error:
         say(f"dragoman chaos: {error}", file=sys.stderr)
         return 127
-    if chosen.save:
-        Path(chosen.save).write_bytes(write_script(struck))
+    if args.save:
+        Path(args.save).write_bytes(write_script(struck))
     say(f"dragoman chaos: {len(struck)} faults struck", file=sys.stderr)
     return 0
 
@@ -52,9 +52,9 @@ def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
 
     async def relay(leaving: ShutdownSignals) -> list[ChaosFault]:
         leaving.listen()
-        agent = spawn(command, on_stderr=shown())
+        agent = spawn(command, on_stderr=stderr_writer())
         async with Chaos(stdio.open(), agent, plan, kill=agent.tree.kill) as chaos:
-            await first_of(chaos.wait_ended(), leaving.asked.wait())
+            await first_of(chaos.wait_ended(), leaving.end_event.wait())
             leaving.begin()
         return chaos.struck
 
@@ -62,8 +62,8 @@ def _relay(command: list[str], plan: Plan) -> list[ChaosFault]:
         return asyncio.run(relay(leaving))
 
 
-async def _shrink(chosen: argparse.Namespace, faults: list[ChaosFault]) -> int:
-    script = Path(chosen.script)
+async def _shrink(args: argparse.Namespace, faults: list[ChaosFault]) -> int:
+    script = Path(args.script)
     shortest = script.with_suffix(f".min{script.suffix}")
     runs = 0
 
@@ -71,8 +71,8 @@ async def _shrink(chosen: argparse.Namespace, faults: list[ChaosFault]) -> int:
         nonlocal runs
         runs += 1
         shortest.write_bytes(write_script(tried))
-        words = [sys.executable, "-m", "dragoman", "chaos", "--script", str(shortest), "--", *chosen.command]
-        line = chosen.shrink.replace("{agent}", shlex.quote(shlex.join(words)))
+        words = [sys.executable, "-m", "dragoman", "chaos", "--script", str(shortest), "--", *args.command]
+        line = args.shrink.replace("{agent}", shlex.quote(shlex.join(words)))
         process = await asyncio.create_subprocess_shell(line, stdout=sys.stderr.fileno())
         failed = await process.wait() != 0
         say(f"dragoman chaos: {len(tried)} faults: {'fails' if failed else 'passes'}", file=sys.stderr)

@@ -21,27 +21,25 @@ from dragoman.cli.recordings import write_recording
 from dragoman.errors import LocalMistake
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        wishes = Wishes(chosen)
-        settings = _settings(chosen)
-        _check_folder(chosen.save)
+        wishes = Wishes(args)
+        settings = _settings(args)
+        _check_folder(args.save)
     except (LocalMistake, OSError) as error:
         say(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     with Interruption() as interruption:
-        return _examine(chosen, wishes, settings, interruption)
+        return _examine(args, wishes, settings, interruption)
 
 
 def _examine(
-    chosen: argparse.Namespace, wishes: Wishes, settings: ExaminationSettings, interruption: Interruption
+    args: argparse.Namespace, wishes: Wishes, settings: ExaminationSettings, interruption: Interruption
 ) -> int:
-    progress = None if chosen.quiet else say_progress
-    found = interruption.run(
-        lambda stop: examine(settings, progress=progress, scenes=chosen.scene, stop=stop)
-    )
-    title = shlex.join(chosen.command)
-    saved = _save(Path(chosen.save), found, title) if chosen.save else []
+    progress = None if args.quiet else say_progress
+    found = interruption.run(lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop))
+    title = shlex.join(args.command)
+    saved = _save(Path(args.save), found, title) if args.save else []
     if found.failure:
         say(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
         return UNEXAMINED
@@ -50,7 +48,7 @@ def _examine(
     def look_again(scenes: set[str]) -> list[Recording]:
         if interruption.reason:
             return []
-        if not chosen.quiet:
+        if not args.quiet:
             played = ", ".join(sorted(scenes))
             say(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
         return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
@@ -67,19 +65,19 @@ def _examine(
     )
 
 
-def _settings(chosen: argparse.Namespace) -> ExaminationSettings:
-    if not chosen.command:
+def _settings(args: argparse.Namespace) -> ExaminationSettings:
+    if not args.command:
         raise LocalMistake("name the agent's command after --")
-    check_scenes(chosen.scene or ())
+    check_scenes(args.scene or ())
     return ExaminationSettings(
-        command=_interpreted(chosen.command, chosen.dialect),
-        cwd=chosen.cwd,
-        patience=chosen.timeout,
-        seed=chosen.seed,
-        jobs=chosen.jobs,
-        catalogue=read_prompts(chosen.prompts),
-        protocol=chosen.protocol,
-        login=chosen.login,
+        command=_interpreted(args.command, args.dialect),
+        cwd=args.cwd,
+        patience=args.timeout,
+        seed=args.seed,
+        jobs=args.jobs,
+        catalogue=read_prompts(args.prompts),
+        protocol=args.protocol,
+        login=args.login,
     )
 
 
@@ -118,10 +116,10 @@ def _check_folder(path: str | None) -> None:
         raise LocalMistake(f"{path} is not empty: name a new folder for the recordings")
 
 
-def _save(folder: Path, found: Examination, title: str) -> list[str]:
+def _save(folder: Path, examination: Examination, title: str) -> list[str]:
     """Where each recording was written."""
     saved = []
-    for number, recording in enumerate(found.recordings, 1):
+    for number, recording in enumerate(examination.recordings, 1):
         scene = str(recording.facts.get("scene", "")).replace(" ", "-")
         path = folder / f"{number:02}-{scene}.ndjson"
         write_recording(path, recording, title=f"{scene}: {title}")
@@ -129,10 +127,10 @@ def _save(folder: Path, found: Examination, title: str) -> list[str]:
     return saved
 
 
-def _why_blocked(found: Examination) -> str:
-    refused = found.profile.blocked
+def _why_blocked(examination: Examination) -> str:
+    refused = examination.profile.blocked
     if not refused:
         return ""
-    ids = [str(method.get("id")) for method in found.profile.login_methods if isinstance(method, dict)]
+    ids = [str(method.get("id")) for method in examination.profile.login_methods if isinstance(method, dict)]
     offered = f"; it offers {', '.join(ids)}" if ids else ""
     return f"the agent answers {refused} with -32000: it wants a login first{offered}"

@@ -28,63 +28,63 @@ from dragoman.journal.contract import Entry
 from dragoman.journal.transcript import line
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        wishes = Wishes(chosen)
-        _look_over(chosen)
-        if not chosen.command:
-            return _pointed(chosen, wishes)
+        wishes = Wishes(args)
+        _look_over(args)
+        if not args.command:
+            return _pointed(args, wishes)
         prefix = "dragoman-check-client-"
         with tempfile.TemporaryDirectory(prefix=prefix) as temporary, Interruption() as interruption:
-            recorded, complaints = _start_all(chosen, Path(chosen.save or temporary), interruption)
-            return _finish(chosen, wishes, recorded, complaints, interruption)
+            recorded, complaints = _start_all(args, Path(args.save or temporary), interruption)
+            return _finish(args, wishes, recorded, complaints, interruption)
     except SpawnFailed as error:
         return _say(str(error), UNEXAMINED)
     except (LocalMistake, OSError) as error:
         return _say(explain_error(error), MISTAKEN)
 
 
-def _look_over(chosen: argparse.Namespace) -> None:
+def _look_over(args: argparse.Namespace) -> None:
     """Raises `LocalMistake` for what makes no sense, before anything is started."""
-    unknown = [name for name in chosen.profile if name not in PROFILES]
+    unknown = [name for name in args.profile if name not in PROFILES]
     if unknown:
         raise LocalMistake(f"no profile is called {unknown[0]!r}; there are {', '.join(PROFILES)}")
-    if chosen.command:
-        fill_command(chosen.command, [])
-    if chosen.save and Path(chosen.save).is_dir() and any(Path(chosen.save).glob("*.ndjson")):
-        raise LocalMistake(f"{chosen.save} has recordings already; name a folder that is empty or not there")
+    if args.command:
+        fill_command(args.command, [])
+    if args.save and Path(args.save).is_dir() and any(Path(args.save).glob("*.ndjson")):
+        raise LocalMistake(f"{args.save} has recordings already; name a folder that is empty or not there")
 
 
 # A client that we start.
 
 
 def _start_all(
-    chosen: argparse.Namespace, folder: Path, interruption: Interruption
+    args: argparse.Namespace, folder: Path, interruption: Interruption
 ) -> tuple[list[Path], list[str]]:
     """One run for each profile: their recordings, and what was wrong with the runs themselves. A run that a
     signal ended is left out: what the client would have done in it is not known.
     """
     recorded: list[Path] = []
     complaints: list[str] = []
-    names = chosen.profile or list(PROFILES)
+    names = args.profile or list(PROFILES)
     for number, name in enumerate(names, 1):
-        _progress(chosen, f"run {number} of {len(names)}: {PROFILES[name].about}")
-        stand_in = _stand_in(chosen, folder.absolute(), name, people=chosen.timeout)
+        _progress(args, f"run {number} of {len(names)}: {PROFILES[name].about}")
+        stand_in = _stand_in(args, folder.absolute(), name, people=args.timeout)
         client = run_client(
-            fill_command(chosen.command, stand_in), says=chosen.say, cwd=chosen.cwd, seconds=chosen.deadline
+            fill_command(args.command, stand_in), says=args.say, cwd=args.cwd, seconds=args.deadline
         )
         run = interruption.run(partial(run_until_stopped, work=client))
         if run is None:
             break
         _note(folder, name, run)
         recorded += _paths(folder, name)
-        complaints += _complaints(chosen, folder, name, run)
+        complaints += _complaints(args, folder, name, run)
     return recorded, complaints
 
 
-def _stand_in(chosen: argparse.Namespace, folder: Path, profile: str, *, people: float) -> list[str]:
+def _stand_in(args: argparse.Namespace, folder: Path, profile: str, *, people: float) -> list[str]:
     record = str(folder / f"{profile}.ndjson")
-    options = ["--record", record, "--profile", profile, "--timeout", f"{chosen.timeout:g}"]
+    options = ["--record", record, "--profile", profile, "--timeout", f"{args.timeout:g}"]
     return [sys.executable, "-m", "dragoman", "check", "stand-in", *options, "--people", f"{people:g}"]
 
 
@@ -102,10 +102,10 @@ def _note(folder: Path, profile: str, run: ClientRun) -> None:
                 file.write(line(Entry("note", fact, time.time())))
 
 
-def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: ClientRun) -> list[str]:
+def _complaints(args: argparse.Namespace, folder: Path, profile: str, run: ClientRun) -> list[str]:
     found = []
     if run.status is None:
-        found.append(f"with the part {profile!r} the client did not end within {chosen.deadline:g} s")
+        found.append(f"with the part {profile!r} the client did not end within {args.deadline:g} s")
     if not _paths(folder, profile):
         last = (run.complaints or run.output).strip().splitlines()[-1:]
         why = f"; its last words: {last[0]}" if last else ""
@@ -116,10 +116,10 @@ def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: Cli
 # A client that somebody else starts.
 
 
-def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
-    folder = Path(chosen.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
-    profile = (chosen.profile or ["full"])[0]
-    words = _stand_in(chosen, folder, profile, people=600.0)
+def _pointed(args: argparse.Namespace, wishes: Wishes) -> int:
+    folder = Path(args.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
+    profile = (args.profile or ["full"])[0]
+    words = _stand_in(args, folder, profile, people=600.0)
     print("Give your client this agent, send it a prompt, and close it:", file=sys.stderr)
     say(f"  {shlex.join(words)}", file=sys.stderr)
     server = {"command": words[0], "args": words[1:], "env": {}}
@@ -127,7 +127,7 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
     say(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
     with Interruption() as interruption:
         interruption.run(partial(run_until_stopped, work=_wait(folder)))
-        return _finish(chosen, wishes, _paths(folder), [], interruption)
+        return _finish(args, wishes, _paths(folder), [], interruption)
 
 
 async def _wait(folder: Path) -> None:
@@ -143,7 +143,7 @@ async def _wait(folder: Path) -> None:
 
 
 def _finish(
-    chosen: argparse.Namespace,
+    args: argparse.Namespace,
     wishes: Wishes,
     paths: list[Path],
     complaints: list[str],
@@ -154,14 +154,14 @@ def _finish(
         for complaint in complaints:
             _say(complaint, UNEXAMINED)
         return _say("no client has introduced itself to the stand-in", UNEXAMINED)
-    title = " ".join(chosen.command) or "a client"
-    names = [path.stem if not chosen.save else str(path) for path in paths]
+    title = " ".join(args.command) or "a client"
+    names = [path.stem if not args.save else str(path) for path in paths]
     return wishes.finish(
         recordings,
         sides=("client",),
         title=title,
         names=names,
-        lines=[frame_lines(path) for path in paths] if chosen.save else (),
+        lines=[frame_lines(path) for path in paths] if args.save else (),
         complaints=complaints,
         interruption=interruption,
     )
@@ -175,8 +175,8 @@ def _paths(folder: Path, profile: str = "") -> list[Path]:
     return sorted(mine, key=lambda path: (order.index(path.name.split(".")[0]), len(path.name), path.name))
 
 
-def _progress(chosen: argparse.Namespace, text: str) -> None:
-    if not chosen.quiet:
+def _progress(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
         say(f"dragoman check client: {text}", file=sys.stderr)
 
 

@@ -15,12 +15,12 @@ from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, say_progress
 from dragoman.errors import LocalMistake
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     with Interruption() as interruption:
         try:
-            wishes, endpoint = Wishes(chosen), _endpoint(chosen)
-            over_http = not chosen.url.lower().startswith("ws")
-            progress = None if chosen.quiet else say_progress
+            wishes, endpoint = Wishes(args), _endpoint(args)
+            over_http = not args.url.lower().startswith("ws")
+            progress = None if args.quiet else say_progress
             recordings = interruption.run(
                 lambda stop: examine_endpoint(endpoint, over_http=over_http, progress=progress, stop=stop)
             )
@@ -32,18 +32,18 @@ def run(chosen: argparse.Namespace) -> int:
             return MISTAKEN
         names = [str(recording.facts.get("scene")).replace("_", " ") for recording in recordings]
         return wishes.finish(
-            recordings, sides=("server",), title=chosen.url, names=names, interruption=interruption
+            recordings, sides=("server",), title=args.url, names=names, interruption=interruption
         )
 
 
-def _endpoint(chosen: argparse.Namespace) -> EndpointSettings:
+def _endpoint(args: argparse.Namespace) -> EndpointSettings:
     headers = {}
-    for header in chosen.header:
+    for header in args.header:
         name, colon, value = header.partition(":")
         if not colon or not name.strip():
             raise ValueError(f"{header!r} is no header: NAME:VALUE")
         headers[name.strip()] = value.strip()
-    wishes = {"prompt": chosen.prompt} if chosen.prompt else {}
+    wishes = {"prompt": args.prompt} if args.prompt else {}
     return EndpointSettings(
-        address=Address.of(chosen.url), headers=headers, cwd=chosen.cwd, patience=chosen.timeout, **wishes
+        address=Address.of(args.url), headers=headers, cwd=args.cwd, patience=args.timeout, **wishes
     )

@@ -40,16 +40,16 @@ CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
 class Wishes:
     """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
 
-    def __init__(self, chosen: argparse.Namespace) -> None:
-        self.only = selection(split(chosen.only), split(chosen.exclude), chosen.pack)
-        self.packs: list[str] = chosen.pack
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.only = selection(split(args.only), split(args.exclude), args.pack)
+        self.packs: list[str] = args.pack
         self.waivers: list[Waiver] = (
-            read_waivers(Path(chosen.waivers).read_text("utf-8")) if chosen.waivers else []
+            read_waivers(Path(args.waivers).read_text("utf-8")) if args.waivers else []
         )
-        self.outputs = _outputs(chosen.format)
-        self.strict: bool = chosen.strict
-        self.details: bool = chosen.details
-        self.redact: bool = not chosen.no_redact
+        self.outputs = _outputs(args.format)
+        self.strict: bool = args.strict
+        self.details: bool = args.details
+        self.redact: bool = not args.no_redact
 
     def finish(
         self,

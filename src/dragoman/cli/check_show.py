@@ -43,27 +43,30 @@ _SOURCES = {
 _WORTH = {"fail": "a failure", "warn": "a warning", "record": "recorded, and held against nobody"}
 
 
-def run_list(chosen: argparse.Namespace) -> int:
-    if chosen.packs:
+def run_list(args: argparse.Namespace) -> int:
+    if args.packs:
         return _list_packs()
     try:
-        wanted = selection(chosen.only, (), ())
+        wanted = selection(args.only, (), ())
     except NoSuchCheck as error:
         say(f"dragoman check list: {error}", file=sys.stderr)
         return 2
     rules, why = rules_by_requirement(), reasons()
     total = judged = 0
-    for one in requirements().values():
-        if (wanted is not None and one.id not in wanted) or (chosen.side and chosen.side not in one.sides):
+    for requirement in requirements().values():
+        if (wanted is not None and requirement.id not in wanted) or (
+            args.side and args.side not in requirement.sides
+        ):
             continue
-        is_judged = any(chosen.side in (None, rule.side) for rule in rules.get(one.id, ()))
+        is_judged = any(args.side in (None, rule.side) for rule in rules.get(requirement.id, ()))
         total, judged = total + 1, judged + is_judged
-        if is_judged and not chosen.unjudged:
-            say(f"{one.id:<8} {one.side} {one.level:<10} judged      {one.requirement}")
+        heading = f"{requirement.id:<8} {requirement.side} {requirement.level:<10}"
+        if is_judged and not args.unjudged:
+            say(f"{heading} judged      {requirement.requirement}")
         elif not is_judged:
-            missing = "it is judged on the other side only" if one.id in rules else "no rule yet"
-            say(f"{one.id:<8} {one.side} {one.level:<10} not judged  {one.requirement}")
-            say(f"{'':32}  why: {why.get(one.id, missing)}")
+            missing = "it is judged on the other side only" if requirement.id in rules else "no rule yet"
+            say(f"{heading} not judged  {requirement.requirement}")
+            say(f"{'':32}  why: {why.get(requirement.id, missing)}")
     say(f"{judged} of {total} requirements are judged")
     return 0
 
@@ -77,8 +80,8 @@ def _list_packs() -> int:
     return 0
 
 
-def run_explain(chosen: argparse.Namespace) -> int:
-    for number, name in enumerate(chosen.requirement):
+def run_explain(args: argparse.Namespace) -> int:
+    for number, name in enumerate(args.requirement):
         one = requirements().get(name.upper())
         if one is None:
             say(f"dragoman check explain: no requirement is called {name!r}", file=sys.stderr)
@@ -88,24 +91,24 @@ def run_explain(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _explain_one(one: Requirement) -> None:
-    rules = rules_by_requirement().get(one.id, [])
-    worth = one.tier(unavoidable=any(rule.unavoidable for rule in rules))
-    say(f"{one.id}: {one.requirement}")
-    say(f"  area     {areas().get(one.area, one.area)}")
-    say(f"  binds    {' and '.join(_WHOM[side] for side in one.sides)}")
-    say(f"  level    {one.level}: breaking it is {_WORTH[worth]}")
-    for text in contradictions_of(one):
+def _explain_one(requirement: Requirement) -> None:
+    rules = rules_by_requirement().get(requirement.id, [])
+    worth = requirement.tier(unavoidable=any(rule.unavoidable for rule in rules))
+    say(f"{requirement.id}: {requirement.requirement}")
+    say(f"  area     {areas().get(requirement.area, requirement.area)}")
+    say(f"  binds    {' and '.join(_WHOM[side] for side in requirement.sides)}")
+    say(f"  level    {requirement.level}: breaking it is {_WORTH[worth]}")
+    for text in contradictions_of(requirement):
         say(f"           {text}")
-    say(f"  source   {one.source}{_pages(one.source)}")
-    say(f"  page     {one.page}")
-    say(f"  shows    {one.observe}")
+    say(f"  source   {requirement.source}{_pages(requirement.source)}")
+    say(f"  page     {requirement.page}")
+    say(f"  shows    {requirement.observe}")
     for name in dict.fromkeys(rule.name for rule in rules):
         same = [rule for rule in rules if rule.name == name]
         say(f"  judged   {name.replace('_', ' ')} ({', '.join(rule.side for rule in same)})")
         say(f"  change   {same[0].fix}")
     if not rules:
-        say(f"  judged   by no rule: {reasons().get(one.id, 'there is none yet')}")
+        say(f"  judged   by no rule: {reasons().get(requirement.id, 'there is none yet')}")
 
 
 def _pages(source: str) -> str:

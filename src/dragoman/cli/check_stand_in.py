@@ -20,27 +20,27 @@ LARGEST = 1 << 40
 """Bytes of a recording: one connection is one file."""
 
 
-def run(chosen: argparse.Namespace) -> int:
-    if chosen.profile not in PROFILES:
-        say(f"dragoman check stand-in: no profile is called {chosen.profile!r}", file=sys.stderr)
+def run(args: argparse.Namespace) -> int:
+    if args.profile not in PROFILES:
+        say(f"dragoman check stand-in: no profile is called {args.profile!r}", file=sys.stderr)
         return 2
     try:
-        recorder = recorder_for(Path(chosen.record))
+        recorder = recorder_for(Path(args.record))
     except OSError as error:
         say(f"dragoman check stand-in: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     try:
-        asyncio.run(_play(chosen, recorder))
+        asyncio.run(_play(args, recorder))
     finally:
         recorder.note({"event": "fact", "name": "over", "value": True})
         recorder.close()
     return 0
 
 
-async def _play(chosen: argparse.Namespace, recorder: TapRecorder) -> None:
+async def _play(args: argparse.Namespace, recorder: TapRecorder) -> None:
     transport = claim_stdio().open()
-    patience = Patience(chosen.timeout, people=chosen.people)
-    stand_in = StandIn(transport, recorder, PROFILES[chosen.profile], patience=patience)
+    patience = Patience(args.timeout, people=args.people)
+    stand_in = StandIn(transport, recorder, PROFILES[args.profile], patience=patience)
 
     ending: list[asyncio.Task[None]] = []
 

@@ -13,20 +13,20 @@ from dragoman.cli.recordings import read_recording
 from dragoman.errors import BadTranscript, LocalMistake
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     path = ""
     try:
-        wishes = Wishes(chosen)
+        wishes = Wishes(args)
         recordings = []
-        for path in chosen.recordings:
+        for path in args.recordings:
             recordings.append(read_recording(path))
-        lines = [frame_lines(path) for path in chosen.recordings]
+        lines = [frame_lines(path) for path in args.recordings]
     except BadTranscript as error:
         say(f"dragoman check trace: {path} is no recording: {error}", file=sys.stderr)
         return MISTAKEN
     except (LocalMistake, OSError) as error:
         say(f"dragoman check trace: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
-    sides: tuple[Side, ...] = ("agent", "client") if chosen.side == "both" else (chosen.side,)
-    names = list(chosen.recordings)
+    sides: tuple[Side, ...] = ("agent", "client") if args.side == "both" else (args.side,)
+    names = list(args.recordings)
     return wishes.finish(recordings, sides=sides, title=", ".join(names), names=names, lines=lines)

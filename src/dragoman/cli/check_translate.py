@@ -27,52 +27,50 @@ class _Unexamined(LocalMistake):
     """There is nothing to compare."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     between = [sys.executable, "-m", "dragoman", "translate"]
-    between += ["--client", chosen.client, "--agent", chosen.agent, "--"]
+    between += ["--client", args.client, "--agent", args.agent, "--"]
     with Interruption() as interruption:
         try:
-            only = selection(split(chosen.only), split(chosen.exclude), ())
-            direct = _settings(chosen, chosen.command)
-            through = _settings(chosen, [*between, *chosen.command])
-            before = _examine(direct, chosen, interruption, how="without")
-            after = _examine(through, chosen, interruption, how="with")
+            only = selection(split(args.only), split(args.exclude), ())
+            direct = _settings(args, args.command)
+            through = _settings(args, [*between, *args.command])
+            before = _examine(direct, args, interruption, how="without")
+            after = _examine(through, args, interruption, how="with")
         except (LocalMistake, OSError) as error:
             say(f"dragoman check translate: {explain_error(error)}", file=sys.stderr)
             return UNEXAMINED if isinstance(error, _Unexamined) else MISTAKEN
         if blocked := interruption.reason:
             before, after = _in_both(before, after), _in_both(after, before)
         differences = compare_verdicts(judge(before, "agent", only=only), judge(after, "agent", only=only))
-        _show(differences, blocked, as_json=chosen.json)
+        _show(differences, blocked, as_json=args.json)
         if blocked:
             return interruption.close_report()
-        grave = ("worse", "lost") if chosen.strict else ("worse",)
+        grave = ("worse", "lost") if args.strict else ("worse",)
         return BROKEN if any(difference.change in grave for difference in differences) else CLEAN
 
 
-def _settings(chosen: argparse.Namespace, command: Sequence[str]) -> ExaminationSettings:
-    if not chosen.command:
+def _settings(args: argparse.Namespace, command: Sequence[str]) -> ExaminationSettings:
+    if not args.command:
         raise LocalMistake("name the agent's command after --")
-    check_scenes(chosen.scene or ())
+    check_scenes(args.scene or ())
     return ExaminationSettings(
         command=command,
         cwd=".",
-        patience=chosen.timeout,
-        jobs=chosen.jobs,
-        catalogue=read_prompts(chosen.prompts),
+        patience=args.timeout,
+        jobs=args.jobs,
+        catalogue=read_prompts(args.prompts),
     )
 
 
 def _examine(
-    settings: ExaminationSettings, chosen: argparse.Namespace, interruption: Interruption, *, how: str
+    settings: ExaminationSettings, args: argparse.Namespace, interruption: Interruption, *, how: str
 ) -> list[Recording]:
     def say_scene(scene: str, number: int, count: int) -> None:
         say_progress(f"{scene}, {how} the interpreter", number, count)
 
-    progress = None if chosen.quiet else say_scene
-    found = interruption.run(
-        lambda stop: examine(settings, progress=progress, scenes=chosen.scene, stop=stop)
-    )
+    progress = None if args.quiet else say_scene
+    found = interruption.run(lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop))
     if found.failure:
         raise _Unexamined(f"cannot be examined {how} the interpreter: {found.failure}")
     return found.recordings

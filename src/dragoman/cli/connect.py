@@ -32,35 +32,33 @@ def _seconds(text: str) -> float:
 _seconds.__name__ = "number of seconds"  # for argparse's own words
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        if not isinstance(parse_address(chosen.url), RemoteAddress):
-            raise LocalMistake(f"{chosen.url!r} is no address of a server: give ws://… or https://…")
-        headers = authorization(chosen.token_file)
+        if not isinstance(parse_address(args.url), RemoteAddress):
+            raise LocalMistake(f"{args.url!r} is no address of a server: give ws://… or https://…")
+        headers = authorization(args.token_file)
     except LocalMistake as error:
         say(f"dragoman connect: {error}", file=sys.stderr)
         return 2
 
     stdio = claim_stdio()
     with ShutdownSignals() as leaving:
-        return asyncio.run(_join(chosen, headers, stdio, leaving))
+        return asyncio.run(_join(args, headers, stdio, leaving))
 
 
 async def _join(
-    chosen: argparse.Namespace, headers: dict[str, str], stdio: Stdio, leaving: ShutdownSignals
+    args: argparse.Namespace, headers: dict[str, str], stdio: Stdio, leaving: ShutdownSignals
 ) -> int:
     leaving.listen()
-    server = resuming(
-        chosen.url, headers=headers, agent=chosen.agent, give_up=chosen.give_up, on_notice=Progress()
-    )
+    server = resuming(args.url, headers=headers, agent=args.agent, give_up=args.give_up, on_notice=Progress())
     async with InterpretedConversation(stdio.open(), server, quirks=False) as joined:
-        await first_of(joined.wait_ended(), leaving.asked.wait())
+        await first_of(joined.wait_ended(), leaving.end_event.wait())
         # An editor that leaves at once still wants to know whether anybody was there.
-        await first_of(server.tried.wait(), leaving.asked.wait())
+        await first_of(server.tried.wait(), leaving.end_event.wait())
         leaving.begin()
         left = joined.agent_ended
         await joined.aclose(grace=LAST_WORDS)
-    return _outcome(chosen.url, left, server)
+    return _outcome(args.url, left, server)
 
 
 def _outcome(url: str, left: str | None, server: ResumingTransport) -> int:

@@ -32,8 +32,8 @@ ABOUT = {
 }
 
 
-def run_list(chosen: argparse.Namespace) -> int:
-    if chosen.json:
+def run_list(args: argparse.Namespace) -> int:
+    if args.json:
         say_json(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}))
     else:
         for name in DIALECTS:
@@ -41,14 +41,14 @@ def run_list(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_explain(chosen: argparse.Namespace) -> int:
+def run_explain(args: argparse.Namespace) -> int:
     try:
-        explanation = _read(chosen.trace)
+        explanation = _read(args.trace)
     except OSError as error:
         return _refuse(explain_error(error))
     except BadTranscript as error:
-        return _refuse(f"{chosen.trace}: {error}")
-    if chosen.json:
+        return _refuse(f"{args.trace}: {error}")
+    if args.json:
         say_json(msgspec.json.encode(explanation))
     else:
         _print(explanation)
@@ -72,7 +72,7 @@ def _print(explanation: Explanation) -> None:
     for decision in (explanation.client, explanation.agent):
         _print_decision(decision)
     for who in ("client", "agent"):
-        _print_deviations(who, [one for one in explanation.deviations if one.by == who])
+        _print_deviations(who, [deviation for deviation in explanation.deviations if deviation.by == who])
     if not explanation.deviations:
         print("\nNothing deviates from v1.")
 
@@ -89,10 +89,10 @@ def _print_decision(decision: DialectDecision) -> None:
 def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:
     if deviations:
         say(f"\nWhere the {who} is not v1:")
-    for one in deviations:
-        often = "once" if one.count == 1 else f"{one.count} times"
-        say(f"  {sanitize_line(one.what)} ({often}, first in frame {one.first_frame})")
-        say(f"    mend it: {sanitize_line(one.fix)}")
+    for deviation in deviations:
+        often = "once" if deviation.count == 1 else f"{deviation.count} times"
+        say(f"  {sanitize_line(deviation.what)} ({often}, first in frame {deviation.first_frame})")
+        say(f"    mend it: {sanitize_line(deviation.fix)}")
 
 
 def _refuse(what: object) -> int:

@@ -15,15 +15,15 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.trace.compare.meaning import compare
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        found = compare(read_entries(chosen.first), read_entries(chosen.second))
+        found = compare(read_entries(args.first), read_entries(args.second))
     except (OSError, BadTranscript) as error:
         say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
         return 2
-    if chosen.json:
+    if args.json:
         say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
-        for one in found:
-            say(f"{one.side} {sanitize_line(one.line)}")
+        for difference in found:
+            say(f"{difference.side} {sanitize_line(difference.line)}")
     return 1 if found else 0

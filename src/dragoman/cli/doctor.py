@@ -33,27 +33,27 @@ STATUSES = {
 """The exit status of each outcome: those of `dragoman run`."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        agent = _agent(chosen.agent)
-        if chosen.dialect is not None:
-            agent = replace(agent, dialect=chosen.dialect)
-        if chosen.cwd is not None and not os.path.isdir(chosen.cwd):
-            raise LocalMistake(f"--cwd {chosen.cwd}: there is no such folder")
+        agent = _agent(args.agent)
+        if args.dialect is not None:
+            agent = replace(agent, dialect=args.dialect)
+        if args.cwd is not None and not os.path.isdir(args.cwd):
+            raise LocalMistake(f"--cwd {args.cwd}: there is no such folder")
     except LocalMistake as mistake:
         say(f"dragoman doctor: {sanitize_line(str(mistake))}", file=sys.stderr)
         return 2
-    if not chosen.json:
+    if not args.json:
         _print_heading(agent)
-    on_step = None if chosen.json else _print_step
+    on_step = None if args.json else _print_step
     try:
-        diagnosis = asyncio.run(diagnose(agent, seconds=chosen.timeout, cwd=chosen.cwd, on_step=on_step))
+        diagnosis = asyncio.run(diagnose(agent, seconds=args.timeout, cwd=args.cwd, on_step=on_step))
     except KeyboardInterrupt:
         return 130
-    if chosen.json:
+    if args.json:
         _print_json(diagnosis)
     else:
-        _print_evidence(diagnosis, verbose=chosen.verbose)
+        _print_evidence(diagnosis, verbose=args.verbose)
     return STATUSES[diagnosis.outcome]
 
 

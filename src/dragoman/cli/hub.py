@@ -24,12 +24,12 @@ from dragoman.sdk.shutdown import first_of
 from dragoman.web.page import Page
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        settings = _settings(chosen)
-        if chosen.check:
+        settings = _settings(args)
+        if args.check:
             return _show(settings)
-        return asyncio.run(_serve(chosen, settings))
+        return asyncio.run(_serve(args, settings))
     except LocalMistake as error:
         say(f"dragoman hub: {error}", file=sys.stderr)
         return 2
@@ -38,20 +38,20 @@ def run(chosen: argparse.Namespace) -> int:
         return 1
 
 
-def _settings(chosen: argparse.Namespace) -> HubSettings:
+def _settings(args: argparse.Namespace) -> HubSettings:
     given = {
-        "listen": chosen.listen,
-        "journal": chosen.journal,
-        "default_agent": chosen.default_agent,
-        "cluster.node": chosen.node,
-        "http2": chosen.http2,
-        "hosts": chosen.host,
-        "tls.certificate": chosen.tls_cert,
-        "tls.key": chosen.tls_key,
-        "insecure": chosen.insecure,
+        "listen": args.listen,
+        "journal": args.journal,
+        "default_agent": args.default_agent,
+        "cluster.node": args.node,
+        "http2": args.http2,
+        "hosts": args.host,
+        "tls.certificate": args.tls_cert,
+        "tls.key": args.tls_key,
+        "insecure": args.insecure,
     }
     overrides = {name: value for name, value in given.items() if value is not None}
-    return load_settings(Path(chosen.config) if chosen.config else None, overrides=overrides)
+    return load_settings(Path(args.config) if args.config else None, overrides=overrides)
 
 
 def _show(settings: HubSettings) -> int:
@@ -64,7 +64,7 @@ def _show(settings: HubSettings) -> int:
     return 0
 
 
-async def _serve(chosen: argparse.Namespace, settings: HubSettings) -> int:
+async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -79,11 +79,11 @@ async def _serve(chosen: argparse.Namespace, settings: HubSettings) -> int:
         with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
             loop.add_signal_handler(number, leave)
     async with run_hub(settings, page=Page()) as run:
-        if chosen.link and run.token is None:
+        if args.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good
             run.refresh_tokens()
-        _on_hangup(chosen, run, leave)
-        _say(chosen, run)
+        _on_hangup(args, run, leave)
+        _say(args, run)
         await asked.wait()
         await first_of(drain(run.hub, cluster=run.cluster), again.wait())
         run.app.endpoint.leave()  # clients hear that we go, not that their agents did
@@ -96,7 +96,7 @@ def _is_busy(hub: Hub) -> bool:
     return any(session.state.is_busy for session in hub.sessions.values())
 
 
-def _on_hangup(chosen: argparse.Namespace, run: RunningHub, leave: Callable[[], None]) -> None:
+def _on_hangup(args: argparse.Namespace, run: RunningHub, leave: Callable[[], None]) -> None:
     """A signal says two things: that the terminal is gone, which ends the hub as every program in it, and to
     a hub without one, or whose terminal is there, that the configuration is to be read again.
     """
@@ -108,7 +108,7 @@ def _on_hangup(chosen: argparse.Namespace, run: RunningHub, leave: Callable[[], 
             return
         log = logging.getLogger("dragoman.hub")
         try:
-            told = run.reload(_settings(chosen))
+            told = run.reload(_settings(args))
         except LocalMistake as error:
             log.error("the configuration stays as it was: %s", error)
         else:
@@ -118,11 +118,11 @@ def _on_hangup(chosen: argparse.Namespace, run: RunningHub, leave: Callable[[], 
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
 
 
-def _say(chosen: argparse.Namespace, run: RunningHub) -> None:
+def _say(args: argparse.Namespace, run: RunningHub) -> None:
     """Where it is; the token, if it was just made, stands in the part of the address that is never sent."""
     page = run.url + (f"#token={run.token}" if run.token else "")
     ws = run.url.replace("http", "ws", 1) + "acp"
-    if chosen.json:
+    if args.json:
         say(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
         return
     say(f"The page:     {page}\nFor clients:  {ws}", flush=True)

@@ -34,13 +34,13 @@ WANTED = (
 )
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        headers = authorization(chosen.token_file)
+        headers = authorization(args.token_file)
         if not headers:
             raise LocalMistake(WANTED)
-        url = socket_address(chosen.url) if chosen.url else find_hub(address_file())
-        return asyncio.run(_watch(chosen, url, headers))
+        url = socket_address(args.url) if args.url else find_hub(address_file())
+        return asyncio.run(_watch(args, url, headers))
     except LocalMistake as error:
         say(f"dragoman hub status: {sanitize_line(str(error))}", file=sys.stderr)
         return 2
@@ -58,29 +58,29 @@ def run(chosen: argparse.Namespace) -> int:
 # Asking.
 
 
-async def _watch(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
+async def _watch(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
     shown = False
     while True:
         try:
-            status = await _ask_and_show(chosen, url, headers, again=shown)
+            status = await _ask_and_show(args, url, headers, again=shown)
         except HubNotAnswered as error:
             if not shown or error.status != 9:  # a hub that was there may come back
                 raise
             say(f"dragoman hub status: {error}; trying again", file=sys.stderr)
             status = 9
-        if not chosen.watch:
+        if not args.watch:
             return status
         shown = True
-        await asyncio.sleep(chosen.every)
+        await asyncio.sleep(args.every)
 
 
-async def _ask_and_show(chosen: argparse.Namespace, url: str, headers: dict[str, str], *, again: bool) -> int:
+async def _ask_and_show(args: argparse.Namespace, url: str, headers: dict[str, str], *, again: bool) -> int:
     told, whole = await ask_hub(url, headers)
-    if chosen.json:
+    if args.json:
         sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(told)) + b"\n")
     else:
         text = show(told) if whole else show_agents(told)
-        clear = "\x1b[H\x1b[J" if chosen.watch and sys.stdout.isatty() else "\n" * again
+        clear = "\x1b[H\x1b[J" if args.watch and sys.stdout.isatty() else "\n" * again
         sys.stdout.write(clear + text)
     sys.stdout.flush()
     if not whole:

@@ -40,11 +40,13 @@ def show(told: Told) -> str:
         _table(NODES, map(_node, _dicts(told.get("nodes")))) if told.get("nodes") else "",
         show_agents(told),
         _several(
-            SESSIONS, [_session(one, now) for one in _dicts(told.get("sessions"))], _counts(told, "sessions")
+            SESSIONS,
+            [_session(session, now) for session in _dicts(told.get("sessions"))],
+            _counts(told, "sessions"),
         ),
         _several(
             CONNECTIONS,
-            [_connection(one) for one in _dicts(told.get("connections"))],
+            [_connection(connection) for connection in _dicts(told.get("connections"))],
             _counts(told, "connections"),
         ),
     ]

@@ -23,58 +23,58 @@ from dragoman.hub.settings_file import SettingsError, load_settings
 from dragoman.text.sanitize import sanitize_line
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        path = None if chosen.config is None else Path(chosen.config)
-        settings = load_settings(path, overrides={"journal": chosen.journal})
-        return _DONE[chosen.action](TokenStore(settings.tokens_path), chosen)
+        path = None if args.config is None else Path(args.config)
+        settings = load_settings(path, overrides={"journal": args.journal})
+        return _DONE[args.action](TokenStore(settings.tokens_path), args)
     except SettingsError as error:
         say(error, file=sys.stderr)
         return 2
     except (LocalMistake, OSError) as error:
-        say(f"dragoman hub token {chosen.action}: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman hub token {args.action}: {explain_error(error)}", file=sys.stderr)
         return 1
 
 
-def _add(store: TokenStore, chosen: argparse.Namespace) -> int:
-    expires = None if chosen.expires is None else time.time() + chosen.expires
+def _add(store: TokenStore, args: argparse.Namespace) -> int:
+    expires = None if args.expires is None else time.time() + args.expires
     token = store.add(
-        chosen.name,
-        scopes=chosen.scope or ALL,
-        agents=chosen.agent,
-        roots=chosen.root,
+        args.name,
+        scopes=args.scope or ALL,
+        agents=args.agent,
+        roots=args.root,
         expires=expires,
     )
-    return _show_token(store, chosen, token)
+    return _show_token(store, args, token)
 
 
-def _rotate(store: TokenStore, chosen: argparse.Namespace) -> int:
-    return _show_token(store, chosen, store.rotate(chosen.name, grace=chosen.grace))
+def _rotate(store: TokenStore, args: argparse.Namespace) -> int:
+    return _show_token(store, args, store.rotate(args.name, grace=args.grace))
 
 
-def _show_token(store: TokenStore, chosen: argparse.Namespace, token: str) -> int:
-    if chosen.json:
-        made = next(each for each in store.read() if each.name == chosen.name)
+def _show_token(store: TokenStore, args: argparse.Namespace, token: str) -> int:
+    if args.json:
+        made = next(token for token in store.read() if token.name == args.name)
         _print_json({**_plain(made), "token": token})
     else:
         say(token)
-        say(f"This is the token {chosen.name!r}; it is shown only now.", file=sys.stderr)
+        say(f"This is the token {args.name!r}; it is shown only now.", file=sys.stderr)
     return 0
 
 
-def _revoke(store: TokenStore, chosen: argparse.Namespace) -> int:
-    store.revoke(chosen.name)
-    if chosen.json:
-        _print_json({"revoked": chosen.name})
+def _revoke(store: TokenStore, args: argparse.Namespace) -> int:
+    store.revoke(args.name)
+    if args.json:
+        _print_json({"revoked": args.name})
     else:
-        say(f"{chosen.name} is revoked")
+        say(f"{args.name} is revoked")
     return 0
 
 
-def _list(store: TokenStore, chosen: argparse.Namespace) -> int:
-    tokens = sorted(store.read(), key=lambda each: each.name)
-    if chosen.json:
-        _print_json({"tokens": [_plain(each) for each in tokens]})
+def _list(store: TokenStore, args: argparse.Namespace) -> int:
+    tokens = sorted(store.read(), key=lambda token: token.name)
+    if args.json:
+        _print_json({"tokens": [_plain(token) for token in tokens]})
     elif not tokens:
         print("There is no token yet: `dragoman hub token add NAME` makes one, and so does the first start.")
     else:
@@ -84,7 +84,7 @@ def _list(store: TokenStore, chosen: argparse.Namespace) -> int:
 
 def _print_table(tokens: list[Token]) -> None:
     head = ("name", "scopes", "only for", "expires", "last used")
-    rows = [head, *(_row(each) for each in tokens)]
+    rows = [head, *(_row(token) for token in tokens)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

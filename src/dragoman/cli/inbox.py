@@ -16,10 +16,10 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        url, headers = hub_and_token(chosen.hub, chosen.token_file)
-        return asyncio.run(_talk(chosen, url, headers))
+        url, headers = hub_and_token(args.hub, args.token_file)
+        return asyncio.run(_talk(args, url, headers))
     except LocalMistake as error:
         return _complain(error, 2)
     except CallFailed as error:
@@ -39,14 +39,14 @@ def _complain(error: BaseException | str, status: int) -> int:
     return status
 
 
-async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
+async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
     async with open_hub(url, headers) as hub:
         waiting = (await hub.call("_dragoman/hub/inbox", {}))["requests"]
-        if chosen.json:
+        if args.json:
             say(json.dumps({"requests": waiting}, indent=2))
             return 0
-        if chosen.answer:
-            return await _answer_one(hub, waiting, *chosen.answer)
+        if args.answer:
+            return await _answer_one(hub, waiting, *args.answer)
         if not waiting:
             print("Nothing is waiting.")
             return 0
@@ -54,7 +54,7 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
         lines = TerminalLines(sys.stdin.fileno())
         for request in waiting:
             say(describe_request(request, now=time.time()))
-            if not chosen.list and sys.stdin.isatty():
+            if not args.list and sys.stdin.isatty():
                 await _ask(hub, request, lines)
         return 0
 

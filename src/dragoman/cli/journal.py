@@ -18,18 +18,18 @@ from dragoman.journal.journal_copy import CopiedStream, CopyClock, copy_journal
 from dragoman.journal.nats import is_nats_address, open_nats, read_address
 
 
-def run(chosen: argparse.Namespace) -> int:
-    if chosen.source == chosen.target:
+def run(args: argparse.Namespace) -> int:
+    if args.source == args.target:
         print("dragoman journal copy: FROM and TO are the same journal", file=sys.stderr)
         return 2
     done: list[CopiedStream] = []
     try:
-        _check_source(chosen.source)
-        asyncio.run(_copy(chosen, done))
+        _check_source(args.source)
+        asyncio.run(_copy(args, done))
     except JournalError as error:
-        _tell(chosen, done, error)
+        _tell(args, done, error)
         return 1
-    _tell(chosen, done, None)
+    _tell(args, done, None)
     return 0
 
 
@@ -39,12 +39,12 @@ def _check_source(place: str) -> None:
         raise JournalError(f"there is no journal {place}: check FROM")
 
 
-async def _copy(chosen: argparse.Namespace, done: list[CopiedStream]) -> None:
+async def _copy(args: argparse.Namespace, done: list[CopiedStream]) -> None:
     clock = CopyClock()
-    async with _opened(chosen.source, CopyClock()) as source, _opened(chosen.target, clock) as target:
+    async with _opened(args.source, CopyClock()) as source, _opened(args.target, clock) as target:
         async for copied in copy_journal(source, target, clock):
             done.append(copied)
-            if not chosen.json:
+            if not args.json:
                 was = "" if copied.written == copied.entries else f", {copied.written} of them new"
                 say(f"{copied.stream}  {copied.entries} entries{was}  {copied.digest[:16]}")
 
@@ -64,9 +64,9 @@ def _file(place: str, clock: CopyClock) -> SqliteJournal:
     return SqliteJournal(Path(place).expanduser(), redact=None, clock=clock)
 
 
-def _tell(chosen: argparse.Namespace, done: list[CopiedStream], error: JournalError | None) -> None:
-    entries, written = sum(one.entries for one in done), sum(one.written for one in done)
-    if chosen.json:
+def _tell(args: argparse.Namespace, done: list[CopiedStream], error: JournalError | None) -> None:
+    entries, written = sum(copy.entries for copy in done), sum(copy.written for copy in done)
+    if args.json:
         said = {"streams": done, "entries": entries, "written": written, "same": error is None}
         if error is not None:
             said["error"] = str(error)

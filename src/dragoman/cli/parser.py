@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
         words = self._words
         option = words[words.index(word) - 1] if word in words[1:] else ""
         if option.startswith("--") and not any(
-            known.startswith(option) for known in self._option_string_actions
+            action.startswith(option) for action in self._option_string_actions
         ):
             self._refuse([option])
 

@@ -22,7 +22,7 @@ from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.policy import Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import policy_paths, read_text
+from dragoman.workspace.policy.policy_files import load_policy, policy_paths, read_text
 from dragoman.workspace.policy.policy_parser import PolicyError, read_policy
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_file, about_tool_call
 from dragoman.workspace.policy.remembered_rules import RememberedRules
@@ -34,20 +34,20 @@ class _Unclear(LocalMistake):
     """The command line does not say what to explain."""
 
 
-def run_explain(chosen: argparse.Namespace) -> int:
+def run_explain(args: argparse.Namespace) -> int:
     try:
-        policy, setting = _policy(chosen)
-        question = _question(chosen, setting)
+        policy, setting = _policy(args)
+        question = _question(args, setting)
     except _Unclear as error:
         return _refuse(str(error), "see dragoman policy explain --help", status=2)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; docs/policy.md describes the language")
     explained = policy.explain(question)
     decision = policy.decide(question)
-    if chosen.json:
+    if args.json:
         parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explained]
         return _print_json({"decision": decision, "parts": parts})
-    say(f"{decision.outcome}: {sanitize_line(_shown(question))}")
+    say(f"{decision.outcome}: {sanitize_line(_question_text(question))}")
     say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
     for command, steps, found in explained:
         if len(explained) > 1:
@@ -58,8 +58,8 @@ def run_explain(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_check(chosen: argparse.Namespace) -> int:
-    path, as_json = chosen.file, chosen.json
+def run_check(args: argparse.Namespace) -> int:
+    path, as_json = args.file, args.json
     try:
         text = read_text(path)
         if text is None:
@@ -77,13 +77,13 @@ def run_check(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_list(chosen: argparse.Namespace) -> int:
+def run_list(args: argparse.Namespace) -> int:
     try:
-        policy, _ = _policy(chosen)
+        policy, _ = _policy(args)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; docs/policy.md describes the language")
     remembered = PolicyLayer(name=policy_paths().remembered, rules=policy.remembered)
-    if chosen.json:
+    if args.json:
         layers = [_described(layer) for layer in policy.layers]
         return _print_json(
             {"layers": layers, "remembered": _described(remembered), "approve": policy.approve}
@@ -102,8 +102,8 @@ def run_list(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def run_forget(chosen: argparse.Namespace) -> int:
-    line, path = chosen.line, policy_paths().remembered
+def run_forget(args: argparse.Namespace) -> int:
+    line, path = args.line, policy_paths().remembered
     try:
         found = RememberedRules(path).forget(line)
     except (OSError, PolicyError) as error:
@@ -114,36 +114,34 @@ def run_forget(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _policy(chosen: argparse.Namespace) -> tuple[Policy, QuestionContext]:
-    root = os.path.realpath(chosen.cwd)
-    policy = Policy.load(roots=[root], file=chosen.policy, approve=chosen.approve)
-    return policy, QuestionContext(
-        agent=getattr(chosen, "agent", ""), roots=(root,), home=policy_paths().home
-    )
+def _policy(args: argparse.Namespace) -> tuple[Policy, QuestionContext]:
+    root = os.path.realpath(args.cwd)
+    policy = load_policy(roots=[root], file=args.policy, approve=args.approve)
+    return policy, QuestionContext(agent=getattr(args, "agent", ""), roots=(root,), home=policy_paths().home)
 
 
-def _question(chosen: argparse.Namespace, setting: QuestionContext) -> PolicyQuestion:
-    if chosen.request is not None:
-        return _from_request(chosen.request, setting)
-    kind = chosen.kind or (chosen.tool if chosen.tool in TOOL_KINDS else None)
+def _question(args: argparse.Namespace, setting: QuestionContext) -> PolicyQuestion:
+    if args.request is not None:
+        return _from_request(args.request, setting)
+    kind = args.kind or (args.tool if args.tool in TOOL_KINDS else None)
     if kind is not None and kind not in TOOL_KINDS:
         raise _Unclear(f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}")
-    if chosen.command is None and chosen.tool is None and not chosen.path:
+    if args.command is None and args.tool is None and not args.path:
         raise _Unclear("nothing to explain: give --command, --tool, --path or --request")
-    if chosen.method in ("fs/read", "fs/write"):
-        if len(chosen.path) != 1:
-            raise _Unclear(f"{chosen.method} needs exactly one --path")
-        path = os.path.join(setting.roots[0], chosen.path[0])
-        return about_file("write" if chosen.method == "fs/write" else "read", os.path.realpath(path), setting)
+    if args.method in ("fs/read", "fs/write"):
+        if len(args.path) != 1:
+            raise _Unclear(f"{args.method} needs exactly one --path")
+        path = os.path.join(setting.roots[0], args.path[0])
+        return about_file("write" if args.method == "fs/write" else "read", os.path.realpath(path), setting)
     call = v1.ToolCallUpdate(
         tool_call_id="explained",
         kind=kind or "other",
-        name=chosen.tool if chosen.tool != kind else None,
-        locations=[v1.ToolCallLocation(path=path) for path in chosen.path],
+        name=args.tool if args.tool != kind else None,
+        locations=[v1.ToolCallLocation(path=path) for path in args.path],
     )
     question = about_tool_call(call, setting)
-    script = read_line(chosen.command) if chosen.command is not None else question.script
-    method = "terminal" if chosen.method == "terminal" else "permission"
+    script = read_line(args.command) if args.command is not None else question.script
+    method = "terminal" if args.method == "terminal" else "permission"
     return msgspec.structs.replace(question, script=script, method=method)
 
 
@@ -165,7 +163,7 @@ def _from_request(path: str, setting: QuestionContext) -> PolicyQuestion:
     return about_tool_call(request.tool_call, setting, session_id=request.session_id)
 
 
-def _shown(question: PolicyQuestion) -> str:
+def _question_text(question: PolicyQuestion) -> str:
     if question.script is not None:
         return question.script.text
     return " ".join([*sorted(question.kinds), *filter(None, [question.tool]), *question.paths])

@@ -24,20 +24,20 @@ from dragoman.transport.process import spawn
 from dragoman.transport.stdio import claim_stdio
 
 
-def run(chosen: argparse.Namespace) -> int:
-    speed = {"real": "1", "fast": "0"}.get(chosen.speed, chosen.speed)
-    if (chosen.party == "client") != bool(chosen.command) or not speed.replace(".", "", 1).isdigit():
-        what = "name an agent after --" if chosen.party == "client" else "a command belongs to --as client"
+def run(args: argparse.Namespace) -> int:
+    speed = {"real": "1", "fast": "0"}.get(args.speed, args.speed)
+    if (args.party == "client") != bool(args.command) or not speed.replace(".", "", 1).isdigit():
+        what = "name an agent after --" if args.party == "client" else "a command belongs to --as client"
         say(f"dragoman replay: {what}; --speed takes real, fast or a number", file=sys.stderr)
         return 2
     try:
-        entries = read_entries(chosen.recording)
+        entries = read_entries(args.recording)
     except (OSError, BadTranscript) as error:
         say(f"dragoman replay: {explain_error(error)}", file=sys.stderr)
         return 2
-    if chosen.party == "client":
-        return asyncio.run(_play_client(chosen, entries, os.path.abspath(chosen.cwd or ".")))
-    _serve(entries, chosen.match, float(speed))
+    if args.party == "client":
+        return asyncio.run(_play_client(args, entries, os.path.abspath(args.cwd or ".")))
+    _serve(entries, args.match, float(speed))
     return 0
 
 
@@ -48,7 +48,7 @@ def _serve(entries: list[Entry], match: Match, speed: float) -> None:
         leaving.listen()
         agent = ReplayedAgent(Cassette(entries), stdio.open(), match=match, speed=speed)
         agent.start()
-        await first_of(agent.over.wait(), leaving.asked.wait())
+        await first_of(agent.over.wait(), leaving.end_event.wait())
         await agent.aclose()
         for method in sorted(set(agent.unknown)):
             say(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)
@@ -57,13 +57,13 @@ def _serve(entries: list[Entry], match: Match, speed: float) -> None:
         asyncio.run(serve(leaving))
 
 
-async def _play_client(chosen: argparse.Namespace, entries: list[Entry], cwd: str) -> int:
+async def _play_client(args: argparse.Namespace, entries: list[Entry], cwd: str) -> int:
     try:
-        transport = spawn(chosen.command)
+        transport = spawn(args.command)
     except SpawnFailed as error:
         say(f"dragoman replay: {error}", file=sys.stderr)
         return 127
-    client = ReplayedClient(entries, transport, cwd=cwd, patience=chosen.timeout)
+    client = ReplayedClient(entries, transport, cwd=cwd, patience=args.timeout)
     try:
         await client.play()
     except (AgentSilent, LinkClosed) as error:
@@ -72,9 +72,9 @@ async def _play_client(chosen: argparse.Namespace, entries: list[Entry], cwd: st
     finally:
         await transport.aclose()
     found = compare(entries, client.entries)
-    if chosen.json:
+    if args.json:
         say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
-        for one in found:
-            say(f"{one.side} {sanitize_line(one.line)}")
+        for difference in found:
+            say(f"{difference.side} {sanitize_line(difference.line)}")
     return 1 if found else 0

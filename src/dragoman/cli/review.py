@@ -38,14 +38,14 @@ _PROGRESS = 1.0
 """Seconds after which somebody who waits is told how far it is, and between two such words."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        settings = _settings(chosen)
-        if chosen.list_rules:
+        settings = _settings(args)
+        if args.list_rules:
             return list_rules(settings.rules)
-        if chosen.try_rules:
+        if args.try_rules:
             return asyncio.run(try_rules(settings.rules))
-        return asyncio.run(_Run(chosen, settings).run())
+        return asyncio.run(_Run(args, settings).run())
     except ToolFailed as error:
         return _complain(error, FAILED)
     except LocalMistake as error:
@@ -59,33 +59,33 @@ def _complain(error: DragomanError, status: int) -> int:
     return status
 
 
-def _settings(chosen: argparse.Namespace) -> ReviewSettings:
-    rules = [rule for path in chosen.rules for rule in load_rules(Path(path))]
-    known = Path(chosen.baseline) if chosen.baseline else BASELINE if BASELINE.is_file() else None
+def _settings(args: argparse.Namespace) -> ReviewSettings:
+    rules = [rule for path in args.rules for rule in load_rules(Path(path))]
+    known = Path(args.baseline) if args.baseline else BASELINE if BASELINE.is_file() else None
     return ReviewSettings(
         rules=(*project_rules(Path.cwd()), *rules),
-        only=tuple(chosen.only),
-        without=tuple(chosen.without),
-        severity=Severity(chosen.severity),
-        baseline=Baseline.read(known) if known and not chosen.write_baseline else None,
-        deadline=chosen.deadline,
-        use_ruff=not chosen.no_tools,
-        use_oxlint=not chosen.no_tools,
+        only=tuple(args.only),
+        without=tuple(args.without),
+        severity=Severity(args.severity),
+        baseline=Baseline.read(known) if known and not args.write_baseline else None,
+        deadline=args.deadline,
+        use_ruff=not args.no_tools,
+        use_oxlint=not args.no_tools,
     )
 
 
 class _Run:
     """One run of the command."""
 
-    def __init__(self, chosen: argparse.Namespace, settings: ReviewSettings) -> None:
-        self._chosen = chosen
+    def __init__(self, args: argparse.Namespace, settings: ReviewSettings) -> None:
+        self._options = args
         self._settings = settings
         self._notes: list[ReviewNote] = []
         self._gathered = ReviewSources(self._notes.append)
         self._count = 0
 
     async def run(self) -> int:
-        chosen = self._chosen
+        chosen = self._options
         if chosen.staged and chosen.fix:
             raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
         with _Progress(self):
@@ -103,7 +103,7 @@ class _Run:
         return self._status(findings)
 
     async def _sources(self) -> AsyncIterator[ReviewSource]:
-        chosen, gathered = self._chosen, self._gathered
+        chosen, gathered = self._options, self._gathered
         if chosen.diff is None and not chosen.staged:
             return gathered.files(chosen.paths or ["."], stdin_name=chosen.stdin_name)
         found = await changes(
@@ -128,7 +128,7 @@ class _Run:
         return f"{self._count} files read"
 
     def _show(self, findings: list[Finding]) -> None:
-        chosen, out = self._chosen, sys.stdout
+        chosen, out = self._options, sys.stdout
         match chosen.format:
             case "json":
                 out.write(sanitize_json(as_json(findings, self._notes, files=self._count)).decode())
@@ -145,7 +145,7 @@ class _Run:
                 say(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
 
     def _show_text(self, findings: list[Finding]) -> None:
-        colour = self._chosen.colour == "always" or (self._chosen.colour == "auto" and sys.stdout.isatty())
+        colour = self._options.colour == "always" or (self._options.colour == "auto" and sys.stdout.isatty())
         path, lines = "", None
         for finding in findings:
             if finding.path != path:
@@ -158,7 +158,7 @@ class _Run:
     def _status(self, findings: list[Finding]) -> int:
         if any(note.is_failure for note in self._notes):
             return FAILED
-        limit = Severity(self._chosen.fail_on)
+        limit = Severity(self._options.fail_on)
         return FOUND if any(finding.severity.is_at_least(limit) for finding in findings) else 0
 
 

@@ -64,7 +64,7 @@ class ReviewSources:
             data = await repository.text_at(changes.top, ":0", file.path) if is_worth_it(file.path) else None
             if data is None:
                 continue
-            name = _shown(changes.top / file.path)
+            name = _short_path(changes.top / file.path)
             source = self._keep(name, decode(data) or ReviewNote(name, "not reviewed: it is no text"))
             if source is not None:
                 yield self._narrowed(source, None if whole else file.lines)
@@ -75,7 +75,7 @@ class ReviewSources:
         return source._replace(changed=lines)
 
     async def _read(self, path: Path) -> ReviewSource | None:
-        name = _shown(path)
+        name = _short_path(path)
         if name in self.texts:
             return None
         read = await asyncio.to_thread(_read_text, path)
@@ -112,7 +112,7 @@ def _worth_it(folder: Path, listed: list[Path] | None) -> list[Path]:
     return [file for file in listed if is_worth_it(file.name) and not file.is_symlink()]
 
 
-def _shown(path: Path) -> str:
+def _short_path(path: Path) -> str:
     """As short as it can be said from here, with slashes."""
     here = os.path.relpath(path)
     return (str(path) if here.startswith("..") else here).replace(os.sep, "/")

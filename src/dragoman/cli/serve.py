@@ -13,35 +13,35 @@ from dragoman.hub.api.agent_per_connection import AgentPerConnection
 from dragoman.hub.api.endpoint import AcpEndpoint
 from dragoman.hub.api.listener import Tls, open_listener, open_socket, parse_listen
 from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, names_of, new_token
-from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        asyncio.run(_serve(chosen))
+        asyncio.run(_serve(args))
     except LocalMistake as error:
         say(f"dragoman serve: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-async def _serve(chosen: argparse.Namespace) -> None:
-    host, port = parse_listen(chosen.listen)
-    tls = _tls(chosen)
-    token = _token(chosen.token_file)
-    bound = open_socket(host, port, tls=tls, insecure=chosen.insecure)
+async def _serve(args: argparse.Namespace) -> None:
+    host, port = parse_listen(args.listen)
+    tls = _tls(args)
+    token = _token(args.token_file)
+    bound = open_socket(host, port, tls=tls, insecure=args.insecure)
     port = bound.getsockname()[1]
-    names = [*local_hosts(port), *names_of(host, port), *chosen.host]
-    admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=chosen.origin)
-    agents = AgentPerConnection(chosen.command, most=chosen.max_connections, on_stderr=shown())
+    names = [*local_hosts(port), *names_of(host, port), *args.host]
+    admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=args.origin)
+    agents = AgentPerConnection(args.command, most=args.max_connections, on_stderr=stderr_writer())
     with ShutdownSignals() as leaving:
         leaving.listen()
         endpoint = AcpEndpoint(admission, agents.accept)
         agents.reclaim = endpoint.reclaim
-        async with open_listener(endpoint, bound, tls=tls, http2=chosen.http2):
-            _say(host, port, tls=tls, token="" if chosen.token_file else token)
-            await leaving.asked.wait()
+        async with open_listener(endpoint, bound, tls=tls, http2=args.http2):
+            _say(host, port, tls=tls, token="" if args.token_file else token)
+            await leaving.end_event.wait()
             endpoint.leave()
             await agents.aclose()
 
@@ -63,7 +63,7 @@ def _token(path: str | None) -> str:
     return token
 
 
-def _tls(chosen: argparse.Namespace) -> Tls | None:
-    if bool(chosen.tls_cert) != bool(chosen.tls_key):
+def _tls(args: argparse.Namespace) -> Tls | None:
+    if bool(args.tls_cert) != bool(args.tls_key):
         raise LocalMistake("--tls-cert and --tls-key belong together")
-    return Tls(chosen.tls_cert, chosen.tls_key) if chosen.tls_cert else None
+    return Tls(args.tls_cert, args.tls_key) if args.tls_cert else None

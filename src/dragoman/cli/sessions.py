@@ -35,16 +35,16 @@ class SessionMistake(Exception):
     """Said to the person, as it is."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Run one action; returns the exit status."""
-    path = Path(chosen.journal) if chosen.journal else history_path()
+    path = Path(args.journal) if args.journal else history_path()
     try:
-        if chosen.action == "repair":
+        if args.action == "repair":
             _repair(path)
-        elif path.exists() or chosen.action == "import":
-            asyncio.run(_run(chosen, path))
+        elif path.exists() or args.action == "import":
+            asyncio.run(_run(args, path))
         else:
-            _nothing_yet(chosen, path)
+            _nothing_yet(args, path)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read has read enough; Python would complain about it once more when it ends.
@@ -54,13 +54,13 @@ def run(chosen: argparse.Namespace) -> int:
         say(f"dragoman sessions: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        act: FileAct = "write" if chosen.action == "export" else "read"
+        act: FileAct = "write" if args.action == "export" else "read"
         say(f"dragoman sessions: {explain_error(error, act=act)}", file=sys.stderr)
         return 1
     return 0
 
 
-async def _run(chosen: argparse.Namespace, path: Path) -> None:
+async def _run(args: argparse.Namespace, path: Path) -> None:
     async with open_journal(path) as journal:
         if journal.salvaged is not None:
             saved = journal.salvaged
@@ -69,7 +69,7 @@ async def _run(chosen: argparse.Namespace, path: Path) -> None:
                 f"{saved.lost} lost. The damaged file is kept as {saved.aside}.",
                 file=sys.stderr,
             )
-        await ACTIONS[chosen.action](journal, chosen)
+        await ACTIONS[args.action](journal, args)
 
 
 def _repair(path: Path) -> None:
@@ -80,27 +80,27 @@ def _repair(path: Path) -> None:
     say(f"The old file is kept as {saved.aside}.")
 
 
-def _nothing_yet(chosen: argparse.Namespace, path: Path) -> None:
-    if chosen.action not in ("list", "search"):
+def _nothing_yet(args: argparse.Namespace, path: Path) -> None:
+    if args.action not in ("list", "search"):
         raise SessionMistake(f"nothing is recorded yet: {path} does not exist")
-    if chosen.json:
-        _write_json({"sessions": []} if chosen.action == "list" else {"found": []})
+    if args.json:
+        _write_json({"sessions": []} if args.action == "list" else {"found": []})
     else:
         say(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
 
 
-async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
-    cwd = None if chosen.cwd is None else _real(chosen.cwd)
+async def _list(journal: Journal, args: argparse.Namespace) -> None:
+    cwd = None if args.cwd is None else _real(args.cwd)
     infos: list[StreamInfo] = []
     cursor = None
     while True:
-        left = chosen.limit - len(infos) if chosen.limit > 0 else 500
-        listing = await journal.list(agent=chosen.agent, cwd=cwd, limit=min(left, 500), cursor=cursor)
-        infos += map(with_current_state, listing.streams) if chosen.journal is None else listing.streams
+        left = args.limit - len(infos) if args.limit > 0 else 500
+        listing = await journal.list(agent=args.agent, cwd=cwd, limit=min(left, 500), cursor=cursor)
+        infos += map(with_current_state, listing.streams) if args.journal is None else listing.streams
         cursor = listing.cursor
-        if cursor is None or 0 < chosen.limit <= len(infos):
+        if cursor is None or 0 < args.limit <= len(infos):
             break
-    if chosen.json:
+    if args.json:
         _write_json({"sessions": infos})
         return
     rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
@@ -109,11 +109,11 @@ async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
         say(row)
 
 
-async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
-    info = await _find(journal, chosen.id)
-    if chosen.journal is None:
+async def _show(journal: Journal, args: argparse.Namespace) -> None:
+    info = await _find(journal, args.id)
+    if args.journal is None:
         info = with_current_state(info)
-    if chosen.json:
+    if args.json:
         moments = [moment async for moment in _moments(journal, info.stream)]
         _write_json({"session": info, "moments": moments})
         return
@@ -121,13 +121,13 @@ async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
     about = (info.agent, info.cwd, _when(info.created), info.state)
     say(sanitize_line(" · ".join(part for part in about if part)))
     async for moment in _moments(journal, info.stream):
-        if moment.kind != "note" or chosen.notes:
+        if moment.kind != "note" or args.notes:
             say(f"\n{_rendered(moment)}")
 
 
-async def _search(journal: Journal, chosen: argparse.Namespace) -> None:
-    found = await journal.search(" ".join(chosen.words), limit=max(1, chosen.limit))
-    if chosen.json:
+async def _search(journal: Journal, args: argparse.Namespace) -> None:
+    found = await journal.search(" ".join(args.words), limit=max(1, args.limit))
+    if args.json:
         _write_json({"found": found})
         return
     for one in found:
@@ -137,30 +137,30 @@ async def _search(journal: Journal, chosen: argparse.Namespace) -> None:
         print("Nothing was found.", file=sys.stderr)
 
 
-async def _export(journal: Journal, chosen: argparse.Namespace) -> None:
-    info = await _find(journal, chosen.id)
-    if chosen.file == "-":
+async def _export(journal: Journal, args: argparse.Namespace) -> None:
+    info = await _find(journal, args.id)
+    if args.file == "-":
         async for piece in export(journal, info.stream):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
         return
     # A transcript tells as much as the history does: it is for its owner's eyes too.
-    with open_private(chosen.file) as file:
+    with open_private(args.file) as file:
         async for piece in export(journal, info.stream):
             file.write(piece)
 
 
-async def _import(journal: Journal, chosen: argparse.Namespace) -> None:
+async def _import(journal: Journal, args: argparse.Namespace) -> None:
     stream = new_stream()
-    source = sys.stdin.fileno() if chosen.file == "-" else chosen.file
-    with open(source, "rb", closefd=chosen.file != "-") as file:  # noqa: ASYNC230  # nothing else runs
+    source = sys.stdin.fileno() if args.file == "-" else args.file
+    with open(source, "rb", closefd=args.file != "-") as file:  # noqa: ASYNC230  # nothing else runs
         await load(journal, stream, file)
     say(stream)
 
 
-async def _delete(journal: Journal, chosen: argparse.Namespace) -> None:
+async def _delete(journal: Journal, args: argparse.Namespace) -> None:
     # All are found before one is deleted: a mistake in the last must not cost the first.
-    infos = [await _find(journal, name) for name in chosen.ids]
+    infos = [await _find(journal, name) for name in args.ids]
     for info in infos:
         if await journal.delete(info.stream):
             say(f"deleted {sanitize_line(info.stream)}")

@@ -35,7 +35,7 @@ def attach(words: list[str], *, folder: str | None) -> int:
         return 2
     say(f"{path}\n", file=sys.stderr)
     try:
-        for line in _shown(path):
+        for line in _live_lines(path):
             say(line, flush=True)
     except KeyboardInterrupt:
         return 0
@@ -44,7 +44,7 @@ def attach(words: list[str], *, folder: str | None) -> int:
     return 0
 
 
-def _shown(path: Path) -> Iterator[str]:
+def _live_lines(path: Path) -> Iterator[str]:
     live, warned, turns = Live(), set[str](), 0
     told: list[Entry] = []
     for text in _lines(path):
@@ -65,9 +65,9 @@ def _shown(path: Path) -> Iterator[str]:
                 return
 
 
-def _warnings(told: list[Entry], warned: set[str]) -> Iterator[str]:
+def _warnings(entries: list[Entry], warned: set[str]) -> Iterator[str]:
     """What the rules of `check trace` find so far, each requirement once."""
-    recording = recording_of(told)
+    recording = recording_of(entries)
     for side in SIDES:
         for verdict in judge([recording], side):
             if verdict.status in ("failed", "warned") and verdict.requirement not in warned:

@@ -21,43 +21,43 @@ LOST = 3
 """The exit status when `--strict` ended the conversation."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     try:
-        settings = _settings(chosen)
-        _try_to_write(chosen.ledger)
+        settings = _settings(args)
+        _try_to_write(args.ledger)
     except LocalMistake as error:
         say(f"dragoman translate: {error}", file=sys.stderr)
         return 2
     try:
         ledger, stopped_by, status = stand_between(
-            chosen.command,
-            client=chosen.client,
-            agent=chosen.agent,
+            args.command,
+            client=args.client,
+            agent=args.agent,
             settings=settings,
-            strict=chosen.strict,
-            quirks=not chosen.no_quirks,
+            strict=args.strict,
+            quirks=not args.no_quirks,
             on_decision=_explain,
         )
     except SpawnFailed as error:
         say(f"dragoman translate: {error}", file=sys.stderr)
         return 127
     _say(ledger, stopped_by)
-    if chosen.ledger:
-        _write(chosen.ledger, ledger)
+    if args.ledger:
+        _write(args.ledger, ledger)
     if stopped_by:
         return LOST
     return status if status >= 0 else 128 - status
 
 
-def _settings(chosen: argparse.Namespace) -> EdgeSettings:
-    cwd = os.path.abspath(chosen.cwd or ".")
-    if chosen.policy is None:
-        return EdgeSettings(cwd=cwd, as_written=chosen.as_written)
+def _settings(args: argparse.Namespace) -> EdgeSettings:
+    cwd = os.path.abspath(args.cwd or ".")
+    if args.policy is None:
+        return EdgeSettings(cwd=cwd, as_written=args.as_written)
 
     audit = AuditLog(policy_paths().audit)
-    consent = consent_of(chosen.policy, cwd=cwd, audit=audit)
-    policy = os.path.abspath(chosen.policy)
-    return EdgeSettings(cwd=cwd, consent=consent, policy=policy, as_written=chosen.as_written)
+    consent = consent_of(args.policy, cwd=cwd, audit=audit)
+    policy = os.path.abspath(args.policy)
+    return EdgeSettings(cwd=cwd, consent=consent, policy=policy, as_written=args.as_written)
 
 
 def _try_to_write(path: str | None) -> None:

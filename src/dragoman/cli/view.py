@@ -17,9 +17,9 @@ from dragoman.journal.contract import Entry
 from dragoman.trace.view.page import make_page
 
 
-def run(chosen: argparse.Namespace) -> int:
-    path = Path(chosen.recording)
-    target = Path(chosen.output) if chosen.output else path.with_suffix(".html")
+def run(args: argparse.Namespace) -> int:
+    path = Path(args.recording)
+    target = Path(args.output) if args.output else path.with_suffix(".html")
     try:
         entries = read_entries(path)
     except BadTranscript as error:
@@ -28,7 +28,7 @@ def run(chosen: argparse.Namespace) -> int:
     except OSError as error:
         say(f"dragoman view: {explain_error(error)}", file=sys.stderr)
         return 2
-    page = make_page(entries, title=chosen.title or path.name, findings=_findings(entries))
+    page = make_page(entries, title=args.title or path.name, findings=_findings(entries))
     try:
         with open_private(target) as file:
             file.write(page)
@@ -36,7 +36,7 @@ def run(chosen: argparse.Namespace) -> int:
         say(f"dragoman view: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     say(target)
-    if chosen.open:
+    if args.open:
         webbrowser.open(target.resolve().as_uri())
     return 0
 

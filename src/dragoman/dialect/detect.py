@@ -59,7 +59,7 @@ class Undecided(Edge):
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._tally = Tally()
-        self._said: list[tuple[bool, Message]] = []  # whether it came from the peer, and what
+        self._evidence: list[tuple[bool, Message]] = []  # whether it came from the peer, and what
         self._edge: Edge | None = None
 
     def succeeded_by(self) -> Edge:
@@ -74,7 +74,7 @@ class Undecided(Edge):
     def _remember(self, message: Message, *, from_peer: bool) -> None:
         """For the edge that takes over. Notifications leave nothing open, and there may be many."""
         if not message.is_notification:
-            self._said.append((from_peer, message))
+            self._evidence.append((from_peer, message))
 
     def _weigh(self, clues: list[Clue]) -> None:
         self._tally.add(clues, frame=self.ledger.frame)
@@ -97,10 +97,10 @@ class Undecided(Edge):
         self.ledger.decided(decision)
         self._edge = edge
         if dialect != "v1":
-            ids = catch_up(edge, self._said)
+            ids = catch_up(edge, self._evidence)
             if ids:
                 self._edge = Renumbered(edge, ids, peer_answers=self.position == "agent")
-        self._said.clear()
+        self._evidence.clear()
         return self._edge
 
 
@@ -177,8 +177,8 @@ class UndecidedAgent(Undecided):
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._introducing: Message | None = None  # the `initialize` that is open
-        self._held: list[Message] = []  # what the inside said meanwhile
-        self._asked: PendingRequests[str] = PendingRequests()
+        self._held_messages: list[Message] = []  # what the inside said meanwhile
+        self._requests: PendingRequests[str] = PendingRequests()
 
     def from_inside(self, message: Message) -> list[Out]:
         if self._edge is not None:
@@ -186,7 +186,7 @@ class UndecidedAgent(Undecided):
         if message.is_answer:
             return [("peer", message)]
         if self._introducing is not None and not _takes_back(message, self._introducing):
-            self._held.append(message)
+            self._held_messages.append(message)
             return []
         if message.is_request and message.method == "initialize":
             self._introducing = message
@@ -195,12 +195,12 @@ class UndecidedAgent(Undecided):
 
     @property
     def holding(self) -> bool:
-        return bool(self._held)
+        return bool(self._held_messages)
 
     def _passed(self, message: Message) -> list[Out]:
         self._remember(message, from_peer=False)
         if message.is_request:
-            self._asked.owe(message.id, str(message.method))
+            self._requests.owe(message.id, str(message.method))
         return [("peer", message)]
 
     def from_peer(self, message: Message) -> list[Out]:
@@ -210,22 +210,22 @@ class UndecidedAgent(Undecided):
         if first is not None and message.is_answer and message.id == first.id:
             self._introducing = None
             return self._introduced(first, message)
-        asked = self._asked.settle(message.id) if message.is_answer else None
+        asked = self._requests.settle(message.id) if message.is_answer else None
         self._weigh(later_clues(message, asked or ""))
         dialect = self._tally.verdict()
         if dialect is not None or asked == "session/prompt" or _has_no_form_in_v1(message):
-            return self._shown(message, dialect or self._likeliest(), sure=dialect is not None)
+            return self._decide_early(message, dialect or self._likeliest(), sure=dialect is not None)
         self._remember(message, from_peer=True)
         return [("inside", read_undecided(message, asked or "", self._tally.candidates, self))]
 
-    def _shown(self, message: Message, dialect: str, *, sure: bool) -> list[Out]:
+    def _decide_early(self, message: Message, dialect: str, *, sure: bool) -> list[Out]:
         """It showed itself in something else than its answer to `initialize`."""
         settings = self.settings
         if message.method in THREADS_ASKED_OF_AGENT:  # as its document has it, turned round
             settings = replace(settings, as_written=True)
         first, self._introducing = self._introducing, None
         if first is not None and dialect != "threads":  # its answer is still to come
-            self._said.append((False, first))
+            self._evidence.append((False, first))
         edge = self._become(dialect, sure=sure, settings=settings)
         if isinstance(edge, HasOwnIds) and first is not None and isinstance(first.id, int):
             edge.begin_ids_after(max(first.id, 0))  # it may still refuse our `initialize`
@@ -236,11 +236,11 @@ class UndecidedAgent(Undecided):
         self._weigh(introduction_clues(message))
         dialect = self._tally.verdict()
         if dialect is None:
-            self._said += [(False, first), (True, message)]
+            self._evidence += [(False, first), (True, message)]
             read = read_undecided(message, "initialize", self._tally.candidates, self)
             return [("inside", read), *self._released()]
         if dialect == "v1" or (message.error is UNSET and dialect != "v2"):
-            self._said.append((False, first))
+            self._evidence.append((False, first))
             outs = self._become(dialect, sure=True).from_peer(message)
         else:  # it did not understand: once more, in its own words
             settings = self.settings if self.settings.as_written else replace(self.settings, as_written=None)
@@ -249,11 +249,11 @@ class UndecidedAgent(Undecided):
 
     def _released(self) -> list[Out]:
         """What waited for the handshake, as it would have gone without waiting."""
-        held, self._held = self._held, []
+        held, self._held_messages = self._held_messages, []
         return [out for message in held for out in self.from_inside(message)]
 
     def peer_ended(self) -> list[Out]:
-        held, self._held = self._held, []
+        held, self._held_messages = self._held_messages, []
         gone = "Internal error: the agent ended before it introduced itself"
         told: list[Out] = [
             ("inside", refusal(one.id, INTERNAL_ERROR, gone)) for one in held if one.is_request

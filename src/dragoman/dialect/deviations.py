@@ -136,9 +136,9 @@ def _by_schema(value: Json, kind: object, place: str) -> Iterator[FoundDeviation
     except SchemaError as error:
         yield FoundDeviation(f"{place}{_place(error.path)} {error.reason}", fix)
         return
-    for one in forgiven:
-        if one.kind not in FORGIVEN:
-            yield FoundDeviation(f"{place}{_place(one.path)}: {one.kind}", fix)
+    for deviation in forgiven:
+        if deviation.kind not in FORGIVEN:
+            yield FoundDeviation(f"{place}{_place(deviation.path)}: {deviation.kind}", fix)
 
 
 def _place(path: str) -> str:

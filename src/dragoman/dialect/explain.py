@@ -66,11 +66,11 @@ class _FrameReader:
     def __init__(self) -> None:
         self._tallies: dict[Position, Tally] = {"client": Tally(), "agent": Tally()}
         self._sure: dict[Position, tuple[str, int]] = {}
-        self._asked: dict[Position, PendingRequests[str]] = {
+        self._requests: dict[Position, PendingRequests[str]] = {
             "client": PendingRequests(),
             "agent": PendingRequests(),
         }
-        self._found: dict[tuple[Position, str, str], tuple[int, int]] = {}
+        self._findings: dict[tuple[Position, str, str], tuple[int, int]] = {}
         self._last: dict[Position, int] = {"client": 0, "agent": 0}
         self._ledgers: dict[Position, Ledger] = {"client": Ledger(), "agent": Ledger()}
         self._quirks = {who: Quirks(who, EdgeSettings(), ledger) for who, ledger in self._ledgers.items()}
@@ -88,9 +88,9 @@ class _FrameReader:
             return
         self._last[who] = number
         other: Position = "agent" if who == "client" else "client"
-        answers = self._asked[other].settle(message.id) if message.is_answer else None
+        answers = self._requests[other].settle(message.id) if message.is_answer else None
         if message.is_request:
-            self._asked[who].owe(message.id, str(message.method))
+            self._requests[who].owe(message.id, str(message.method))
         self._weigh(number, who, message, answers)
         self._put_down(number, who, _deviations(message, who, answers))
         self._ledgers[who].frame = self._ledgers[other].frame = number
@@ -100,7 +100,7 @@ class _FrameReader:
     def _guess(self, message: Message) -> Position | None:
         """Who says it, from what it is about."""
         if message.is_answer:
-            asked_by = [who for who in self._asked if self._asked[who].look(message.id) is not None]
+            asked_by = [who for who in self._requests if self._requests[who].look(message.id) is not None]
             return None if len(asked_by) != 1 else "agent" if asked_by[0] == "client" else "client"
         return speaker_of(message)
 
@@ -119,11 +119,11 @@ class _FrameReader:
         if dialect is not None:
             self._sure[who] = (dialect, number)
 
-    def _put_down(self, number: int, who: Position, found: Iterable[FoundDeviation]) -> None:
-        for one in found:
+    def _put_down(self, number: int, who: Position, deviations: Iterable[FoundDeviation]) -> None:
+        for one in deviations:
             key = (who, one.what, one.fix)
-            count, first = self._found.get(key, (0, number))
-            self._found[key] = (count + 1, first)
+            count, first = self._findings.get(key, (0, number))
+            self._findings[key] = (count + 1, first)
 
     def says(self, frames: int) -> Explanation:
         client = self._decision("client")
@@ -135,16 +135,20 @@ class _FrameReader:
         )
 
     def _deviations(self) -> Iterator[Deviation]:
-        for (who, what, fix), (count, first) in self._found.items():
+        for (who, what, fix), (count, first) in self._findings.items():
             yield Deviation(by=who, what=what, fix=fix, count=count, first_frame=first)
 
     def _known_quirks(self) -> Iterator[Deviation]:
         """What is valid in each frame and still wrong, and known of programs of this name."""
         fixes = {quirk.what: quirk.fix for quirk in QUIRKS}
         for who, ledger in self._ledgers.items():
-            for one in ledger.entries:
+            for entry in ledger.entries:
                 yield Deviation(
-                    by=who, what=one.what, fix=fixes[one.what], count=one.count, first_frame=one.first_frame
+                    by=who,
+                    what=entry.what,
+                    fix=fixes[entry.what],
+                    count=entry.count,
+                    first_frame=entry.first_frame,
                 )
 
     def _decision(self, who: Position, beside: DialectDecision | None = None) -> DialectDecision:

@@ -30,7 +30,7 @@ def keep(fields: Object, dialect: str, original: Json) -> Object:
     return {**fields, "_meta": {**as_object(fields.get("_meta")), KEY: entry}}
 
 
-def kept(fields: Object, dialect: str) -> Json | None:
+def original_of(fields: Object, dialect: str) -> Json | None:
     """The original, if there is one of this dialect and nothing was left out of it."""
     entry = as_object(as_object(fields.get("_meta")).get(KEY))
     return None if entry.get("name") != dialect or entry.get("partial") else entry.get("raw")
@@ -38,7 +38,7 @@ def kept(fields: Object, dialect: str) -> Json | None:
 
 def restore(fields: Object, dialect: str, convert: Callable[[Any], Object]) -> Json | None:
     """The original, if it is whole and converting it again gives the same `fields`."""
-    original = kept(fields, dialect)
+    original = original_of(fields, dialect)
     if original is None:
         return None
     return original if dropped(convert(original)) == dropped(fields) else None

@@ -138,6 +138,8 @@ class DialectDecision(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """One line for people."""
-        why = "; ".join(f"frame {one.frame}: {one.evidence} ({one.conclusion})" for one in self.reasons)
+        why = "; ".join(
+            f"frame {reason.frame}: {reason.evidence} ({reason.conclusion})" for reason in self.reasons
+        )
         doubt = "" if self.sure else ", for want of better evidence"
         return f"the {self.peer} speaks {self.dialect}{doubt}: {why or 'it said nothing that tells'}"

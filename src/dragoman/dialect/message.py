@@ -64,7 +64,7 @@ def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
         messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return [decode(line) for line in lines]
-    return [one if one.method is not UNSET else _read_answer(one) for one in messages]
+    return [message if message.method is not UNSET else _read_answer(message) for message in messages]
 
 
 def _read_answer(message: Message) -> Message | None:

@@ -12,15 +12,15 @@ from dragoman.dialect.edge import Edge, Out
 from dragoman.dialect.message import Id, Message
 
 
-def catch_up(edge: Edge, said: Iterable[tuple[bool, Message]]) -> dict[Id, Id]:
-    """Tell an edge what was said before its time: it says nothing to it, and nothing is put down.
+def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, Id]:
+    """Give an edge the messages of before its time: it answers none of them, and the ledger gets no entry.
 
-    `said` is whether the peer said it, and what. Gives the ids of requests that are still open and that the
-    edge would have sent under another id: the id they have, and the id it believes in.
+    `messages` are pairs: whether the peer sent it, and the message. Returns the ids of requests that are
+    still open and that the edge would have sent under another id: their id, and the id that the edge expects.
     """
     ids: dict[Id, Id] = {}
     with edge.ledger.muted():
-        for from_peer, message in said:
+        for from_peer, message in messages:
             if message.is_answer and message.id in ids:
                 message = _under(message, ids.pop(message.id))
             outs = edge.from_peer(message) if from_peer else edge.from_inside(message)

@@ -28,7 +28,7 @@ class Clue(Struct, frozen=True):
     @property
     def conclusion(self) -> str:
         """In words: the loudest first."""
-        ranked = sorted(self.weights.items(), key=lambda one: -one[1])
+        ranked = sorted(self.weights.items(), key=lambda item: -item[1])
         loud = [name for name, weight in ranked if weight >= ENOUGH]
         quiet = [name for name, weight in ranked if weight < ENOUGH]
         words = [" or ".join(loud)] if loud else []
@@ -48,9 +48,9 @@ class Tally:
         self._weights: Counter[str] = Counter()
 
     def add(self, clues: Iterable[Clue], *, frame: int) -> None:
-        for one in clues:
-            self._weights.update(one.weights)
-            self.reasons.append(Reason(frame=frame, evidence=one.evidence, conclusion=one.conclusion))
+        for clue in clues:
+            self._weights.update(clue.weights)
+            self.reasons.append(Reason(frame=frame, evidence=clue.evidence, conclusion=clue.conclusion))
 
     def verdict(self) -> str | None:
         """The dialect that is sure; None while it is open."""

@@ -170,8 +170,8 @@ async def _begun(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
         await cluster.leave()
 
 
-async def _status(observer: Observer, seen: StatusSource, cluster: Cluster | None) -> Status:
-    found = await observer.status(seen)
+async def _status(observer: Observer, source: StatusSource, cluster: Cluster | None) -> Status:
+    found = await observer.status(source)
     return found if cluster is None else replace(found, nodes=cluster.shown())
 
 

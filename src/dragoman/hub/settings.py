@@ -197,7 +197,7 @@ def changed(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[
 
 
 def needs_restart(name: str) -> bool:
-    return any(name == each or name.startswith(f"{each}.") for each in NEEDS_RESTART)
+    return any(name == need or name.startswith(f"{need}.") for need in NEEDS_RESTART)
 
 
 def _differing(old: Any, new: Any, prefix: str) -> list[str]:
@@ -206,7 +206,7 @@ def _differing(old: Any, new: Any, prefix: str) -> list[str]:
         before, after = getattr(old, name), getattr(new, name)
         if name == "agents":
             names = sorted({*before, *after})
-            found += [f"agents.{each}" for each in names if before.get(each) != after.get(each)]
+            found += [f"agents.{name}" for name in names if before.get(name) != after.get(name)]
         elif isinstance(before, Struct) and not isinstance(before, Rate):
             found += _differing(before, after, f"{prefix}{name}.")
         elif before != after:
@@ -253,7 +253,7 @@ def choices_of(hint: Any) -> tuple[str, ...]:
 
 def kind_of(hint: Any) -> Kind:
     if get_origin(hint) is Annotated:
-        return next(each for each in get_args(hint) if isinstance(each, Kind))
+        return next(arg for arg in get_args(hint) if isinstance(arg, Kind))
     return Kind("one of " + ", ".join(choices_of(hint)))
 
 
@@ -321,15 +321,15 @@ def _known(agent: KnownAgent) -> AgentSettings:
     )
 
 
-def _completed(given: AgentSettings, known: AgentSettings | None) -> AgentSettings:
-    """What the file says of an agent that is there without it."""
-    if given.command or given.url or known is None:
-        return given
+def _completed(settings: AgentSettings, defaults: AgentSettings | None) -> AgentSettings:
+    """The settings of the file, completed by what is known of the agent without them."""
+    if settings.command or settings.url or defaults is None:
+        return settings
     return replace(
-        given,
-        command=known.command,
-        url=known.url,
-        title=given.title or known.title,
-        env={**known.env, **given.env},
-        allow=(*known.allow, *given.allow),
+        settings,
+        command=defaults.command,
+        url=defaults.url,
+        title=settings.title or defaults.title,
+        env={**defaults.env, **settings.env},
+        allow=(*defaults.allow, *settings.allow),
     )

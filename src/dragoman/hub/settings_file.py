@@ -252,11 +252,11 @@ class TomlLines:
         return best
 
 
-def _places(found: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]]:
+def _places(statements: Sequence[TomlStatement]) -> Iterator[tuple[KeyPath, int]]:
     counts: dict[KeyPath, int] = {}
     header: KeyPath = ()
     plain: tuple[str, ...] = ()
-    for statement in found:
+    for statement in statements:
         if not statement.path:
             continue
         line = statement.first

@@ -25,16 +25,15 @@ from dragoman.journal.contract import (
 if _typing.TYPE_CHECKING:
     from dragoman.journal.memory import MemoryJournal
     from dragoman.journal.sealed import WrongKey
-    from dragoman.journal.sealed_file import open_sealed
     from dragoman.journal.sealing_key import read_key
-    from dragoman.journal.sqlite import SqliteJournal, open_journal
+    from dragoman.journal.sqlite import SqliteJournal, open_journal, open_sealed
 
 _HOMES = {
     "MemoryJournal": "dragoman.journal.memory",
     "SqliteJournal": "dragoman.journal.sqlite",
     "WrongKey": "dragoman.journal.sealed",
     "open_journal": "dragoman.journal.sqlite",
-    "open_sealed": "dragoman.journal.sealed_file",
+    "open_sealed": "dragoman.journal.sqlite",
     "read_key": "dragoman.journal.sealing_key",
 }
 

@@ -91,11 +91,11 @@ def _read(frame: bytes, sequence: int) -> KeyedEntry | None:
     return KeyedEntry(kind, note.key, sequence)
 
 
-def with_entry(known: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:
+def with_entry(entries: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:
     """What is known of a key, and this entry of it."""
-    known = known or KeyEntries()
-    place = getattr(known, entry.kind)
-    return known if 0 < place <= entry.sequence else replace(known, **{entry.kind: entry.sequence})
+    entries = entries or KeyEntries()
+    place = getattr(entries, entry.kind)
+    return entries if 0 < place <= entry.sequence else replace(entries, **{entry.kind: entry.sequence})
 
 
 def hash_of(key: str, *, secret: bytes = b"") -> bytes:

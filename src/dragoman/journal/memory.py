@@ -177,9 +177,9 @@ class MemoryJournal:
     async def drop_originals_before(self, time: float) -> int:
         self._check()
         count = 0
-        for kept in self._originals.values():
-            for sequence in [place for place, stored in kept.items() if stored.time < time]:
-                del kept[sequence]
+        for original in self._originals.values():
+            for sequence in [place for place, stored in original.items() if stored.time < time]:
+                del original[sequence]
                 count += 1
         return count
 

@@ -29,14 +29,14 @@ SELECT = "select place, direction, time, frame, sum from originals where place b
 NUMBER = "select number from streams where stream = ?"
 
 
-def originals_of(said: Sequence[FrameRun], kept: Sequence[FrameRun], last: int) -> list[Stored]:
-    """The pending frames of `said`, which go behind `last`, that `kept` does not give back as they were.
+def originals_of(runs: Sequence[FrameRun], redacted_runs: Sequence[FrameRun], last: int) -> list[Stored]:
+    """The pending frames of `runs`, which go behind `last`, that are not the same in `redacted_runs`.
 
     A frame that held the mark of redaction before is among them: so a pending entry with the mark and without
     an original is always one that was redacted.
     """
     found: list[Stored] = []
-    for run, redacted in zip(said, kept, strict=True):
+    for run, redacted in zip(runs, redacted_runs, strict=True):
         if run.pending:
             pairs = zip(run.frames, redacted.frames, strict=True)
             found += [

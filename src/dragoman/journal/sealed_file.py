@@ -6,36 +6,11 @@ table of its own, which plain journals do not have. If it was lost with a damage
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from dragoman.errors import JournalDamaged
-from dragoman.journal.contract import Durability
-from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.sealed import Seal, WrongKey
-from dragoman.journal.sqlite_file import BUSY_SECONDS
 from dragoman.journal.tables import SELECT, read_stream
-
-if TYPE_CHECKING:
-    from dragoman.journal.sqlite import SqliteJournal
-
-
-def open_sealed(
-    path: str | os.PathLike[str],
-    key: bytes,
-    *,
-    durability: Durability = "full",
-    redact: Callable[[bytes], bytes] | None = redact_secrets,
-    busy_seconds: float = BUSY_SECONDS,
-) -> SqliteJournal:
-    """`async with open_sealed(path, key) as journal:`; a file that is there must be sealed with this key."""
-    from dragoman.journal.sqlite import SqliteJournal  # which knows us
-
-    return SqliteJournal(
-        path, durability=durability, redact=redact, busy_seconds=busy_seconds, seal=Seal(key)
-    )
 
 
 def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) -> None:

@@ -67,5 +67,5 @@ class Bus(Protocol):
     async def ask(self, subject: str, data: bytes, *, within: float) -> bytes:
         """What the first to answer says; `NobodyListens` at once if nobody is there, `TimeoutError`."""
 
-    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
-        """From the return on, hear what is said there; `heard` must not wait."""
+    async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
+        """From the return on, `on_message` gets each message of the subject; it must not wait."""

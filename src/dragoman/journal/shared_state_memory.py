@@ -103,13 +103,13 @@ class MemoryNode:
         if held is None or held.revision != revision:
             raise KeyTaken(key)
 
-    def changed(self, key: str, held: RegisterValue | None) -> None:
+    def changed(self, key: str, value: RegisterValue | None) -> None:
         if self._cut:
             self._missed.add(key)
             return
         for prefix, changed in list(self._watching):
             if key.split(".")[0] == prefix:
-                changed(key, held)
+                changed(key, value)
 
     # The bus.
 
@@ -135,9 +135,9 @@ class MemoryNode:
         finally:
             await ending.aclose()
 
-    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
-        self._listening.append((subject, heard))
-        return _Ending(lambda: self._listening.remove((subject, heard)))
+    async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
+        self._listening.append((subject, on_message))
+        return _Ending(lambda: self._listening.remove((subject, on_message)))
 
     def hear(self, subject: str, data: bytes, answer: str) -> int:
         found = list(self._hearers(subject))

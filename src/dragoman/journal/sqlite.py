@@ -59,6 +59,20 @@ def open_journal(
     return SqliteJournal(path, durability=durability, redact=redact, busy_seconds=busy_seconds)
 
 
+def open_sealed(
+    path: str | os.PathLike[str],
+    key: bytes,
+    *,
+    durability: Durability = "full",
+    redact: Callable[[bytes], bytes] | None = redact_secrets,
+    busy_seconds: float = sqlite_file.BUSY_SECONDS,
+) -> SqliteJournal:
+    """`async with open_sealed(path, key) as journal:`; a file that is there must be sealed with this key."""
+    return SqliteJournal(
+        path, durability=durability, redact=redact, busy_seconds=busy_seconds, seal=Seal(key)
+    )
+
+
 class SqliteJournal:
     """A journal over one file. It belongs to the event loop in which it was entered."""
 

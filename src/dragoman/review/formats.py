@@ -161,7 +161,7 @@ def as_sarif(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, versio
     driver = {
         "name": "dragoman review",
         "version": version,
-        "rules": [_sarif_rule(found) for found in rules.values()],
+        "rules": [_sarif_rule(rule) for rule in rules.values()],
     }
     run = {
         "tool": {"driver": driver},

@@ -162,8 +162,8 @@ def _name(shown: bytes) -> str | None:
     return os.fsdecode(shown[2:]) if shown.startswith(b"b/") else None
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    escape = found[1]
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    escape = match[1]
     return bytes([_LETTERS[escape] if escape in _LETTERS else int(escape, 8) & 0xFF])
 
 

@@ -55,11 +55,11 @@ def inspect(
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Each rule once for each place: two patterns of one rule may match the same thing."""
     seen: set[tuple[str, int, int]] = set()
-    for found in findings:
-        key = (found.rule, found.place.line, found.place.column)
+    for finding in findings:
+        key = (finding.rule, finding.place.line, finding.place.column)
         if key not in seen:
             seen.add(key)
-            yield found
+            yield finding
 
 
 def _concerns(rule: ReviewRule, path: str) -> bool:

@@ -90,9 +90,9 @@ def spans(text: str, language: str | None) -> list[LexicalSpan]:
     if family is None:
         return []
     return [
-        LexicalSpan(found.start(), found.end(), "comment" if _is_comment(found[0]) else "string")
-        for found in _TOKENS[family].finditer(text)
-        if found[0]
+        LexicalSpan(match.start(), match.end(), "comment" if _is_comment(match[0]) else "string")
+        for match in _TOKENS[family].finditer(text)
+        if match[0]
     ]
 
 

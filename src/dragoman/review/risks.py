@@ -77,11 +77,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
     @property
     def names_deeds(self) -> bool:
         """Whether there is more to it than words."""
-        return bool(self.commands or self.paths or any(one.path for one in self.texts))
+        return bool(self.commands or self.paths or any(text.path for text in self.texts))
 
     @property
     def size(self) -> int:
-        return sum(map(len, self.commands)) + sum(len(one.text) for one in self.texts)
+        return sum(map(len, self.commands)) + sum(len(text.text) for text in self.texts)
 
 
 class TextChange(Protocol):
@@ -138,7 +138,7 @@ def at_once(proposal: Proposal) -> RiskJudgement | None:
 
     Nothing is parsed here, so texts in a language with a grammar are for a worker as well.
     """
-    if proposal.size > AT_ONCE or any(language_of(one.path, one.text) for one in proposal.texts):
+    if proposal.size > AT_ONCE or any(language_of(text.path, text.text) for text in proposal.texts):
         return None
     risks = [*path_risks(proposal)]
     for look in looks_of(proposal):
@@ -173,12 +173,12 @@ def looks_of(proposal: Proposal) -> Iterator[RiskLook]:
 def risks_in(look: RiskLook, findings: Iterable[Finding]) -> Iterator[Risk]:
     """The findings of one text, as far as they are risks."""
     path, _, changed = look.source
-    for found in findings:
-        rule, severity, title = found.rule, found.severity, found.title
+    for finding in findings:
+        rule, severity, title = finding.rule, finding.severity, finding.title
         if look.is_command:
             yield Risk(rule=rule, severity=_when_run().get(rule, severity), text=title)
-        elif severity.is_at_least(_MILDEST) and (changed is None or found.place.touches(changed)):
-            yield Risk(rule=rule, severity=severity, text=title, path=path, line=found.line)
+        elif severity.is_at_least(_MILDEST) and (changed is None or finding.place.touches(changed)):
+            yield Risk(rule=rule, severity=severity, text=title, path=path, line=finding.line)
 
 
 def path_risks(proposal: Proposal) -> Iterator[Risk]:

@@ -164,12 +164,12 @@ def _text_objections(rule: ReviewRule) -> Iterator[str]:
 
 
 def _fix_objections(rule: ReviewRule, compiled: re.Pattern[str]) -> Iterator[str]:
-    for found in _GROUP.finditer(rule.fix or ""):
-        name, number = found[1], found[2]
+    for match in _GROUP.finditer(rule.fix or ""):
+        name, number = match[1], match[2]
         if (name and name not in compiled.groupindex and not name.isdigit()) or (
             (number or name or "").isdigit() and int(number or name) > compiled.groups
         ):
-            yield f"the fix names the group {found[0]}, which the pattern has not"
+            yield f"the fix names the group {match[0]}, which the pattern has not"
 
 
 def _match_objections(rule: ReviewRule) -> Iterator[str]:

@@ -138,9 +138,9 @@ def fill_template(template: str, node: Any, text: str) -> str:
     """A template with `$NAME` and `$$$NAMES` replaced by what they matched."""
     parts: list[str] = []
     at = 0
-    for found in _VARIABLE.finditer(template):
-        parts += (template[at : found.start()], _matched(found[1], found[2], node, text))
-        at = found.end()
+    for match in _VARIABLE.finditer(template):
+        parts += (template[at : match.start()], _matched(match[1], match[2], node, text))
+        at = match.end()
     return "".join((*parts, template[at:]))
 
 

@@ -41,19 +41,19 @@ class Suppressions:
     def _read(
         self, path: str, lines: TextLines, spans: LexicalSpans, language: str | None
     ) -> Iterator[Finding]:
-        for found in _MARK.finditer(lines.text):
-            kind = spans.kind_at(found.start())
+        for match in _MARK.finditer(lines.text):
+            kind = spans.kind_at(match.start())
             if kind == "string":
                 continue
-            names = {name.strip() for name in (found["rules"] or "").split(",")} - {""}
-            self._add(found, names, lines)
+            names = {name.strip() for name in (match["rules"] or "").split(",")} - {""}
+            self._add(match, names, lines)
             # In a text without known comments these may be words about this very thing.
-            if kind == "comment" and (complaint := _complaint(found, names)):
-                yield _finding(*complaint, path, lines, found)
+            if kind == "comment" and (complaint := _complaint(match, names)):
+                yield _finding(*complaint, path, lines, match)
 
-    def _add(self, found: re.Match[str], names: set[str], lines: TextLines) -> None:
-        line, column = lines.position(found.start())
-        if found["file"]:
+    def _add(self, match: re.Match[str], names: set[str], lines: TextLines) -> None:
+        line, column = lines.position(match.start())
+        if match["file"]:
             self._everywhere |= names
             return
         is_alone = not _WORDS.search(lines.line(line)[: column - 1])
@@ -67,7 +67,7 @@ def _names(name: str, rule: str) -> bool:
     return name in (rule, rule.rpartition("/")[2])
 
 
-def _complaint(found: re.Match[str], names: set[str]) -> tuple[str, Severity, str, str] | None:
+def _complaint(match: re.Match[str], names: set[str]) -> tuple[str, Severity, str, str] | None:
     if not names:
         return (
             NAMELESS,
@@ -75,7 +75,7 @@ def _complaint(found: re.Match[str], names: set[str]) -> tuple[str, Severity, st
             "Suppression comment without a rule",
             "It silences nothing. Write dragoman: ignore[rule] and why.",
         )
-    if not _WORDS.search(_CLOSINGS.sub("", found["reason"])):
+    if not _WORDS.search(_CLOSINGS.sub("", match["reason"])):
         return (
             WITHOUT_REASON,
             Severity.INFO,
@@ -86,7 +86,7 @@ def _complaint(found: re.Match[str], names: set[str]) -> tuple[str, Severity, st
 
 
 def _finding(
-    rule: str, severity: Severity, title: str, why: str, path: str, lines: TextLines, found: re.Match[str]
+    rule: str, severity: Severity, title: str, why: str, path: str, lines: TextLines, match: re.Match[str]
 ) -> Finding:
-    place = lines.place(path, found.start(), found.end())
+    place = lines.place(path, match.start(), match.end())
     return Finding(rule=rule, severity=severity, place=place, title=title, why=why)

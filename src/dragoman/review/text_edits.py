@@ -80,7 +80,7 @@ class FixedText(NamedTuple):
 
 def apply_fixes(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> FixedText:
     """The text with the fixes of all findings, as far as they go together."""
-    wanted = [found for found in findings if found.fix is not None and (unsafe or found.fix.safe)]
+    wanted = [finding for finding in findings if finding.fix is not None and (unsafe or finding.fix.safe)]
     wanted.sort(key=_first_edit)
     edits: list[Edit] = []
     applied: list[Finding] = []
@@ -108,14 +108,14 @@ def _first_edit(finding: Finding) -> tuple[int, int]:
     return (min(starts), finding.severity.rank) if starts else (0, finding.severity.rank)
 
 
-def _merged(taken: Sequence[Edit], more: Sequence[Edit], size: int) -> list[Edit] | None:
+def _merged(edits: Sequence[Edit], more: Sequence[Edit], size: int) -> list[Edit] | None:
     """Both, in order; None if they touch, because two insertions at one place have no order of their own.
 
     The same edit twice is one: several findings often want the same import removed.
     """
-    known = set(map(_key, taken))
+    known = set(map(_key, edits))
     new = [edit for edit in more if _key(edit) not in known]
-    both = sorted([*taken, *new], key=lambda edit: (edit.start, edit.end))
+    both = sorted([*edits, *new], key=lambda edit: (edit.start, edit.end))
     for first, second in pairwise(both):
         if second.start < first.end or second.start == first.start:
             return None

@@ -93,15 +93,15 @@ def _found(
     rule: ReviewRule, path: str, lines: TextLines, spans: LexicalSpans, begin: int, end: int, longest: int
 ) -> Iterator[Finding]:
     pattern, unless = compile_rule(rule)
-    for found in pattern.finditer(lines.text, begin, end):
-        if rule.where != "anywhere" and spans.kind_at(found.start()) != rule.where:
+    for match in pattern.finditer(lines.text, begin, end):
+        if rule.where != "anywhere" and spans.kind_at(match.start()) != rule.where:
             continue
-        line = lines.line(lines.position(found.start())[0])
+        line = lines.line(lines.position(match.start())[0])
         if len(line) > longest or (unless is not None and unless.search(line)):
             continue
-        if rule.entropy and not looks_random(found["secret"] or "", rule.entropy):
+        if rule.entropy and not looks_random(match["secret"] or "", rule.entropy):
             continue
-        yield _finding(rule, found, path, lines)
+        yield _finding(rule, match, path, lines)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -116,26 +116,26 @@ def compile_rule(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | N
     return _compile(rule.pattern or "", flags), unless
 
 
-def _finding(rule: ReviewRule, found: re.Match[str], path: str, lines: TextLines) -> Finding:
-    start, end = found.span("secret") if rule.entropy else found.span()
+def _finding(rule: ReviewRule, match: re.Match[str], path: str, lines: TextLines) -> Finding:
+    start, end = match.span("secret") if rule.entropy else match.span()
     return Finding(
         rule=rule.id,
         severity=rule.severity,
         place=lines.place(path, start, end),
         title=rule.title,
         why=rule.why,
-        fix=_fix(rule, found),
+        fix=_fix(rule, match),
         is_secret=rule.entropy > 0,
     )
 
 
-def _fix(rule: ReviewRule, found: re.Match[str]) -> Fix | None:
+def _fix(rule: ReviewRule, match: re.Match[str]) -> Fix | None:
     if rule.fix is None:
         return None
-    text = found.expand(rule.fix)
-    if text == found[0]:
+    text = match.expand(rule.fix)
+    if text == match[0]:
         return None
-    edit = Edit(found.start(), found.end(), text)
+    edit = Edit(match.start(), match.end(), text)
     return Fix(title=rule.fix_title or rule.title, edits=(edit,), safe=rule.safe)
 
 

@@ -44,7 +44,7 @@ def _mixed_ends(lines: TextLines, language: str | None) -> Iterator[tuple[int, i
         return
     rare = re.compile(r"(?<!\r)\n" if windows >= unix else r"\r\n")
     end = "\r\n" if windows >= unix else "\n"
-    edits = tuple(Edit(found.start(), found.end(), end) for found in rare.finditer(text))
+    edits = tuple(Edit(match.start(), match.end(), end) for match in rare.finditer(text))
     at = edits[0].start
     # Not safe: a string that spans lines has these ends in it.
     yield at, at, Fix(title="Give every line the same end", edits=edits, safe=False)

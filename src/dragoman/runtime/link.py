@@ -176,7 +176,7 @@ class Link:
                 self.listen(ANSWERS)
         return call
 
-    async def settled(self, call: OutgoingCall[PendingCall]) -> None:
+    async def wait_answered(self, call: OutgoingCall[PendingCall]) -> None:
         """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
         await asyncio.wait((call.context.future,))
 
@@ -309,9 +309,9 @@ class Link:
             self._flush()
         await self.transport.aclose()
 
-    def _end(self, gone: LinkClosed) -> None:
+    def _end(self, reason: LinkClosed) -> None:
         if self._gone is None:
-            self._gone = gone
+            self._gone = reason
         self._deadlines.stop()
         for call in self.connection.abandon():
             call.context.settle(self._gone)

@@ -149,13 +149,13 @@ def _write_slowly(message: Any, problem: SchemaError | None) -> bytes:
     raise problem or SchemaError("$", "unknown fields where they cannot be put back")
 
 
-def _told(found: Exception) -> SchemaError | None:
+def _told(error: Exception) -> SchemaError | None:
     """What the encoder's exception says, without its value; None if only unknown fields stopped it."""
-    match found:
+    match error:
         case _HasUnknownFields():
             return None
         case SchemaError():
-            return found
+            return error
         case UnicodeEncodeError():  # from file names and broken decoders; no JSON text can hold them
             return SchemaError("$", "a string holds a lone surrogate, which is not text")
         case RecursionError():

@@ -15,7 +15,7 @@ def loader(package: str, topics: Mapping[str, Sequence[str]], names: dict[str, A
     """The `__getattr__` of a package whose modules, `topics`, hold these names. `names` is its own
     namespace.
     """
-    homes = {name: topic for topic, found in topics.items() for name in found}
+    homes = {name: topic for topic, members in topics.items() for name in members}
 
     def load(name: str) -> Any:
         topic = homes.get(name)

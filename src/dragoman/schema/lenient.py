@@ -130,21 +130,21 @@ class _Reader:
             del found[tag_field]
         return self._filled(found, kind, path)
 
-    def _filled(self, found: dict[str, Raw], kind: type[Bare], path: str) -> Any:
+    def _filled(self, members: dict[str, Raw], kind: type[Bare], path: str) -> Any:
         for wire, meant in kind._also_read.items():
-            if meant not in found and wire in found:
-                found[meant] = found.pop(wire)
+            if meant not in members and wire in members:
+                members[meant] = members.pop(wire)
                 self._notes.append(Deviation(path, "other name", wire))
         values: dict[str, Any] = {}
         for wire, field in _fields(kind).items():
-            if wire in found:
+            if wire in members:
                 marks = ON_ERROR if wire == "_meta" else kind._lenient.get(wire, 0)
-                values[field.name] = self._field(found.pop(wire), field, marks, f"{path}.{wire}")
+                values[field.name] = self._field(members.pop(wire), field, marks, f"{path}.{wire}")
             elif field.required:
                 raise SchemaError(f"{path}.{wire}", "is missing")
-        if found:
-            values["unknown_fields"] = UnknownFields({name: raw.copy() for name, raw in found.items()})
-            self._notes += [Deviation(path, "unknown field", name) for name in found]
+        if members:
+            values["unknown_fields"] = UnknownFields({name: raw.copy() for name, raw in members.items()})
+            self._notes += [Deviation(path, "unknown field", name) for name in members]
         try:
             return kind(**values)
         except ValueError as problem:  # a rule between fields; its text is ours
@@ -224,13 +224,13 @@ class _Reader:
         self._notes.append(Deviation(path, "unknown member", tag))
         return Unknown(tag, raw.copy())
 
-    def _check_unknown(self, found: dict[str, Raw], policy: UnknownPolicy, path: str) -> None:
+    def _check_unknown(self, members: dict[str, Raw], policy: UnknownPolicy, path: str) -> None:
         for wire in (*policy.strings, *policy.anything):
-            if wire not in found:
+            if wire not in members:
                 raise SchemaError(f"{path}.{wire}", "is missing")
-            if wire in policy.strings and _name_of(found[wire]) != "string":
-                raise SchemaError(f"{path}.{wire}", f"expected string, got {_name_of(found[wire])}")
-        present = sum(wire in found for wire in policy.one_of)
+            if wire in policy.strings and _name_of(members[wire]) != "string":
+                raise SchemaError(f"{path}.{wire}", f"expected string, got {_name_of(members[wire])}")
+        present = sum(wire in members for wire in policy.one_of)
         if policy.one_of and (present == 0 or (policy.only_one and present > 1)):
             raise SchemaError(path, f"needs {' or '.join(policy.one_of)}")
 
@@ -259,10 +259,10 @@ class _Reader:
             raise SchemaError(path, f"expected object, got {_name_of(raw)}")
         return _objects(raw)
 
-    def _tag(self, found: Mapping[str, Raw], tag_field: str, path: str) -> str:
-        if tag_field not in found:
+    def _tag(self, members: Mapping[str, Raw], tag_field: str, path: str) -> str:
+        if tag_field not in members:
             raise SchemaError(f"{path}.{tag_field}", "is missing")
-        tag = _scalar(found[tag_field], inspect.StrType(), f"{path}.{tag_field}")
+        tag = _scalar(members[tag_field], inspect.StrType(), f"{path}.{tag_field}")
         assert isinstance(tag, str)
         return tag
 

@@ -20,16 +20,16 @@ from dragoman.schema.v1.methods import METHODS
 class Capabilities:
     """A peer's capabilities."""
 
-    __slots__ = ("_given", "typed")
+    __slots__ = ("_answers", "typed")
 
     def __init__(self, typed: Any = UNSET) -> None:
         self.typed = typed
-        self._given: dict[str, bool] = {}  # asked for before every call, so looked up once
+        self._answers: dict[str, bool] = {}  # asked for before every call, so looked up once
 
     def __contains__(self, path: str) -> bool:
-        given = self._given.get(path)
+        given = self._answers.get(path)
         if given is None:
-            given = self._given[path] = self._find(path)
+            given = self._answers[path] = self._find(path)
         return given
 
     def require(self, path: str, method: str) -> None:

@@ -105,13 +105,15 @@ def _positional_count(function: Callable[..., Any]) -> int:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, without a signature: its first call tells
         return 1
-    if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters):
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
         return 2
-    positional = [one for one in parameters if one.kind in _POSITIONAL]
+    positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     empty = inspect.Parameter.empty
     needed = sum(one.default is empty for one in positional)
     named = [
-        one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY and one.default is empty
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is empty
     ]
     if not positional or needed > 2 or named:
         name = getattr(function, "__qualname__", repr(function))

@@ -21,21 +21,13 @@ from msgspec import Raw
 
 from dragoman.errors import CallFailed, CallTimeout, LoginRequired
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.agent_handle import AgentHandle, EnvMethod
 from dragoman.wire.codes import AUTH_REQUIRED
 
 T = TypeVar("T")
 
 TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 """Runs the agent's command with the method's arguments and variables in a terminal; whether it went well."""
-
-
-class EnvMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """A login by variables that the agent looks for in its environment; a draft of the protocol has it."""
-
-    id: str
-    name: str
-    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +74,7 @@ async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], log
 
 async def log_in(agent: AgentHandle, refused: CallFailed, login: Login) -> str:
     """Try what can be tried, once; returns the id of the method."""
-    method = _chosen(agent, login)
+    method = _choose_method(agent, login)
     if method is None:
         raise LoginRequired(refused, missing=_advice(agent, login), methods=_ids(agent))
     try:
@@ -108,7 +100,7 @@ def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried:
     return LoginRequired(again, missing=missing, tried=tried, why=why, methods=_ids(agent))
 
 
-def _chosen(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
+def _choose_method(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
     """The method to try; None when there is none that can be."""
     able: list[v1.AuthMethod] = [
         method

@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from dragoman.transport.owned import Grace, Program, start_tree
+from dragoman.transport.launch import start_tree
+from dragoman.transport.owned import Grace, Program
 from dragoman.transport.program_output import StderrTail
 from dragoman.transport.waiting import Waiters
 
@@ -65,7 +66,7 @@ async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS
         return LoginPath(ours)  # PATH is the same for all programs there; or there is nobody to ask
     try:
         async with asyncio.timeout(seconds):
-            theirs = await _asked(shell, source)
+            theirs = await _ask_shell(shell, source)
     except TimeoutError:
         return LoginPath(ours, f"{shell} took longer than {seconds:g} seconds to say its PATH")
     except OSError as error:
@@ -81,7 +82,7 @@ def joined(first: str, second: str) -> str:
     return os.pathsep.join(folder for folder in folders if folder)
 
 
-async def _asked(shell: str, source: Mapping[str, str]) -> str:
+async def _ask_shell(shell: str, source: Mapping[str, str]) -> str:
     """What the shell says between two marks; "" if it ends without saying it."""
     mark = secrets.token_hex(8)
     # `printenv` and not `$PATH`: shells disagree about everything but how to run a program.

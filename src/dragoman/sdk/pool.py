@@ -244,7 +244,7 @@ class Pool:
         if agents < 1 or concurrency < 1:
             raise LocalMistake("a pool has at least one agent, and does at least one thing at a time")
         self.concurrency = concurrency
-        self._made = _made(target, agents, dialect)
+        self._supervised = _make_agents(target, agents, dialect)
         self._seats: list[PoolAgent] = []
         self._queue: FairQueue[PoolJob] = FairQueue()
         self._running: dict[asyncio.Task[None], PoolJob] = {}
@@ -252,7 +252,7 @@ class Pool:
 
     async def __aenter__(self) -> Pool:
         starts = asyncio.Semaphore(STARTS)
-        self._seats = [PoolAgent(agent, starts) for agent in self._made]
+        self._seats = [PoolAgent(agent, starts) for agent in self._supervised]
         self._open = True
         return self
 
@@ -397,7 +397,7 @@ async def _free(session: SupervisedSession) -> None:
         pass
 
 
-def _made(
+def _make_agents(
     target: Startable | Supervised | Iterable[Supervised], agents: int, dialect: str
 ) -> Sequence[Supervised]:
     if isinstance(target, Supervised):

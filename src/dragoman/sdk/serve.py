@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, overload
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, overload, runtime_checkable
 
 from dragoman.core import Lifecycle
 from dragoman.runtime import Limits, Link
@@ -20,13 +21,28 @@ from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.shutdown import ShutdownSignals, first_of, time_to_end
 from dragoman.transport.contract import Transport
 
-if TYPE_CHECKING:
-    from dragoman.sdk.proxy.conductor import Conductor, ConductorRun
-    from dragoman.sdk.proxy.proxy import Proxy
-    from dragoman.sdk.proxy.run import ProxyRun
+
+class ServedConversation(Protocol):
+    """A conversation that runs; `Link`, `ProxyRun` and `ConductorRun` are such."""
+
+    async def wait_ended(self) -> None: ...
+
+    async def aclose(self, *, grace: float = 0.0) -> None: ...
 
 
-def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) -> None:
+@runtime_checkable
+class Servable(Protocol):
+    """What stands between a client and an agent, and can be served like an agent: `Proxy` and `Conductor`."""
+
+    name: str
+
+    def run(
+        self, transport: Transport, *, limits: Limits | None = None
+    ) -> AbstractAsyncContextManager[ServedConversation]:
+        """A conversation with a client over this transport."""
+
+
+def serve(served: Agent | Servable, *, limits: Limits | None = None) -> None:
     """Serve one client over stdin and stdout until it hangs up. Blocks.
 
         agent = Agent("echo")
@@ -48,13 +64,13 @@ def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) ->
 
 
 async def _serve_stdio(
-    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: ShutdownSignals
+    served: Agent | Servable, transport: Transport, limits: Limits, leaving: ShutdownSignals
 ) -> None:
     leaving.listen()
     async with serving(served, transport, limits=limits) as link:
-        await first_of(link.wait_ended(), leaving.asked.wait())
+        await first_of(link.wait_ended(), leaving.end_event.wait())
         leaving.begin()
-        await link.aclose(grace=0 if leaving.asked.is_set() else limits.end_seconds)
+        await link.aclose(grace=0 if leaving.end_event.is_set() else limits.end_seconds)
 
 
 class Serving:
@@ -88,11 +104,11 @@ class Serving:
 def serving(served: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving: ...
 @overload
 def serving(
-    served: Agent | Proxy | Conductor, transport: Transport, *, limits: Limits | None = None
-) -> Serving | ProxyRun | ConductorRun: ...
+    served: Agent | Servable, transport: Transport, *, limits: Limits | None = None
+) -> AbstractAsyncContextManager[ServedConversation]: ...
 def serving(
-    served: Agent | Proxy | Conductor, transport: Transport, *, limits: Limits | None = None
-) -> Serving | ProxyRun | ConductorRun:
+    served: Agent | Servable, transport: Transport, *, limits: Limits | None = None
+) -> AbstractAsyncContextManager[ServedConversation]:
     """Serve over any transport for the length of an `async with`, which gives the running conversation.
 
         ours, theirs = memory_pair()

@@ -32,7 +32,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class ShutdownSignals:
-    """`with ShutdownSignals() as leaving:` around the whole run; `asked` is set by the first signal, and
+    """`with ShutdownSignals() as leaving:` around the whole run; `end_event` is set by the first signal, and
     `number` is that signal's. The end takes `within` seconds at most.
     """
 
@@ -40,15 +40,15 @@ class ShutdownSignals:
     """Called in a thread just before a process that takes longer is ended; it must not wait."""
 
     def __init__(self, *, within: float | None = None, signals: Sequence[int] = SIGNALS) -> None:
-        self.asked = asyncio.Event()
+        self.end_event = asyncio.Event()
         self.within = END_WITHIN if within is None else within
         self.number: int | None = None
         self._signals = signals
         self._loop: asyncio.AbstractEventLoop | None = None
         # Locks, because a signal may interrupt the main thread while it starts a thread: then another thread
         # cannot be started, so the one that watches is there from the start and waits for these.
-        self._begun, self._over = threading.Lock(), threading.Lock()
-        self._begun.acquire()
+        self._begin_lock, self._over = threading.Lock(), threading.Lock()
+        self._begin_lock.acquire()
         self._over.acquire()
         self._former: dict[int, Any] = {}
         self._former_wake_fd = -1
@@ -74,7 +74,7 @@ class ShutdownSignals:
     def begin(self) -> None:
         """The process is to end, from now on within its time."""
         with contextlib.suppress(RuntimeError):  # it began before
-            self._begun.release()
+            self._begin_lock.release()
 
     def ask(self, number: int) -> None:
         """The same as this signal. Any thread may call it."""
@@ -112,13 +112,13 @@ class ShutdownSignals:
             self.number = number
         self.begin()
         if self._loop is None:
-            self.asked.set()
+            self.end_event.set()
             return
         with contextlib.suppress(RuntimeError):  # the loop is closed: we are as good as gone
-            self._loop.call_soon_threadsafe(self.asked.set)
+            self._loop.call_soon_threadsafe(self.end_event.set)
 
     def _watch(self) -> None:
-        self._begun.acquire()
+        self._begin_lock.acquire()
         if self._over.acquire(timeout=self.within):
             return
         log.error("the end took longer than %g s; the process ends without its handlers", self.within)

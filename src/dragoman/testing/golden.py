@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dragoman.testing.transcript import TranscriptFrame, other
+from dragoman.testing.transcript import TranscriptFrame, other_party
 from dragoman.wire.envelope import Json, JsonObject
 
 UPDATE = "DRAGOMAN_UPDATE_GOLDEN"
@@ -70,7 +70,7 @@ class _Names:
 
     def __init__(self, replace: Mapping[str, str]) -> None:
         self._replace = replace
-        self._known: dict[tuple[str, Json], str] = {}
+        self._numbered: dict[tuple[str, Json], str] = {}
         self._counts: dict[str, int] = {}
 
     def line(self, frame: TranscriptFrame | bytes) -> str:
@@ -85,11 +85,11 @@ class _Names:
             shown["frame"] = self._envelope(value, told)
         return json.dumps(shown, ensure_ascii=False)
 
-    def _envelope(self, value: object, told: TranscriptFrame | None) -> Json:
+    def _envelope(self, value: object, frame: TranscriptFrame | None) -> Json:
         if not isinstance(value, dict) or "id" not in value or isinstance(value["id"], dict | list):
             return self._value(value)
         # An id belongs to who asked: the sender of a request, the receiver of an answer.
-        asker = "" if told is None else other(told.to) if "method" in value else told.to
+        asker = "" if frame is None else other_party(frame.to) if "method" in value else frame.to
         rest = self._value({name: part for name, part in value.items() if name != "id"})
         named = None if value["id"] is None else self._name(f"{asker}-id".lstrip("-"), value["id"])
         return {name: named if name == "id" else rest[name] for name in value}
@@ -114,13 +114,13 @@ class _Names:
     def _uuid(self, text: str) -> str:
         """An id that was met under its own name keeps it wherever it stands."""
         for kind in KINDS.values():
-            if (kind, text) in self._known:
-                return self._known[kind, text]
+            if (kind, text) in self._numbered:
+                return self._numbered[kind, text]
         return self._name("uuid", text)
 
     def _name(self, kind: str, value: object) -> str:
         key = (kind, (type(value).__name__, value) if kind.endswith("id") and kind != "uuid" else value)
-        if key not in self._known:
+        if key not in self._numbered:
             self._counts[kind] = self._counts.get(kind, 0) + 1
-            self._known[key] = f"<{kind}-{self._counts[kind]}>"
-        return self._known[key]
+            self._numbered[key] = f"<{kind}-{self._counts[kind]}>"
+        return self._numbered[key]

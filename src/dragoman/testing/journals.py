@@ -47,7 +47,7 @@ def entries(count: int, *, size: int = 10) -> list[Entry]:
     return [Entry(ways[n % 3], b"%d " % n + b"x" * size, 1_000.5 + n) for n in range(count)]
 
 
-def said(kind: str, text: str) -> Entry:
+def chunk_entry(kind: str, text: str) -> Entry:
     update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
     return Entry("to_client", _frame("session/update", {"sessionId": "s", "update": update}), 1.0)
 
@@ -114,7 +114,7 @@ async def _pages(journal: Journal) -> None:
     assert max(big) <= 3, "a page has too many bytes"
 
 
-async def _nobody(journal: Journal) -> None:
+async def _check_missing_stream(journal: Journal) -> None:
     """A stream that is not there is said to be not there."""
     assert await journal.info("a") is None, "there is info about nothing"
     assert await journal.delete("a") is False, "nothing was deleted"
@@ -216,9 +216,11 @@ async def _listed(journal: Journal) -> None:
 
 async def _searched(journal: Journal) -> None:
     """Words are found in what was said, also when chunks cut them; from their beginning, without case."""
-    chunks = [said("agent_message_chunk", text) for text in ("The quick br", "own fox jumps over ", "Zürich")]
+    chunks = [
+        chunk_entry("agent_message_chunk", text) for text in ("The quick br", "own fox jumps over ", "Zürich")
+    ]
     await journal.append("a", [prompted("Please sing"), *chunks])
-    await journal.append("b", [said("agent_thought_chunk", "lazy dogs; 世界你好")])
+    await journal.append("b", [chunk_entry("agent_thought_chunk", "lazy dogs; 世界你好")])
     await journal.describe("a", title="A song")
 
     async def streams(text: str, **bounds: Json) -> list[tuple[str, int]]:
@@ -235,7 +237,7 @@ async def _searched(journal: Journal) -> None:
     (found,) = await journal.search("brown")
     assert "quick brown fox" in found.excerpt, "the excerpt does not show the words"
     assert (found.kind, found.title) == ("message", "A song"), "who spoke, and where"
-    await journal.append("a", [said("agent_message_chunk", " today")])
+    await journal.append("a", [chunk_entry("agent_message_chunk", " today")])
     assert await streams("zurich today") == [("a", 2)], "a passage that went on was not found again"
     assert await streams("lazy", stream="a") == [], "found in another stream"
 
@@ -243,7 +245,7 @@ async def _searched(journal: Journal) -> None:
 async def _deleted(journal: Journal) -> None:
     """A deleted stream is gone from everywhere, and a new one of its name begins anew."""
     for name in ("a", "b"):
-        await journal.append(name, [said("agent_message_chunk", "unforgettable")])
+        await journal.append(name, [chunk_entry("agent_message_chunk", "unforgettable")])
     assert len(await journal.search("unforgettable")) == 2, "not found before"
     assert await journal.delete("a") is True, "it was there"
     assert await journal.info("a") is None, "there is still info"
@@ -325,7 +327,7 @@ def keyed_turn(key: str) -> list[Entry]:
     return [
         hub_note("taken", key, params={"prompt": []}),
         prompted("a question"),
-        said("agent_message_chunk", "an answer"),
+        chunk_entry("agent_message_chunk", "an answer"),
         hub_note("turn_ended", key, result={"stopReason": "end_turn"}),
     ]
 
@@ -390,7 +392,7 @@ PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
     _apart,
     _empty,
     _pages,
-    _nobody,
+    _check_missing_stream,
     _fence,
     _together,
     _in_order,

@@ -110,9 +110,9 @@ class RawPeer:
         """That many lines, all of them within the time."""
         return await self._in_time(self._read(count), f"say {count} lines", seconds)
 
-    async def read_until(self, wanted: Callable[[bytes], bool], *, seconds: float = PATIENCE) -> list[bytes]:
-        """All lines up to the first one that is `wanted`, which is the last of the list."""
-        return await self._in_time(self._read_up_to(wanted), "say what was waited for", seconds)
+    async def read_until(self, matches: Callable[[bytes], bool], *, seconds: float = PATIENCE) -> list[bytes]:
+        """All lines up to the first that `matches`, which is the last of the list."""
+        return await self._in_time(self._read_up_to(matches), "say what was waited for", seconds)
 
     async def read_rest(self, *, seconds: float = PATIENCE) -> list[bytes]:
         """All lines to the end of its output; an unfinished last one is in `unfinished`."""
@@ -175,9 +175,11 @@ class RawPeer:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        self._writer = open_writer(_taken(process.stdin), limits=DEFAULT_LIMITS, broken=lambda _: None)
-        self._reader = open_reader(_taken(process.stdout), intake=self, ended=self._ended)
-        self._stderr = StderrTail(_taken(process.stderr), kept=1024 * 1024)
+        self._writer = open_writer(
+            _take_descriptor(process.stdin), limits=DEFAULT_LIMITS, broken=lambda _: None
+        )
+        self._reader = open_reader(_take_descriptor(process.stdout), intake=self, ended=self._ended)
+        self._stderr = StderrTail(_take_descriptor(process.stderr), kept=1024 * 1024)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._bury, args=(process, loop), daemon=True).start()
         return self
@@ -229,9 +231,9 @@ class RawPeer:
     async def _read(self, count: int) -> list[bytes]:
         return [await self._next() for _ in range(count)]
 
-    async def _read_up_to(self, wanted: Callable[[bytes], bool]) -> list[bytes]:
+    async def _read_up_to(self, matches: Callable[[bytes], bool]) -> list[bytes]:
         lines = [await self._next()]
-        while not wanted(lines[-1]):
+        while not matches(lines[-1]):
             lines.append(await self._next())
         return lines
 
@@ -275,7 +277,7 @@ def _started(
     )
 
 
-def _taken(pipe: IO[bytes]) -> int:
+def _take_descriptor(pipe: IO[bytes]) -> int:
     """The pipe's descriptor, which is ours from now on."""
     fd = os.dup(pipe.fileno())
     pipe.close()

@@ -63,11 +63,11 @@ class BusRecorder:
         self.words: list[tuple[str, bytes, str]] = []
         self._more = asyncio.Event()
 
-    def changed(self, key: str, held: RegisterValue | None) -> None:
-        self.keys[key] = None if held is None else held.value
+    def changed(self, key: str, value: RegisterValue | None) -> None:
+        self.keys[key] = None if value is None else value.value
         self._more.set()
 
-    def heard(self, subject: str, data: bytes, answer: str) -> None:
+    def on_message(self, subject: str, data: bytes, answer: str) -> None:
         self.words.append((subject, data, answer))
         self._more.set()
 
@@ -85,7 +85,7 @@ class BusRecorder:
         return [word for word in self.words if word[1] != TRYING]
 
 
-async def _taken(attempt: Awaitable[object]) -> bool:
+async def _was_taken(attempt: Awaitable[object]) -> bool:
     try:
         await attempt
     except KeyTaken:
@@ -93,9 +93,9 @@ async def _taken(attempt: Awaitable[object]) -> bool:
     return False
 
 
-async def _one_creates(one: SharedNode, other: SharedNode) -> None:
+async def _one_creates(node: SharedNode, other: SharedNode) -> None:
     """Of many who create a key, one does; and it holds what that one gave."""
-    nodes = (one, other)
+    nodes = (node, other)
     attempts = [nodes[n % 2].register.create("lease.a", b"%d" % n) for n in range(8)]
     results = await asyncio.gather(*attempts, return_exceptions=True)
     won = [n for n, result in enumerate(results) if isinstance(result, int)]
@@ -108,66 +108,70 @@ async def _one_creates(one: SharedNode, other: SharedNode) -> None:
     assert await other.register.get("lease.b") is None, "a key that nobody made holds something"
 
 
-async def _fences(one: SharedNode, other: SharedNode) -> None:
+async def _fences(node: SharedNode, other: SharedNode) -> None:
     """Whoever holds an older revision is refused, and nothing is written."""
-    first = await one.register.create("lease.a", b"1")
+    first = await node.register.create("lease.a", b"1")
     second = await other.register.update("lease.a", b"2", first)
     assert second != first, "a revision was used twice"
-    assert await _taken(one.register.update("lease.a", b"3", first)), "an old revision was taken"
-    assert await _taken(one.register.delete("lease.a", first)), "an old revision could delete"
-    assert await _taken(one.register.update("lease.b", b"x", second)), "a key that is not there was updated"
-    assert await _taken(one.register.update("lease.b", b"x", 0)), "revision 0 made a key"
-    assert await one.register.get("lease.a") == RegisterValue(b"2", second), "a refused write was written"
+    assert await _was_taken(node.register.update("lease.a", b"3", first)), "an old revision was taken"
+    assert await _was_taken(node.register.delete("lease.a", first)), "an old revision could delete"
+    assert await _was_taken(node.register.update("lease.b", b"x", second)), (
+        "a key that is not there was updated"
+    )
+    assert await _was_taken(node.register.update("lease.b", b"x", 0)), "revision 0 made a key"
+    assert await node.register.get("lease.a") == RegisterValue(b"2", second), "a refused write was written"
 
 
-async def _forgets(one: SharedNode, other: SharedNode) -> None:
+async def _forgets(node: SharedNode, other: SharedNode) -> None:
     """A deleted key holds nothing, can be made again, and an old revision stays old."""
-    first = await one.register.create("lease.a", b"1")
-    await one.register.delete("lease.a", first)
+    first = await node.register.create("lease.a", b"1")
+    await node.register.delete("lease.a", first)
     assert await other.register.get("lease.a") is None, "it still holds something"
-    assert await _taken(one.register.update("lease.a", b"2", first)), "what is gone was updated"
+    assert await _was_taken(node.register.update("lease.a", b"2", first)), "what is gone was updated"
     again = await other.register.create("lease.a", b"3")
-    assert await _taken(one.register.update("lease.a", b"4", first)), "a revision of a former life was taken"
-    assert await one.register.get("lease.a") == RegisterValue(b"3", again), "not what was made again"
+    assert await _was_taken(node.register.update("lease.a", b"4", first)), (
+        "a revision of a former life was taken"
+    )
+    assert await node.register.get("lease.a") == RegisterValue(b"3", again), "not what was made again"
 
 
-async def _watches(one: SharedNode, other: SharedNode) -> None:
+async def _watches(node: SharedNode, other: SharedNode) -> None:
     """A watch tells what there is before it returns, then every change, of its word alone, until it ends."""
-    kept = await one.register.create("node.a", b"1")
-    await one.register.create("nodes.b", b"2")
+    kept = await node.register.create("node.a", b"1")
+    await node.register.create("nodes.b", b"2")
     mine, theirs = BusRecorder(), BusRecorder()
-    ending = await one.register.watch("node", mine.changed)
+    ending = await node.register.watch("node", mine.changed)
     going_on = await other.register.watch("node", theirs.changed)
     assert mine.keys == {"node.a": b"1"}, f"was told {mine.keys}"
     await theirs.until_keys({"node.a": b"1"})
     made = await other.register.create("node.c", b"3")
-    await one.register.update("node.a", b"4", kept)
+    await node.register.update("node.a", b"4", kept)
     for told in (mine, theirs):
         await told.until_keys({"node.a": b"4", "node.c": b"3"})
-    await one.register.delete("node.c", made)
+    await node.register.delete("node.c", made)
     for told in (mine, theirs):
         await told.until_keys({"node.a": b"4", "node.c": None})
     await ending.aclose()
     await ending.aclose()
-    await one.register.create("node.d", b"5")
+    await node.register.create("node.d", b"5")
     await theirs.until(lambda: theirs.keys.get("node.d") == b"5")
     assert "node.d" not in mine.keys, "a watch that was ended was told"
     await going_on.aclose()
 
 
-async def _carries(one: SharedNode, other: SharedNode) -> None:
+async def _carries(node: SharedNode, other: SharedNode) -> None:
     """What is sent arrives in order at all who listen, and at nobody else."""
     told, own, apart = BusRecorder(), BusRecorder(), BusRecorder()
     listening = [
-        await other.bus.listen("s.1.in", told.heard),
-        await one.bus.listen("s.*.in", own.heard),
-        await other.bus.listen("s.1", apart.heard),
+        await other.bus.listen("s.1.in", told.on_message),
+        await node.bus.listen("s.*.in", own.on_message),
+        await other.bus.listen("s.1", apart.on_message),
     ]
     while not (told.words and own.words):  # that somebody listens has to get around among servers
-        one.bus.send("s.1.in", TRYING)
+        node.bus.send("s.1.in", TRYING)
         await asyncio.sleep(0.01)
     for n in range(MANY):
-        one.bus.send("s.1.in", b"%d" % n)
+        node.bus.send("s.1.in", b"%d" % n)
     for who in (told, own):
         await _all_in_order(who)
     assert apart.words == [], "another subject was heard"
@@ -183,10 +187,10 @@ async def _all_in_order(who: BusRecorder) -> None:
     )
 
 
-async def _asks(one: SharedNode, other: SharedNode) -> None:
+async def _asks(node: SharedNode, other: SharedNode) -> None:
     """A question is answered by whoever listens; nobody there is said at once, silence at the deadline."""
     try:
-        await one.bus.ask("nobody.here", b"?", within=10)
+        await node.bus.ask("nobody.here", b"?", within=10)
     except NobodyListens:
         pass
     else:
@@ -197,11 +201,11 @@ async def _asks(one: SharedNode, other: SharedNode) -> None:
             other.bus.send(where, subject.encode() + b" " + data)
 
     listening = await other.bus.listen("ask.*", answer)
-    assert await _answered(one, "ask.a", b"1") == b"ask.a 1", "not the answer"
-    answers = await asyncio.gather(*(one.bus.ask("ask.b", b"%d" % n, within=10) for n in range(20)))
+    assert await _answered(node, "ask.a", b"1") == b"ask.a 1", "not the answer"
+    answers = await asyncio.gather(*(node.bus.ask("ask.b", b"%d" % n, within=10) for n in range(20)))
     assert answers == [b"ask.b %d" % n for n in range(20)], "answers were mixed up"
     try:
-        await one.bus.ask("ask.a", b"silence", within=0.05)
+        await node.bus.ask("ask.a", b"silence", within=0.05)
     except TimeoutError:
         pass
     else:

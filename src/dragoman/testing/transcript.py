@@ -28,7 +28,7 @@ class TranscriptFrame(NamedTuple):
 Transcript: TypeAlias = list[TranscriptFrame]
 
 
-def other(party: Party) -> Party:
+def other_party(party: Party) -> Party:
     return "client" if party == "agent" else "agent"
 
 
@@ -55,7 +55,7 @@ class RecordingTransport(PassingTransport):
         self.inner.start(_RecordingSink(sink, self._transcript, self._party))
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        _note(self._transcript, other(self._party), bytes(block))
+        _note(self._transcript, other_party(self._party), bytes(block))
         self.inner.write(block)
 
 

@@ -114,12 +114,12 @@ def _pieces(text: str, pen: _Pen) -> list[Piece]:
         return [(_shown(text), "")]
     pieces: list[Piece] = []
     at = 0
-    for found in _SEQUENCE.finditer(text):
-        if found.start() > at:
-            pieces.append((_shown(text[at : found.start()]), pen.style))
-        if found[2] == "m" and not found[1].startswith(("<", "=", ">", "?")):
-            pen.obey(found[1])
-        at = found.end()
+    for match in _SEQUENCE.finditer(text):
+        if match.start() > at:
+            pieces.append((_shown(text[at : match.start()]), pen.style))
+        if match[2] == "m" and not match[1].startswith(("<", "=", ">", "?")):
+            pen.obey(match[1])
+        at = match.end()
     if at < len(text):
         pieces.append((_shown(text[at:]), pen.style))
     return pieces

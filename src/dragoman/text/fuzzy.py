@@ -33,8 +33,8 @@ def _score(pattern: re.Pattern[str], letters: str, text: str) -> float | None:
     """Less is better."""
     best: float | None = None
     name = text.rfind("/") + 1
-    for found in pattern.finditer(text):
-        start, span = found.start(), len(found[1])
+    for match in pattern.finditer(text):
+        start, span = match.start(), len(match[1])
         at_border = start == 0 or text[start - 1] in _BORDERS
         score = (span - len(letters)) * 2 + (0 if at_border else 3) + (0 if start >= name else 4)
         if best is None or score < best:

@@ -99,14 +99,14 @@ def _is_shown(character: str) -> bool:
     return _VISIBLE.match(character) is not None or _BLANK.match(character) is not None
 
 
-def _shown(found: re.Match[str]) -> str:
-    return found[0] if found["needed"] or _is_shown(found[0]) else _escape(ord(found[0]))
+def _shown(match: re.Match[str]) -> str:
+    return match[0] if match["needed"] or _is_shown(match[0]) else _escape(ord(match[0]))
 
 
-def _shown_exactly(found: re.Match[str]) -> str:
-    if found["needed"] or (found[0].isprintable() and not _HIDDEN.match(found[0])):
-        return found[0] if found[0] != "\u2800" else _escape(0x2800)
-    return _escape(ord(found[0]))
+def _shown_exactly(match: re.Match[str]) -> str:
+    if match["needed"] or (match[0].isprintable() and not _HIDDEN.match(match[0])):
+        return match[0] if match[0] != "\u2800" else _escape(0x2800)
+    return _escape(ord(match[0]))
 
 
 def _escape(code: int) -> str:
@@ -117,8 +117,8 @@ def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    if found["needed"] or _is_shown(found[0]):
-        return found[0]
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _json_escape(match: re.Match[str]) -> str:
+    if match["needed"] or _is_shown(match[0]):
+        return match[0]
+    units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

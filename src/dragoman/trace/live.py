@@ -42,26 +42,26 @@ class Live:
     def tell(self, entry: Entry) -> Iterator[str]:
         clock = time.strftime("%H:%M:%S", time.localtime(entry.time)) + f".{int(entry.time % 1 * 1000):03}"
         if entry.direction == "note":
-            yield from self._noted(clock, decoded(entry.frame))
+            yield from self._note_lines(clock, decoded(entry.frame))
             return
         message = decoded(entry.frame)
         arrow = _ARROWS[entry.direction]
         if not isinstance(message, dict):
-            yield from self._said()
+            yield from self._flush_texts()
             yield f"{clock} {arrow} not a message: {self._short(entry.frame.decode(errors='replace'))}"
         elif message.get("method") == "session/update":
             yield from self._updated(clock, arrow, message)
         else:
-            yield from self._said()
-            yield f"{clock} {arrow} {self._spoken(entry, message)}"
+            yield from self._flush_texts()
+            yield f"{clock} {arrow} {self._message_line(entry, message)}"
 
     def rest(self) -> Iterator[str]:
         """What was said and not yet shown, and the questions that are still open."""
-        yield from self._said()
+        yield from self._flush_texts()
         for one in self._open.values():
             yield f"still open: {sanitize_line(one.method)} (id {self._short(str(one.id))})"
 
-    def _spoken(self, entry: Entry, message: JsonObject) -> str:
+    def _message_line(self, entry: Entry, message: JsonObject) -> str:
         method, request_id = message.get("method"), message.get("id")
         if method is not None and "id" in message:
             self._open[entry.direction, id_key(request_id)] = _Open(str(method), entry.time, request_id)
@@ -88,21 +88,21 @@ class Live:
         content = update.get("content")
         text = content.get("text") if isinstance(content, dict) else None
         if kind.endswith("_chunk") and isinstance(text, str):
-            yield from self._said(but=(session, kind))
+            yield from self._flush_texts(but=(session, kind))
             self._text.setdefault((session, kind), []).append(text)
             return
-        yield from self._said()
+        yield from self._flush_texts()
         yield f"{clock} {arrow} {sanitize_line(kind)}{self._about(_update_detail(update))}"
 
-    def _said(self, *, but: tuple[str, str] | None = None) -> Iterator[str]:
+    def _flush_texts(self, *, but: tuple[str, str] | None = None) -> Iterator[str]:
         """Gathered text of all streams but one."""
         for key in [key for key in self._text if key != but]:
             pieces = self._text.pop(key)
             kind, text = sanitize_line(key[1].removesuffix("_chunk")), self._short("".join(pieces))
             yield f"             ◀── {kind}: {text} ({len(pieces)} pieces)"
 
-    def _noted(self, clock: str, note: object) -> Iterator[str]:
-        yield from self._said()
+    def _note_lines(self, clock: str, note: object) -> Iterator[str]:
+        yield from self._flush_texts()
         event = note.get("event", "note") if isinstance(note, dict) else "note"
         rest = (
             {name: value for name, value in note.items() if name != "event"}

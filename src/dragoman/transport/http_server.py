@@ -73,7 +73,11 @@ class HttpConnections:
         there was one. A connection that was used a moment ago, or is read from, is not abandoned.
         """
         latest = asyncio.get_running_loop().time() - ABANDONED
-        found = [each for each in self._connections.values() if each.is_idle and each.used <= latest]
+        found = [
+            connection
+            for connection in self._connections.values()
+            if connection.is_idle and connection.used <= latest
+        ]
         if not found:
             return False
         self._forget(min(found, key=lambda connection: connection.used))

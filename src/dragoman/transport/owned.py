@@ -2,7 +2,7 @@
 
 `OwnedTree` is one started program and its descendants: it tells when the program exits, is ended step by
 step, and is gone when nothing is left of it. `owned_trees` lists what is owned now. How a system finds and
-ends a tree is in `posix` and `windows`.
+ends a tree is in `posix` and `windows`; `launch` starts one.
 
 This module knows processes and seconds, and nothing of frames or pipes.
 """
@@ -13,7 +13,6 @@ import asyncio
 import logging
 import os
 import shlex
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -67,20 +66,7 @@ _owned: dict[int, OwnedTree] = {}
 
 def owned_trees() -> list[OwnedTree]:
     """Every tree that this process owns now, oldest first."""
-    return sorted(_owned.values(), key=lambda one: one.started)
-
-
-def start_tree(program: Program, *, grace: Grace, exited: Callable[[], None]) -> OwnedTree:
-    """Start a program; `exited` is called once when it ends. Needs a running loop, raises the system's
-    errors.
-    """
-    if sys.platform == "win32":
-        from dragoman.transport.windows import WindowsTree
-
-        return WindowsTree(program, grace=grace, exited=exited)
-    from dragoman.transport.posix import PosixTree
-
-    return PosixTree(program, grace=grace, exited=exited)
+    return sorted(_owned.values(), key=lambda tree: tree.started)
 
 
 class OwnedTree(ABC):

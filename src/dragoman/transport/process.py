@@ -18,10 +18,10 @@ from contextlib import suppress
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
-from dragoman.transport.owned import DEFAULT_GRACE, Grace, Program, start_tree
+from dragoman.transport.launch import start_tree, why_not
+from dragoman.transport.owned import DEFAULT_GRACE, Grace, Program
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.program_output import StderrTail
-from dragoman.transport.refusal import why_not
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block
 

@@ -129,13 +129,13 @@ def _listed_by_ps() -> Iterator[Process]:
         yield Process(int(pid), int(parent), int(group), 0, 0, state.startswith("Z"), state[0])
 
 
-def running(found: Iterable[Process]) -> list[Process]:
+def running(processes: Iterable[Process]) -> list[Process]:
     """Those of a tree that may act now. Beside the stopped, who started a program with `vfork` does not: the
     system holds it until the child, which is stopped, goes on. No signal but a kill reaches it there.
     """
-    found = list(found)
-    held = {process.parent for process in found if process.stopped}
-    return [one for one in found if not (one.stopped or (one.state == "D" and one.pid in held))]
+    processes = list(processes)
+    held = {process.parent for process in processes if process.stopped}
+    return [one for one in processes if not (one.stopped or (one.state == "D" and one.pid in held))]
 
 
 def send(number: signal.Signals, targets: Iterable[Process]) -> None:

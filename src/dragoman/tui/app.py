@@ -46,7 +46,7 @@ PLAIN = "ansi-dark"
 
 
 class ChatApp(App[int]):
-    """`dragoman chat`. Without a wanted conversation it asks for one first."""
+    """`dragoman chat`. Without a request it asks first which conversation to open."""
 
     TITLE = "dragoman chat"
     COMMAND_PALETTE_BINDING = "ctrl+p"
@@ -60,7 +60,7 @@ class ChatApp(App[int]):
     def __init__(
         self,
         backend: ChatBackend,
-        wanted: ChatRequest | None = None,
+        request: ChatRequest | None = None,
         *,
         colours: bool = True,
         end_request: EndRequest | None = None,
@@ -70,7 +70,7 @@ class ChatApp(App[int]):
         with_colours = "NO_COLOR" not in os.environ
         super().__init__(driver_class=_driver_class(), ansi_color=None if with_colours else True)
         self.backend = backend
-        self.wanted = wanted
+        self.request = request
         self._end_request = end_request
         self.failure: BaseException | None = None
         """What went wrong in a way that nobody foresaw."""
@@ -80,15 +80,15 @@ class ChatApp(App[int]):
     def on_mount(self) -> None:
         if self._end_request is not None:
             self.run_worker(self._leave_when_asked(self._end_request))
-        if self.wanted is not None:
-            self.push_screen(ChatScreen(self.backend, self.wanted))
+        if self.request is not None:
+            self.push_screen(ChatScreen(self.backend, self.request))
         else:
             self._ask_what()
 
     async def _leave_when_asked(self, end_request: EndRequest) -> None:
         """Whoever ends us, or hangs up, gets the terminal back as it was, and no process is left."""
         end_request.listen()
-        await end_request.asked.wait()
+        await end_request.end_event.wait()
         await self.action_leave()
 
     def on_hangup(self) -> None:
@@ -101,23 +101,20 @@ class ChatApp(App[int]):
         if (give_back := getattr(self._driver, "give_back", None)) is not None:
             give_back()
 
-    # The collector of garbage stops everything while it looks at all that there is: tens of milliseconds for
-    # an application like this, and more with a long history. What is there when a conversation is open, or a
-    # turn over, stays; so it is not looked at again. While a history is read, nothing is.
+    # The methods of `ChatHost`. The garbage collector stops everything while it looks at all objects: tens of
+    # milliseconds for an application like this, and more with a long history. Objects that exist when a
+    # conversation is open, or a turn is over, stay; so they are frozen. While a history is read, it is off.
 
-    def opening(self) -> None:
-        """A conversation is about to be opened, perhaps with all of its history."""
+    def before_opening(self) -> None:
         if not self.is_headless:  # else the process is not ours alone
             gc.disable()
 
-    def opened(self) -> None:
-        """It is, or cannot be."""
+    def after_opening(self) -> None:
         if not self.is_headless:
             gc.freeze()
             gc.enable()
 
-    def rested(self) -> None:
-        """A turn is over, and nobody waits for anything."""
+    def after_turn(self) -> None:
         if not self.is_headless:
             gc.collect()
             gc.freeze()
@@ -134,17 +131,16 @@ class ChatApp(App[int]):
     def chat(self) -> ChatScreen | None:
         return next((screen for screen in self.screen_stack if isinstance(screen, ChatScreen)), None)
 
-    async def _begin(self, wanted: ChatRequest | None) -> None:
-        if wanted is None:
+    async def _begin(self, request: ChatRequest | None) -> None:
+        if request is None:
             if self.chat is None:
                 self.exit(0)
         elif self.chat is not None:
-            await self.chat.open(wanted)
+            await self.chat.open(request)
         else:
-            await self.push_screen(ChatScreen(self.backend, wanted))
+            await self.push_screen(ChatScreen(self.backend, request))
 
-    def failed(self, error: BaseException) -> None:
-        """A mistake of ours: everything ends, and it is told outside."""
+    def fail(self, error: BaseException) -> None:
         self.failure = error
         self.exit(1)
 
@@ -164,12 +160,12 @@ class ChatApp(App[int]):
         if self._is_free:
             self.push_screen(SessionsScreen(self.backend), self._go_on)
 
-    async def _go_on(self, wanted: ChatRequest | None) -> None:
-        if wanted is None:
+    async def _go_on(self, request: ChatRequest | None) -> None:
+        if request is None:
             return
         while isinstance(self.screen, StartScreen):
             await self.pop_screen()
-        await self._begin(wanted)
+        await self._begin(request)
 
     def action_new(self) -> None:
         if isinstance(self.screen, ChatScreen):

@@ -73,11 +73,11 @@ class ChatConversation:
 
     # The task.
 
-    async def converse(self, backend: ChatBackend, wanted: ChatRequest, person: ChatUser) -> None:
+    async def converse(self, backend: ChatBackend, request: ChatRequest, person: ChatUser) -> None:
         """Until it is cancelled, or cannot be opened. What fails is told, never raised."""
         self._become("starting")
         try:
-            async with backend.open(wanted, person, self) as chat:
+            async with backend.open(request, person, self) as chat:
                 self.chat = chat
                 self.transcript.end_turn()
                 self.transcript.facts.opened(chat.modes, chat.options)

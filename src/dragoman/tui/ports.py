@@ -28,7 +28,7 @@ class EndRequest(Protocol):
     """Tells that the client is to end, from outside: by a signal, or because the terminal is gone."""
 
     @property
-    def asked(self) -> asyncio.Event:
+    def end_event(self) -> asyncio.Event:
         """Set once it is to end."""
 
     def listen(self) -> None:
@@ -59,7 +59,7 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
 class SessionRow(Struct, frozen=True, kw_only=True):
     """A stored conversation."""
 
-    wanted: ChatRequest | None
+    request: ChatRequest | None
     """How to open it; None if it cannot be."""
     title: str
     agent: str
@@ -192,6 +192,22 @@ class ChatUser(Protocol):
     async def fill(self, form: FormPrompt) -> FormAnswer: ...
 
 
+class ChatHost(Protocol):
+    """The application around a conversation. It hears when nobody would notice a pause of the process."""
+
+    def before_opening(self) -> None:
+        """A conversation is about to be opened, perhaps with all of its history."""
+
+    def after_opening(self) -> None:
+        """The conversation is open, or cannot be opened."""
+
+    def after_turn(self) -> None:
+        """A turn is over, and nobody waits for anything."""
+
+    def fail(self, error: BaseException) -> None:
+        """A mistake of ours: the application ends and reports it."""
+
+
 class ChatListener(Protocol):
     """Whoever looks at a conversation. Neither method may wait."""
 
@@ -224,7 +240,7 @@ class ChatSession(Protocol):
     @property
     def options(self) -> Sequence[v1.SessionConfigOption]: ...
     @property
-    def wanted(self) -> ChatRequest:
+    def request(self) -> ChatRequest:
         """How to come back to it."""
 
     def turn(self, blocks: Sequence[v1.ContentBlock]) -> Awaitable[TurnResult]:
@@ -269,7 +285,7 @@ class ChatBackend(Protocol):
     def cwd(self) -> str: ...
     async def agents(self) -> Sequence[AgentChoice]: ...
     def open(
-        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+        self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AbstractAsyncContextManager[ChatSession]:
         """A conversation for the length of an `async with`; raises `DragomanError`."""
 

@@ -28,12 +28,12 @@ class ScreenUser:
         self._lock = asyncio.Lock()
 
     async def ask(self, question: PermissionQuestion) -> str | None:
-        return await self._shown(lambda: PermissionScreen(question, typed_at=self._typed_at()))
+        return await self._show_dialog(lambda: PermissionScreen(question, typed_at=self._typed_at()))
 
     async def fill(self, form: FormPrompt) -> FormAnswer:
-        return await self._shown(lambda: FormScreen(form)) or FormAnswer(action="cancel")
+        return await self._show_dialog(lambda: FormScreen(form)) or FormAnswer(action="cancel")
 
-    async def _shown(self, make: Callable[[], Dialog[T]]) -> T | None:
+    async def _show_dialog(self, make: Callable[[], Dialog[T]]) -> T | None:
         async with self._lock:
             answered: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
 

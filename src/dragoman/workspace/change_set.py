@@ -65,12 +65,12 @@ class TurnChangeSet:
     """All changes of a turn, by path."""
 
     def __init__(
-        self, files: Sequence[FileChange], notes: Sequence[str], found: Mapping[str, PathDifference]
+        self, files: Sequence[FileChange], notes: Sequence[str], differences: Mapping[str, PathDifference]
     ) -> None:
         self.files = files
         self.notes = notes
         """What was not covered, for people."""
-        self._found = dict(found)
+        self._changes = dict(differences)
 
     @property
     def diff(self) -> str:
@@ -79,34 +79,34 @@ class TurnChangeSet:
 
     async def revert(self, path: str) -> None:
         """Put one file back. `RevertRefused` if that would lose somebody's work, or cannot be done."""
-        found = self._found.get(path)
+        found = self._changes.get(path)
         if found is None:
             raise RevertRefused(f"{path!r} is not among the changes, or was put back already")
         await asyncio.to_thread(_revert, found)
-        del self._found[path]
+        del self._changes[path]
 
     async def revert_hunks(self, path: str, hunks: Collection[int]) -> None:
         """Undo some hunks of a file's diff, by their places in it, and leave the others."""
-        found = self._found.get(path)
+        found = self._changes.get(path)
         if found is None or found.before is None or found.after is None:
             raise RevertRefused(f"{path!r} is not among the changed files, or is there only before or after")
         await asyncio.to_thread(_revert_hunks, found, frozenset(hunks))
-        del self._found[path]
+        del self._changes[path]
 
 
-def describe_change(found: PathDifference, *, room: int) -> FileChange:
+def describe_change(difference: PathDifference, *, room: int) -> FileChange:
     """A difference as people see it."""
-    before, after = found.before, found.after
+    before, after = difference.before, difference.after
     kind: Literal["added", "modified", "removed"] = (
         "added" if before is None else "removed" if after is None else "modified"
     )
-    diff = _diff(found) if room > 0 else None
+    diff = _diff(difference) if room > 0 else None
     if diff is not None and diff.text is not None and len(diff.text) > room:
         diff = diff._replace(text=None)
     if diff is None:
-        return FileChange(path=found.full_path, kind=kind)
+        return FileChange(path=difference.full_path, kind=kind)
     return FileChange(
-        path=found.full_path,
+        path=difference.full_path,
         kind=kind,
         diff=diff.text,
         binary=diff.is_binary,
@@ -115,24 +115,24 @@ def describe_change(found: PathDifference, *, room: int) -> FileChange:
     )
 
 
-def _diff(found: PathDifference) -> Diff | None:
+def _diff(difference: PathDifference) -> Diff | None:
     """None if one side is not known."""
-    before, after = found.before, found.after
+    before, after = difference.before, difference.after
     if (before is not None and not before.is_kept) or (after is not None and not after.is_kept):
         return None
     try:
-        old = None if before is None else found.source.content(before)
-        new = None if after is None else _after(found, after)
+        old = None if before is None else difference.source.content(before)
+        new = None if after is None else _after(difference, after)
     except OSError:
         return None
-    diff = unified_diff(found.path, old, new)
-    return diff if diff.text is None else diff._replace(text=_header(found) + diff.text)
+    diff = unified_diff(difference.path, old, new)
+    return diff if diff.text is None else diff._replace(text=_header(difference) + diff.text)
 
 
-def _header(found: PathDifference) -> str:
+def _header(difference: PathDifference) -> str:
     """A line about what is no line of a file: that it became a program, or a link."""
-    before, after = found.before, found.after
-    names = f"diff --git {quote_name('a/' + found.path)} {quote_name('b/' + found.path)}\n"
+    before, after = difference.before, difference.after
+    names = f"diff --git {quote_name('a/' + difference.path)} {quote_name('b/' + difference.path)}\n"
     if before is None and after is not None:
         return f"{names}new file mode {_MODES[after.kind]}\n"
     if after is None and before is not None:
@@ -145,54 +145,58 @@ def _header(found: PathDifference) -> str:
 _MODES = {"file": "100644", "program": "100755", "link": "120000"}
 
 
-def _after(found: PathDifference, after: SnapshotEntry) -> bytes:
-    return found.source.content(after) if found.is_past else _current(found)
+def _after(difference: PathDifference, after: SnapshotEntry) -> bytes:
+    return difference.source.content(after) if difference.is_past else _current(difference)
 
 
-def _current(found: PathDifference) -> bytes:
-    folder = open_parent(found.source.root, found.path)
+def _current(difference: PathDifference) -> bytes:
+    folder = open_parent(difference.source.root, difference.path)
     try:
-        return content_at(os.path.basename(found.path), folder=folder)
+        return content_at(os.path.basename(difference.path), folder=folder)
     finally:
         os.close(folder)
 
 
-def _revert(found: PathDifference) -> None:
-    root, path, before = found.source.root, found.path, found.before
+def _revert(difference: PathDifference) -> None:
+    root, path, before = difference.source.root, difference.path, difference.before
     if before is not None and not before.is_kept:
-        raise RevertRefused(f"{found.full_path!r} was too large to be kept")
+        raise RevertRefused(f"{difference.full_path!r} was too large to be kept")
     try:
-        content = b"" if before is None else found.source.content(before)
-        now = look(root, path, like=found.after, algorithm=found.source.algorithm)
-        if not _is_same(now, found.after):
-            raise RevertRefused(f"{found.full_path!r} has changed again since the comparison")
+        content = b"" if before is None else difference.source.content(before)
+        now = look(root, path, like=difference.after, algorithm=difference.source.algorithm)
+        if not _is_same(now, difference.after):
+            raise RevertRefused(f"{difference.full_path!r} has changed again since the comparison")
         folder = open_parent(root, path, make=before is not None)
     except OSError as error:
-        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror or error}") from error
+        raise RevertRefused(
+            f"{difference.full_path!r} cannot be put back: {error.strerror or error}"
+        ) from error
     try:
         _put(os.path.basename(path), folder, before, content)
     except OSError as error:
-        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror}") from error
+        raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
     finally:
         os.close(folder)
 
 
-def _revert_hunks(found: PathDifference, hunks: Collection[int]) -> None:
-    root, path, before = found.source.root, found.path, found.before
+def _revert_hunks(difference: PathDifference, hunks: Collection[int]) -> None:
+    root, path, before = difference.source.root, difference.path, difference.before
     if before is None or not before.is_kept or before.kind == "link":
-        raise RevertRefused(f"{found.full_path!r} can only be put back as a whole, if at all")
+        raise RevertRefused(f"{difference.full_path!r} can only be put back as a whole, if at all")
     try:
-        old, new = found.source.content(before), _current(found)
-        now = look(root, path, like=found.after, algorithm=found.source.algorithm)
-        if not _is_same(now, found.after):
-            raise RevertRefused(f"{found.full_path!r} has changed again since the comparison")
+        old, new = difference.source.content(before), _current(difference)
+        now = look(root, path, like=difference.after, algorithm=difference.source.algorithm)
+        if not _is_same(now, difference.after):
+            raise RevertRefused(f"{difference.full_path!r} has changed again since the comparison")
         folder = open_parent(root, path)
     except OSError as error:
-        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror or error}") from error
+        raise RevertRefused(
+            f"{difference.full_path!r} cannot be put back: {error.strerror or error}"
+        ) from error
     try:
-        _put(os.path.basename(path), folder, found.after, without_hunks(old, new, hunks))
+        _put(os.path.basename(path), folder, difference.after, without_hunks(old, new, hunks))
     except OSError as error:
-        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror}") from error
+        raise RevertRefused(f"{difference.full_path!r} cannot be put back: {error.strerror}") from error
     finally:
         os.close(folder)
 

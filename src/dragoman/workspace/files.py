@@ -70,11 +70,11 @@ class SessionFiles:
     """What a session may do. `writing` is held by whoever writes; sessions that share files share it."""
 
     def __init__(
-        self, roots: Roots, settings: FileSettings, *, told: KnownVersions, writing: threading.Lock
+        self, roots: Roots, settings: FileSettings, *, known_versions: KnownVersions, writing: threading.Lock
     ) -> None:
         self.roots = roots
         self.settings = settings
-        self.told = told
+        self.known_versions = known_versions
         self._writing = writing
 
     def locate(self, path: str, *, may_be_folder: bool = False) -> str:
@@ -87,7 +87,7 @@ class SessionFiles:
             with self._opened(path, at) as (place, fd):
                 keep = self.settings.keeps_base
                 read = read_text(fd, self.settings, first=first, limit=limit, keep_whole=keep)
-                self.told.set(place.path, read.version, read.whole)
+                self.known_versions.set(place.path, read.version, read.whole)
                 return FileText(read.text, read.version)
         except ErrorAnswer as error:
             if reason_of(error) != "missing" or self.settings.missing != "empty":
@@ -111,7 +111,7 @@ class SessionFiles:
             if if_version is not None and if_version != read.version:
                 why = "the file has another version now"
                 raise refusal(CONFLICT, "changed_since_read", why, version=read.version)
-            self.told.set(place.path, read.version)
+            self.known_versions.set(place.path, read.version)
             return read
 
     def stat(self, path: str, *, at: str | None = None) -> FileStatus:
@@ -192,8 +192,10 @@ class SessionFiles:
         now = ABSENT if old is None else old.version
         if now == draft.accepted:
             return None
-        known = self.told.get(path)
-        kind = kind_of_clash(known, now, strict=self.settings.strict, has_forgotten=self.told.has_forgotten)
+        known = self.known_versions.get(path)
+        kind = kind_of_clash(
+            known, now, strict=self.settings.strict, has_forgotten=self.known_versions.has_forgotten
+        )
         if kind is None:
             return None
         return WriteClash(kind, path, now, base_of(known), None if old is None else old.text)
@@ -216,7 +218,7 @@ class SessionFiles:
         return version_of(data)
 
     def _tell_text(self, path: str, version: Version, text: str) -> None:
-        self.told.set(path, version, text if self.settings.keeps_base else None)
+        self.known_versions.set(path, version, text if self.settings.keeps_base else None)
 
     @contextmanager
     def _opened(self, path: str, at: str | None) -> Iterator[tuple[FilePlace, int]]:
@@ -237,7 +239,7 @@ class SessionFiles:
     def _tell_missing(self, path: str) -> None:
         """From now on the agent knows that there is no such file."""
         try:
-            self.told.set(self.roots.locate(path, may_be_folder=True), ABSENT)
+            self.known_versions.set(self.roots.locate(path, may_be_folder=True), ABSENT)
         except ErrorAnswer:  # nor could there be one: `..` behind a missing folder
             return
 

@@ -45,7 +45,7 @@ class PlainFolder:
             str, tuple[SnapshotEntry, SnapshotEntry]
         ] = {}  # by path: the record, and what it stood for
         self.kept_bytes = 0
-        self._kept: set[str] = set()  # digests of what is in the store
+        self._stored_digests: set[str] = set()  # digests of what is in the store
 
     def capture(self, *, keep: bool) -> Capture:
         """What is there now; with `keep`, its contents are kept."""
@@ -86,14 +86,14 @@ class PlainFolder:
                 closed.append(os.fsdecode(error.filename))
 
         for where, folders, names, fd in os.fwalk(self.root, onerror=refuse):
-            _ = deadline.left
+            _ = deadline.seconds_left
             ignored |= self._settings.ignore & set(folders)
             folders[:] = sorted(name for name in folders if self._is_wanted(name))
             below = os.path.relpath(where, self.root)
             # A link to a folder counts as a folder there, and as a file here.
             for name in names + [name for name in folders if _is_link(name, fd)]:
                 path = name if below == "." else f"{below}/{name}"
-                _ = deadline.left
+                _ = deadline.seconds_left
                 try:
                     path.encode()
                     yield path, name, fd, os.stat(name, dir_fd=fd, follow_symlinks=False)
@@ -128,12 +128,12 @@ class PlainFolder:
 
     def _has(self, entry: SnapshotEntry) -> bool:
         """Whether all that can be kept of it is."""
-        return not entry.is_kept or entry.digest in self._kept
+        return not entry.is_kept or entry.digest in self._stored_digests
 
     def _keep(self, entry: SnapshotEntry, data: bytes) -> None:
-        if entry.digest not in self._kept:
+        if entry.digest not in self._stored_digests:
             (self._store / entry.digest).write_bytes(data)
-            self._kept.add(entry.digest)
+            self._stored_digests.add(entry.digest)
             self.kept_bytes += len(data)
 
 

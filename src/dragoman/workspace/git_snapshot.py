@@ -109,7 +109,7 @@ class GitFolder:
                     _program(), ("config", "--get-regexp", r"^core\.(autocrlf|eol|attributesfile)$")
                 ),
                 cwd=self.root,
-                seconds=self._deadline.left,
+                seconds=self._deadline.seconds_left,
                 may_be=(0, 1),
             )
         except GitFailed:
@@ -222,7 +222,7 @@ class GitFolder:
             where=where or self._where,
             settings=_SETTINGS,
         )
-        return _git(command, cwd=self.root, seconds=self._deadline.left, feed=feed)
+        return _git(command, cwd=self.root, seconds=self._deadline.seconds_left, feed=feed)
 
 
 def _program() -> str:

@@ -99,7 +99,9 @@ class LentFiles:
         at = await self._admitted("stat", path)
         name = self._buffered(path, at)
         if name is not None:
-            return FileStatus(exists=True, size=len(_bytes(self._held(name) or "")), modified=time.time())
+            return FileStatus(
+                exists=True, size=len(_bytes(self._buffer_of(name) or "")), modified=time.time()
+            )
         return await asyncio.to_thread(self.files.stat, path, at=at)
 
     async def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> SearchMatches:
@@ -154,15 +156,15 @@ class LentFiles:
         return next((name for name in names if self._around.buffers.get(name) is not None), None)
 
     def _read_buffer(self, name: str, at: str, line: int, limit: int | None) -> FileText:
-        text = self._held(name) or ""
+        text = self._buffer_of(name) or ""
         window = LineWindow(first=line, limit=limit, most=self.files.settings.read_bytes)
         for begin in range(0, len(text), _PIECE):
             window.feed(text[begin : begin + _PIECE])
         version = version_of(_bytes(text))
-        self.files.told.set(at, version, text if self.files.settings.keeps_base else None)
+        self.files.known_versions.set(at, version, text if self.files.settings.keeps_base else None)
         return FileText(window.text, version)
 
-    def _held(self, name: str) -> str | None:
+    def _buffer_of(self, name: str) -> str | None:
         return None if self._around.buffers is None else self._around.buffers.get(name)
 
     async def _try(self, path: str, at: str | None, draft: FileDraft) -> WriteResult | WriteClash:
@@ -173,20 +175,20 @@ class LentFiles:
 
     def _write_buffer(self, name: str, at: str, draft: FileDraft) -> WriteResult | WriteClash:
         assert self._around.buffers is not None
-        held = self._held(name) or ""
-        now, known = version_of(_bytes(held)), self.files.told.get(at)
+        held = self._buffer_of(name) or ""
+        now, known = version_of(_bytes(held)), self.files.known_versions.get(at)
         kind = kind_of_clash(
             known,
             now,
             strict=self.files.settings.strict,
-            has_forgotten=self.files.told.has_forgotten,
+            has_forgotten=self.files.known_versions.has_forgotten,
         )
         if kind is not None and now != draft.accepted:
             return WriteClash(kind, at, now, base_of(known), held)
         self._around.buffers.set(name, draft.text)
         believed = draft.text if draft.known_as is None else draft.known_as
         keep = self.files.settings.keeps_base
-        self.files.told.set(at, version_of(_bytes(believed)), believed if keep else None)
+        self.files.known_versions.set(at, version_of(_bytes(believed)), believed if keep else None)
         return WriteResult(at, version_of(_bytes(draft.text)), created=False)
 
     # Conflicts.

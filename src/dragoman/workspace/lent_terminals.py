@@ -60,14 +60,14 @@ class LentTerminals:
         """Terminals that are not released."""
         return len(self._terminals)
 
-    async def create(self, wanted: TerminalRequest) -> str:
+    async def create(self, request: TerminalRequest) -> str:
         """Start a command and return its id, without waiting for anything it does."""
         self._check_room()
-        env = command_environment(os.environ, wanted.env, allow=self.settings.allow_env)
-        folder, path = await self._cwd_opened(wanted.cwd)
+        env = command_environment(os.environ, request.env, allow=self.settings.allow_env)
+        folder, path = await self._cwd_opened(request.cwd)
         try:
             env["PWD"] = path
-            command = self._planned(wanted, env, path)
+            command = self._planned(request, env, path)
             if self._guard is not None:
                 await self._guard(
                     Access(session_id=self.session_id, kind="run", path=command.program, command=command)
@@ -77,7 +77,7 @@ class LentTerminals:
                 command,
                 cwd=_name_of(folder, path),
                 env=env,
-                output_bytes=self._limit(wanted.output_bytes),
+                output_bytes=self._limit(request.output_bytes),
                 grace=self.settings.grace,
             )
         finally:
@@ -112,7 +112,7 @@ class LentTerminals:
     async def aclose(self) -> None:
         """End everything, all at the same time. Nothing is started any more."""
         self._closed = True
-        terminals = self._taken()
+        terminals = self._all_terminals()
         try:
             await asyncio.gather(*(terminal.kill() for terminal in terminals))
         finally:
@@ -122,10 +122,10 @@ class LentTerminals:
     def close(self) -> None:
         """The same at once, without grace, from any thread."""
         self._closed = True
-        for terminal in self._taken():
+        for terminal in self._all_terminals():
             _kill_from_here(terminal)
 
-    def _taken(self) -> list[TerminalProcess]:
+    def _all_terminals(self) -> list[TerminalProcess]:
         terminals = [*self._terminals.values(), *self._leaving]
         self._terminals.clear()
         self._leaving.clear()
@@ -143,7 +143,7 @@ class LentTerminals:
         self._forget_oldest()
 
     def _forget_oldest(self) -> None:
-        ended = [(key, one) for key, one in self._terminals.items() if one.has_ended]
+        ended = [(key, terminal) for key, terminal in self._terminals.items() if terminal.has_ended]
         held = sum(len(terminal.ring) for _, terminal in ended)
         for left, (terminal_id, terminal) in enumerate(ended):
             if len(ended) - left < self.settings.most_kept and held <= self.settings.kept_bytes:
@@ -151,13 +151,13 @@ class LentTerminals:
             held -= len(terminal.ring)
             del self._terminals[terminal_id]
 
-    def _planned(self, wanted: TerminalRequest, env: dict[str, str], cwd: str) -> PlannedCommand:
+    def _planned(self, request: TerminalRequest, env: dict[str, str], cwd: str) -> PlannedCommand:
         return plan_command(
-            wanted.command,
-            wanted.args,
+            request.command,
+            request.args,
             cwd=cwd,
             env=env,
-            set_by_agent=wanted.env,
+            set_by_agent=request.env,
             shell_lines=self.settings.shell_lines,
         )
 

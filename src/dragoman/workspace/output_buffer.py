@@ -30,21 +30,21 @@ class OutputTail(NamedTuple):
 class OutputBuffer:
     """Takes everything, keeps the end of it."""
 
-    __slots__ = ("_finished", "_kept", "_limit", "_lost")
+    __slots__ = ("_finished", "_limit", "_lost", "_tail_bytes")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._kept = bytearray()
+        self._tail_bytes = bytearray()
         self._lost = False
         self._finished = False
 
     def __len__(self) -> int:
         """Bytes that are held now."""
-        return len(self._kept)
+        return len(self._tail_bytes)
 
     def feed(self, chunk: bytes) -> None:
-        self._kept += chunk
-        if len(self._kept) > self._limit + min(self._limit, _SLACK):
+        self._tail_bytes += chunk
+        if len(self._tail_bytes) > self._limit + min(self._limit, _SLACK):
             self._trim()
 
     def finish(self) -> None:
@@ -56,17 +56,17 @@ class OutputBuffer:
         """The end of the output as text, at most as long as the limit."""
         self._trim()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        text = decoder.decode(bytes(self._kept), self._finished)
+        text = decoder.decode(bytes(self._tail_bytes), self._finished)
         # A byte that is no UTF-8 becomes a character of three.
         shorter = _last_bytes(text, self._limit)
         return OutputTail(shorter, self._lost or len(shorter) < len(text))
 
     def _trim(self) -> None:
-        excess = len(self._kept) - self._limit
+        excess = len(self._tail_bytes) - self._limit
         if excess <= 0:
             return
         self._lost = True
-        del self._kept[: excess + _inside_character(self._kept, excess)]
+        del self._tail_bytes[: excess + _inside_character(self._tail_bytes, excess)]
 
 
 def _inside_character(data: bytearray, at: int) -> int:

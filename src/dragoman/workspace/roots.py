@@ -75,7 +75,7 @@ class Roots:
             raise not_a_file()
         with self._used():
             try:
-                with self._found(route, make_folders=make_folders) as place:
+                with self._resolve(route, make_folders=make_folders) as place:
                     yield place
             except OSError as error:
                 raise from_system(error) from error
@@ -90,7 +90,7 @@ class Roots:
                 return error.__cause__.path
             raise
 
-    def _found(self, route: Route, *, make_folders: bool) -> FilePlace:
+    def _resolve(self, route: Route, *, make_folders: bool) -> FilePlace:
         place = resolve_path(self._roots, route.names, make_folders=make_folders, use_kernel=self._use_kernel)
         if kernel.is_kernel_made(place.folder):
             place.close()

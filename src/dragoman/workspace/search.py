@@ -78,7 +78,7 @@ class GlobPattern:
 
     def __init__(self, names: Sequence[str], *, hidden: bool) -> None:
         self._names = tuple(names)
-        self._hidden = hidden
+        self._with_hidden = hidden
         self._matchers = [re.compile(fnmatch.translate(name)).match for name in names]
 
     def start(self) -> frozenset[int]:
@@ -106,7 +106,7 @@ class GlobPattern:
     def _may_be(self, name: str, pattern: str) -> bool:
         if name == _NEVER:
             return False
-        return self._hidden or not name.startswith(".") or pattern.startswith(".")
+        return self._with_hidden or not name.startswith(".") or pattern.startswith(".")
 
     def _closed(self, positions: set[int]) -> frozenset[int]:
         """`**` may also stand for no folder at all, but not for the file itself."""

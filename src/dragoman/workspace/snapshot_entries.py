@@ -90,7 +90,7 @@ class Deadline:
         self._stop = stop
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         left = self._end - time.monotonic()
         if left <= 0 or self._stop.is_set():
             raise OutOfTime

@@ -61,10 +61,10 @@ async def take_snapshot(
     roots: Sequence[str], *, settings: SnapshotSettings = DEFAULT_SNAPSHOT, store: str | None = None
 ) -> Snapshot:
     """Look at these folders. `store` is where to keep things, if not in the folder for temporary files."""
-    return await _taken(Snapshot(_Archive(roots, settings, store)))
+    return await _take(Snapshot(_Archive(roots, settings, store)))
 
 
-async def _taken(snapshot: Snapshot) -> Snapshot:
+async def _take(snapshot: Snapshot) -> Snapshot:
     try:
         await asyncio.to_thread(snapshot.take)
     except BaseException:
@@ -145,7 +145,7 @@ class Snapshot:
         """
         if self._closed:
             raise LocalMistake("this snapshot is closed")
-        return await _taken(Snapshot(self._archive))
+        return await _take(Snapshot(self._archive))
 
     async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
         """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
@@ -153,12 +153,14 @@ class Snapshot:
 
     def adopt(self, path: str, other: Snapshot) -> None:
         """From now on one file counts as it was when `other` was taken, which shares our contents."""
-        for ground, ours, theirs in zip(self._archive.grounds, self._captures, other._captures, strict=True):
+        for ground, capture, capture in zip(
+            self._archive.grounds, self._captures, other._captures, strict=True
+        ):
             if path.startswith(f"{ground.root}/"):
                 name = path[len(ground.root) + 1 :]
-                ours.entries.pop(name, None)
-                if name in theirs.entries:
-                    ours.entries[name] = theirs.entries[name]
+                capture.entries.pop(name, None)
+                if name in capture.entries:
+                    capture.entries[name] = capture.entries[name]
 
     async def aclose(self) -> None:
         """Forget everything. Closing twice is fine."""

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dragoman.errors import ErrorAnswer
-from dragoman.transport.owned import Grace, Program, start_tree
+from dragoman.transport.launch import start_tree, why_not
+from dragoman.transport.owned import Grace, Program
 from dragoman.transport.reading import open_reader
-from dragoman.transport.refusal import why_not
 from dragoman.transport.waiting import Waiters
 from dragoman.workspace.commands import PlannedCommand
 from dragoman.workspace.output_buffer import OutputBuffer, OutputTail

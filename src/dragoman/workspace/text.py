@@ -85,26 +85,26 @@ class LineWindow:
     def __init__(self, *, first: int = 1, limit: int | None = None, most: int) -> None:
         """`first` counts from 1, and 0 counts as 1; `most` is in bytes of UTF-8, about."""
         self._skip = max(first, 1) - 1
-        self._left = limit
+        self._lines_left = limit
         self._room = most
-        self._kept: list[str] = []
+        self._lines: list[str] = []
 
     @property
     def is_full(self) -> bool:
-        return self._left == 0
+        return self._lines_left == 0
 
     @property
     def text(self) -> str:
-        return "".join(self._kept)
+        return "".join(self._lines)
 
     def feed(self, text: str) -> None:
         begin = self._after_skipped(text)
         if begin is None or self.is_full:
             return
         end = len(text)
-        if self._left is not None:
-            end, ended = _after_lines(text, begin, self._left)
-            self._left -= ended
+        if self._lines_left is not None:
+            end, ended = _after_lines(text, begin, self._lines_left)
+            self._lines_left -= ended
         self._keep(text[begin:end])
 
     def _after_skipped(self, text: str) -> int | None:
@@ -119,7 +119,7 @@ class LineWindow:
         if self._room < 0:
             raise too_large("this is more text than is answered at once; ask for fewer lines")
         if text:
-            self._kept.append(text)
+            self._lines.append(text)
 
 
 def _after_lines(text: str, begin: int, count: int) -> tuple[int, int]:

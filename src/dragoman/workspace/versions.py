@@ -63,47 +63,47 @@ class KnownVersions:
     """What the agent of one session knows about files, by their real paths. Any thread may use it."""
 
     def __init__(self, *, base_bytes: int, most_files: int = MOST_FILES) -> None:
-        self._known: OrderedDict[str, KnownVersion] = OrderedDict()
+        self._versions: OrderedDict[str, KnownVersion] = OrderedDict()
         self._base_bytes = base_bytes
         self._most_files = most_files
-        self._held = 0
+        self._held_bytes = 0
         self._lock = threading.Lock()
         self.has_forgotten = False
         """Whether files were forgotten because there were too many: then not knowing one proves nothing."""
 
     def get(self, path: str) -> KnownVersion | None:
         with self._lock:
-            return self._known.get(path)
+            return self._versions.get(path)
 
     def set(self, path: str, version: Version, base: str | None = None) -> None:
         """This is what it knows from now on. The oldest texts go first when they become too large."""
         with self._lock:
-            before = self._known.pop(path, None)
-            self._held -= _size(before)
+            before = self._versions.pop(path, None)
+            self._held_bytes -= _size(before)
             if base is None and before is not None and before.version == version:
                 base = before.base
             known = KnownVersion(version, base)
             if _size(known) > self._base_bytes:
                 known = KnownVersion(version)
-            self._known[path] = known
-            self._held += _size(known)
+            self._versions[path] = known
+            self._held_bytes += _size(known)
             self._shrink()
 
     def _shrink(self) -> None:
-        if len(self._known) > self._most_files:
-            _, oldest = self._known.popitem(last=False)
-            self._held -= _size(oldest)
+        if len(self._versions) > self._most_files:
+            _, oldest = self._versions.popitem(last=False)
+            self._held_bytes -= _size(oldest)
             self.has_forgotten = True
-        if self._held <= self._base_bytes:
+        if self._held_bytes <= self._base_bytes:
             return
-        for path, known in self._known.items():
-            if known.base is not None:
-                self._known[path] = KnownVersion(known.version)
-                self._held -= _size(known)
-            if self._held <= self._base_bytes:
+        for path, version in self._versions.items():
+            if version.base is not None:
+                self._versions[path] = KnownVersion(version.version)
+                self._held_bytes -= _size(version)
+            if self._held_bytes <= self._base_bytes:
                 return
 
 
-def _size(known: KnownVersion | None) -> int:
+def _size(version: KnownVersion | None) -> int:
     """In bytes, about: Python keeps one to four for each character."""
-    return 0 if known is None or known.base is None else len(known.base)
+    return 0 if version is None or version.base is None else len(version.base)

@@ -154,19 +154,19 @@ class Workspace:
 
     def session(self, session_id: str, agent: object = None) -> LentFiles:
         """The files of a session; an error if it is not open here for this agent."""
-        return self._lent(session_id, agent).files
+        return self._session_of(session_id, agent).files
 
     def terminals(self, session_id: str, agent: object = None) -> LentTerminals:
         """The terminals of a session; an error if it is not open here for this agent."""
-        return self._lent(session_id, agent).terminals
+        return self._session_of(session_id, agent).terminals
 
-    def _lent(self, session_id: str, agent: object) -> LentSession:
+    def _session_of(self, session_id: str, agent: object) -> LentSession:
         lent = self._sessions.get((agent, session_id)) or self._sessions.get((None, session_id))
         if lent is not None:
             return lent
         early = [opening for opening in self._openings if opening.agent in (None, agent)]
         if len(early) == 1 and early[0].claims(session_id):
-            return early[0].lent
+            return early[0].session
         raise session_unknown(session_id)
 
     def close(self, session_id: str, *, agent: object = None) -> None:
@@ -210,8 +210,12 @@ class Workspace:
     ) -> LentSession:
         chosen = settings or self._settings
         roots = Roots(cwd, additional_directories)
-        told = KnownVersions(base_bytes=chosen.base_bytes) if before is None else before.files.files.told
-        files = SessionFiles(roots, chosen, told=told, writing=self._writing)
+        told = (
+            KnownVersions(base_bytes=chosen.base_bytes)
+            if before is None
+            else before.files.files.known_versions
+        )
+        files = SessionFiles(roots, chosen, known_versions=told, writing=self._writing)
         terminals = LentTerminals(roots, self._terminals or DEFAULT_TERMINALS, guard=self._around.guard)
         if before is not None:
             terminals = before.terminals
@@ -252,7 +256,7 @@ class SessionOpening:
     """A session that is being made."""
 
     def __init__(self, lent: LentSession, agent: object, settle: Callable[[_Key, LentSession], None]) -> None:
-        self.lent = lent
+        self.session = lent
         self.agent = agent
         self.is_settled = False
         self._settle = settle
@@ -261,7 +265,7 @@ class SessionOpening:
     def settle(self, session_id: str) -> None:
         """The session has been made, and this is its id."""
         self.is_settled = True
-        self._settle((self.agent, session_id), self.lent)
+        self._settle((self.agent, session_id), self.session)
 
     def claims(self, session_id: str) -> bool:
         """Whether an unknown id may be this one's. Only the first is."""
@@ -269,5 +273,5 @@ class SessionOpening:
             return False
         self._claimed = self._claimed or session_id
         if self._claimed == session_id:
-            self.lent.name(session_id)
+            self.session.name(session_id)
         return self._claimed == session_id

@@ -79,25 +79,25 @@ RecordConflict: TypeAlias = Callable[[ConflictDecision], None]
 
 
 def kind_of_clash(
-    known: KnownVersion | None, now: Version, *, strict: bool, has_forgotten: bool
+    version: KnownVersion | None, now: Version, *, strict: bool, has_forgotten: bool
 ) -> Kind | None:
     """How what is there differs from what the agent knows, or None if it may write."""
-    if known is None:
+    if version is None:
         if now == ABSENT:
             return None
         return "not_read" if strict else "forgotten" if has_forgotten else None
-    if known.version == now:
+    if version.version == now:
         return None
-    if known.version == ABSENT:
+    if version.version == ABSENT:
         return "appeared"
     return "deleted" if now == ABSENT else "changed"
 
 
-def base_of(known: KnownVersion | None) -> str | None:
+def base_of(version: KnownVersion | None) -> str | None:
     """What the agent believes the text to be: of a missing file, nothing."""
-    if known is None:
+    if version is None:
         return None
-    return "" if known.version == ABSENT else known.base
+    return "" if version.version == ABSENT else version.base
 
 
 def conflict_refused(clash: WriteClash, *, unmerged: bool = False) -> ErrorAnswer:

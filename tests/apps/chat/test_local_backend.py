@@ -37,22 +37,22 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
         await chat.look()
         assert (await chat.turn([v1.TextContent(text="plums")])).stop_reason == "end_turn"
         assert await chat.review() is not None
-        session = chat.wanted.session
+        session = chat.request.session
     (row,) = await house.sessions("")
     assert (row.agent, row.cwd, row.title) == ("keeper", str(tmp_path), "plums")
-    assert row.wanted is not None
-    assert row.wanted.session == session
+    assert row.request is not None
+    assert row.request.session == session
     (found,) = await house.sessions("remembered")
     assert "plums" in found.excerpt
     assert await house.sessions("pears") == []
 
     again = Quiet()
     async with house.open(ChatRequest(agent=agent, cwd=str(tmp_path), session="last"), again, again) as chat:
-        assert chat.wanted.session == session
+        assert chat.request.session == session
         assert await chat.earlier() is None
     assert again.words == ["what was asked", "what was answered"]
     script.write_text(SCRIPT.replace("  can load\n", ""))
-    async with house.open(row.wanted, Quiet(), Quiet()) as chat:
+    async with house.open(row.request, Quiet(), Quiet()) as chat:
         page = await chat.earlier()
         assert page is not None
         assert page.prompts == ["what was asked"]  # as the agent itself told it the last time

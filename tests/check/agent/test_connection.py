@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.check.agent import connection
-from dragoman.check.agent.connection import AgentConnection, Gone, Silence
+from dragoman.check.agent.connection import AgentConnection, AgentGone, Silence
 from dragoman.check.agent.editor import Editor
 from tests.check.agent.agents import raw
 
@@ -20,7 +20,7 @@ def opened(tmp_path: Path, fault: str = "", patience: float = 20.0) -> AgentConn
 async def test_every_line_of_both_directions_is_kept_in_order(tmp_path: Path) -> None:
     async with opened(tmp_path) as agent:
         await agent.call("initialize", INITIALIZE, name="initialize")
-        first = agent.here
+        first = agent.position
         agent.send(b"{\n42\r\n")
         await agent.quiet()
         agent.mark("nonsense", first)
@@ -34,7 +34,7 @@ async def test_every_line_of_both_directions_is_kept_in_order(tmp_path: Path) ->
 
 async def test_it_tells_how_the_agent_ended_and_what_it_complained_about(tmp_path: Path) -> None:
     async with opened(tmp_path, "exits") as agent:
-        with pytest.raises(Gone):
+        with pytest.raises(AgentGone):
             await agent.call("initialize", INITIALIZE)
     assert agent.recording.stderr == b"there is no model\n"
     assert agent.facts["exit"] == 1
@@ -55,7 +55,7 @@ async def test_an_agent_that_never_stops_to_talk_is_ended(
     async with opened(tmp_path, "floods") as agent:
         await agent.call("initialize", INITIALIZE)
         await agent.call("session/new", {"cwd": str(tmp_path), "mcpServers": []})
-        with pytest.raises(Gone):
+        with pytest.raises(AgentGone):
             await agent.call("session/prompt", PROMPT)
     assert agent.facts["flood"] > 0
 

@@ -36,7 +36,7 @@ async def test_a_turn_is_under_way_once_it_says_something_and_not_when_it_is_ove
     async with talking(tmp_path) as talk:
         await talk.open()
         session = await talk.new(tmp_path)
-        first = talk.here
+        first = talk.position
         running = talk.begin_prompt(session, "hello")
         await talk.answer(running, since=first)
         assert not await talk.under_way(running, session, since=first)

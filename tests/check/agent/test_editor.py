@@ -92,7 +92,7 @@ def test_what_is_held_is_answered_when_it_is_released(tmp_path: Path) -> None:
     assert answered == []
     editor.release(lambda frame, answer: answered.append(answer), "s")
     assert len(answered) == 1
-    assert editor.held == []
+    assert editor.held_requests == []
 
 
 def test_a_method_that_no_client_has_is_not_found(tmp_path: Path) -> None:

@@ -99,10 +99,10 @@ async def test_a_cancel_ends_the_turn_once_all_questions_are_answered(tmp_path: 
         session = await client.open()
         client.editor.holding = frozenset({"session/request_permission"})
         running = client.begin_prompt(session, "/hold")
-        await client.until(lambda frame: len(client.editor.held) == 2)
+        await client.until(lambda frame: len(client.editor.held_requests) == 2)
         client.notify("session/cancel", {"sessionId": session})
         await client.until(lambda frame: frame.params.get("update", {}).get("title") == "Was cancelled")
-        for frame in client.editor.held:
+        for frame in client.editor.held_requests:
             outcome = {"outcome": {"outcome": "cancelled"}}
             client.send({"jsonrpc": "2.0", "id": frame.message["id"], "result": outcome})
         answer = await client.answer(running)
@@ -117,7 +117,7 @@ async def test_a_prompt_that_is_taken_back_is_answered_so(tmp_path: Path) -> Non
         session = await client.open()
         client.editor.holding = frozenset({"session/request_permission"})
         running = client.begin_prompt(session, "/hold")
-        await client.until(lambda frame: len(client.editor.held) == 2)
+        await client.until(lambda frame: len(client.editor.held_requests) == 2)
         client.notify("$/cancel_request", {"requestId": str(running)})
         client.notify("$/cancel_request", {"requestId": running})
         client.editor.release(client.reply)

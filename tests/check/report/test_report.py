@@ -38,15 +38,15 @@ def finding(why: str = "wrong", *frames: int) -> Violation:
 
 def verdicts() -> list[Verdict]:
     return [
-        Verdict(requirement="TURN-04", status="failed", level="SCHEMA", text="is <one>", seen=9, broken=5,
+        Verdict(requirement="TURN-04", status="failed", level="SCHEMA", text="is <one>", places=9, broken=5,
                 findings=[finding(f"no reason {EVIL}")] * 5),
-        Verdict(requirement="TURN-06", status="warned", level="DECL", text="order", seen=1, broken=1,
+        Verdict(requirement="TURN-06", status="warned", level="DECL", text="order", places=1, broken=1,
                 findings=[finding("late")]),
-        Verdict(requirement="TURN-16", status="recorded", level="PROBE", text="second", seen=1, broken=1,
+        Verdict(requirement="TURN-16", status="recorded", level="PROBE", text="second", places=1, broken=1,
                 findings=[finding("both ran", 999)]),
-        Verdict(requirement="TURN-23", status="waived", level="DECL", text="errors", seen=1, broken=1,
+        Verdict(requirement="TURN-23", status="waived", level="DECL", text="errors", places=1, broken=1,
                 reason="known", findings=[finding()]),
-        Verdict(requirement="TURN-07", status="passed", level="SCHEMA", text="session", seen=3),
+        Verdict(requirement="TURN-07", status="passed", level="SCHEMA", text="session", places=3),
         Verdict(requirement="TURN-15", status="not exercised", level="DECL", text="memory"),
         Verdict(requirement="LOAD-03", status="not applicable", level="MUST", text="replay", reason="no"),
         Verdict(requirement="TURN-17", status="blocked", level="DECL", text="two", reason="a login"),

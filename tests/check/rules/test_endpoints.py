@@ -77,7 +77,7 @@ def recorded(replies: Any) -> Recording:
 
 def verdict(requirement: str, replies: Any) -> tuple[int, int]:
     (found,) = judge([recorded(replies)], "server", only=[requirement])
-    return found.seen, found.broken
+    return found.places, found.broken
 
 
 @pytest.mark.parametrize("requirement", CASES)

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import msgspec
 
-from dragoman.dialect.crow.names import SNAKE_OF, fits, kept, readable, to_camel, to_snake
+from dragoman.dialect.crow.names import SNAKE_OF, fits, readable, to_camel, to_snake, with_original
 
 CARRIED = ("commands", "config", "content", "modes", "plan", "prompt", "tool_call", "update")
 ONLY_ASKED = {"configId", "modeId"}  # in requests that crow does not have
@@ -48,5 +48,5 @@ def test_what_fits_is_whole_and_what_is_readable_may_have_more() -> None:
 
 
 def test_an_original_is_kept_beside_what_is_there() -> None:
-    fields = kept({"a": 1, "_meta": {"b": 2}}, {"c": 3})
+    fields = with_original({"a": 1, "_meta": {"b": 2}}, {"c": 3})
     assert fields["_meta"] == {"b": 2, "dragoman/dialect": {"name": "crow", "raw": {"c": 3}}}

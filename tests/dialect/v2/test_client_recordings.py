@@ -70,7 +70,7 @@ class Replayed(Play):
     def _mode(self, params: Object) -> str:
         """The option that the session's modes were offered as."""
         session = self.edge._desk.sessions.get(params.get("sessionId", ""))
-        offered = session.config.shown if session is not None else []
+        offered = session.config.listed_options if session is not None else []
         return next((one["configId"] for one in offered if one.get("category") == "mode"), "mode")
 
 

@@ -22,7 +22,7 @@ async def test_a_server_that_comes_back_finds_everything_as_it_was(tmp_path: Pat
         async with opened(servers, "t", query="shards=1") as place:
             told, heard = BusRecorder(), BusRecorder()
             await place.register.watch("node", told.changed)
-            await place.bus.listen("news", heard.heard)
+            await place.bus.listen("news", heard.on_message)
             await place.journal.append("a", [note("1")])
             servers.kill(0)
             waiting = asyncio.ensure_future(place.journal.append("a", [note("2")], after=1))
@@ -39,7 +39,7 @@ async def test_a_client_that_the_library_gives_up_is_made_again(tmp_path: Path) 
     with started(tmp_path) as servers:
         async with opened(servers, "t", query="shards=1") as place:
             heard = BusRecorder()
-            await place.bus.listen("news", heard.heard)
+            await place.bus.listen("news", heard.on_message)
             wire = place.journal._jetstream.wire
             assert wire._client is not None
             await (

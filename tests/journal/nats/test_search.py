@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.journal.nats import NatsOptions, NatsStore, open_nats, read_address, search
-from dragoman.testing.journals import prompted, said
+from dragoman.testing.journals import chunk_entry, prompted
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
@@ -36,7 +36,9 @@ async def test_what_one_node_has_stored_another_finds_and_what_was_deleted_nobod
 ) -> None:
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
         await place.journal.append("a", [prompted("Where is the needle?")])
-        await place.journal.append("b", [said("agent_message_chunk", "In the hay"), prompted("needles")])
+        await place.journal.append(
+            "b", [chunk_entry("agent_message_chunk", "In the hay"), prompted("needles")]
+        )
         await place.journal.describe("b", title="Farming")
         assert await finds(other, "needle", [("a", 1), ("b", 2)])
         hay = (await other.journal.search("hay"))[0]
@@ -51,7 +53,8 @@ async def test_a_long_stream_is_indexed_in_steps(server: Servers, monkeypatch: p
     monkeypatch.setattr(search, "STEP_ENTRIES", 10)
     async with opened(server, fresh()) as place:
         words = [
-            prompted(f"word{n}") if n % 7 == 0 else said("agent_message_chunk", f"w{n} ") for n in range(60)
+            prompted(f"word{n}") if n % 7 == 0 else chunk_entry("agent_message_chunk", f"w{n} ")
+            for n in range(60)
         ]
         for begin in range(0, 60, 6):
             await place.journal.append("a", words[begin : begin + 6])

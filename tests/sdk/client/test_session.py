@@ -17,7 +17,8 @@ from dragoman.schema.v1 import (
     SetSessionConfigOptionResponse,
     SetSessionModeRequest,
 )
-from dragoman.sdk.client import session as session_module
+from dragoman.sdk.client import agent_handle
+from dragoman.sdk.client.side import ClientSide
 from tests.runtime.raw import notification, result, until
 from tests.sdk.ends import chunk, permission, raw_agent, text_of
 
@@ -221,7 +222,7 @@ async def test_updates_of_a_session_that_is_being_made_are_not_lost() -> None:
 
 
 async def test_what_is_kept_outside_of_turns_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "LATE_BYTES", 100_000)
+    monkeypatch.setattr(agent_handle, "LATE_BYTES", 100_000)
     async with raw_agent() as (handle, agent):
         session = await handle.new_session(cwd="/tmp")
         agent.answers_to["_ping"] = True
@@ -244,6 +245,7 @@ async def test_updates_for_sessions_that_nobody_opens_do_not_pile_up() -> None:
             agent.send(chunk(f"nobody{n}", "x" * 200_000))
             await handle.call("_ping")
         side = handle.side
+        assert isinstance(side, ClientSide)
         assert side._orphan_bytes <= 8 * 1024 * 1024
         assert side.deviations >= 100
 

@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from dragoman.runtime import Limits
-from dragoman.sdk.proxy.proxy import Proxy
-from dragoman.sdk.proxy.side import ProxySide
+from dragoman.sdk.proxy.proxy import Proxy, ProxySide
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 

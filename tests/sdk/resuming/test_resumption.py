@@ -63,7 +63,7 @@ def check(table: Table) -> None:
         assert told(table, session) == journalled(table, session)
     for number in table.methods:
         assert len(table.answers_to(number)) == 1, f"{table.methods[number]} has {table.answers_to(number)}"
-    assert not table.core.held
+    assert not table.core.held_bytes
     for held in table.hub.sessions.values():
         assert not held.queue, "a turn waits for ever"
         answers = [entry[1] for entry in held.told if entry[0] == "answer"]

@@ -237,10 +237,10 @@ def test_nothing_overtakes_while_we_come_back() -> None:
     core.say(frame({"id": 2, "method": "session/list"}))
     core.say(frame({"id": 3, "method": "session/list"}))
     assert says(core) == []
-    assert core.held > 0
+    assert core.held_bytes > 0
     hears(core, {"id": resume["id"], "result": {}})
     assert [one["id"] for one in says(core)] == [2, 3]
-    assert core.held == 0
+    assert core.held_bytes == 0
 
 
 def test_a_session_that_is_gone_does_not_keep_the_others_waiting() -> None:

@@ -46,9 +46,9 @@ def test_how_a_text_is_cut_into_pieces_changes_nothing(text: str, data: st.DataO
 def test_what_is_settled_is_not_drawn_again() -> None:
     flow = MarkdownLines(40)
     flow.feed("first\n\nsecond")
-    settled = flow.settled[0]
+    settled = flow.settled_lines[0]
     flow.feed(" and more\n\nthird")
-    assert flow.settled[0] is settled
+    assert flow.settled_lines[0] is settled
     assert drawn(flow) == ["first", "", "second and more", "", "third"]
 
 
@@ -67,6 +67,6 @@ def test_a_paragraph_without_an_end_is_drawn_in_time_that_grows_with_its_length_
     began = time.process_time()
     for _ in range(200):
         flow.feed("x" * 5000)
-        _ = len(flow.settled)
+        _ = len(flow.settled_lines)
     assert sum(len(line.plain) for line in flow.lines) == 1_000_000
     assert time.process_time() - began < 8  # quadratic work would take minutes

@@ -6,6 +6,7 @@ import pytest
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import (
     is_trusted,
+    load_policy,
     policy_paths,
     read_file,
     read_text,
@@ -28,7 +29,7 @@ class Ground:
         self.theirs = self.project / ".dragoman" / "policy.toml"
 
     def load(self, file: str | None = None) -> Policy:
-        return Policy.load(roots=[str(self.project)], file=file, environ={"HOME": str(self.home)})
+        return load_policy(roots=[str(self.project)], file=file, environ={"HOME": str(self.home)})
 
     def outcome(self, file: str | None = None) -> str:
         return self.load(file).decide(command("make")).outcome

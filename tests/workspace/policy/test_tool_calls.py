@@ -45,7 +45,7 @@ LATER = {
 @pytest.mark.parametrize("later", LATER)
 async def test_an_announced_command_is_judged_whatever_is_said_after_it(tmp_path: Path, later: str) -> None:
     person = Person("once")
-    desk = Desk(tmp_path, RULES, asker=person, known=told(announced(), *LATER[later]).known)
+    desk = Desk(tmp_path, RULES, asker=person, known=told(announced(), *LATER[later]).find_call)
     assert await desk.chosen() == "no"
     assert person.asked == []
 
@@ -56,7 +56,7 @@ async def test_an_announced_command_is_judged_whatever_is_said_after_it(tmp_path
 )
 def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]) -> None:
     call = v1.ToolCallUpdate(tool_call_id="t", **members)
-    question = about_tool_call(call, QuestionContext(), known=told(announced()).known("s", call))
+    question = about_tool_call(call, QuestionContext(), known=told(announced()).find_call("s", call))
     assert policy(RULES).decide(question).outcome == "deny"
 
 
@@ -70,7 +70,7 @@ def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]
 )
 def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list[Any]) -> None:
     calls = told(announced(), *flood)
-    question = about_tool_call(BARE, QuestionContext(), known=calls.known("s", BARE))
+    question = about_tool_call(BARE, QuestionContext(), known=calls.find_call("s", BARE))
     assert policy(RULES).decide(question).outcome == "ask"
     clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
-    assert calls.known("s", clear) is None
+    assert calls.find_call("s", clear) is None

@@ -64,7 +64,7 @@ class ModelFault(NamedTuple):
 def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
     """What an error of the model layer means."""
     where = endpoint.base_url or f"the {_VENDORS[endpoint.api]} API"
-    said = _said(error, endpoint)
+    said = _server_words(error, endpoint)
     wait = _wait(error)
     match error:
         case model_errors.ModelRequestRejectedError() | model_errors.ContentFilterError():
@@ -110,7 +110,7 @@ def _rejected(error: Exception, endpoint: ModelEndpoint, where: str, said: str) 
 _VENDORS = {"openai": "OpenAI", "responses": "OpenAI", "anthropic": "Anthropic"}
 
 
-def _said(error: Exception, endpoint: ModelEndpoint) -> str:
+def _server_words(error: Exception, endpoint: ModelEndpoint) -> str:
     """`: what the server said.`, or a full stop."""
     body = getattr(error, "body", None)
     found = _message(body) or (str(error.__cause__) if error.__cause__ is not None and body is None else "")

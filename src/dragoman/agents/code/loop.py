@@ -81,14 +81,14 @@ class TurnLoop:
                 history.cut(min(before, len(history)))
             raise
         finally:
-            history.break_off(self._asking.heard)
+            history.break_off(self._asking.partial_text)
 
     async def _converse(self, prompt: UserPromptPart) -> None:
         while True:
             response = await self._answer(prompt)
             if refused := (response.provider_details or {}).get("refusal"):
                 await self._hear("text", str(refused))
-            calls = self._taken(response)
+            calls = self._take_response(response)
             if not calls:
                 return
             results: dict[str, CallResult] = {}
@@ -128,9 +128,9 @@ class TurnLoop:
                 return response
         raise AssertionError("the second attempt returns or raises")
 
-    def _taken(self, response: ModelResponse) -> list[ToolCallPart]:
+    def _take_response(self, response: ModelResponse) -> list[ToolCallPart]:
         """Keep a response; the calls that it makes, or the end of the turn."""
-        self._asking.heard = ""  # from here on it is part of the history
+        self._asking.partial_text = ""  # from here on it is part of the history
         if response.finish_reason == "content_filter":
             raise StopTurn("refusal")
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
@@ -180,7 +180,9 @@ def _call(part: ToolCallPart) -> ModelCall:
 
 
 def _returned(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
-    pictures = [BinaryContent(data=found.data, media_type=found.media_type) for found in result.pictures]
+    pictures = [
+        BinaryContent(data=picture.data, media_type=picture.media_type) for picture in result.pictures
+    ]
     return ToolReturnPart(
         tool_name=part.tool_name,
         content=[result.text, *pictures] if pictures else result.text,

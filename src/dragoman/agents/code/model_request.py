@@ -44,7 +44,7 @@ class ModelRequests:
         self._config = config
         self._hear = hear
         self._tell = tell
-        self.heard = ""
+        self.partial_text = ""
         """The text of the answer that is coming, or that broke off."""
 
     async def __call__(
@@ -53,7 +53,7 @@ class ModelRequests:
         """The answer, or `ModelFailed`."""
         attempt = 0
         while True:
-            self.heard = ""
+            self.partial_text = ""
             try:
                 return await self._model.request(messages, offer, self._listen, thinking=thinking)
             except (AgentRunError, UserError) as error:
@@ -64,12 +64,12 @@ class ModelRequests:
             if wait is None:
                 raise ModelFailed(fault)
             attempt += 1
-            await self._tell(_words(fault, wait, broke_off=bool(self.heard)))
+            await self._tell(_words(fault, wait, broke_off=bool(self.partial_text)))
             await asyncio.sleep(wait)
 
     async def _listen(self, kind: Literal["text", "thought"], text: str) -> None:
         if kind == "text":
-            self.heard += text
+            self.partial_text += text
         await self._hear(kind, text)
 
     def _wait(self, fault: ModelFault, attempt: int) -> float | None:

@@ -45,7 +45,7 @@ class CallResult:
     text: str
     outcome: Literal["success", "failed", "denied"] = "success"
     pictures: Sequence[ToolPicture] = field(default_factory=tuple)
-    shown: Sequence[v1.ToolCallContent | str] = ()
+    display: Sequence[v1.ToolCallContent | str] = ()
     """What the user sees instead of the text."""
 
 
@@ -110,7 +110,7 @@ class ToolCallRunner:
             if result.outcome != "success":
                 await report.fail(result.text)
                 return result
-            await report.complete(*(result.shown or [result.text]))
+            await report.complete(*(result.display or [result.text]))
             return result
 
     async def _judged(self, tool: CoderTool[Any], work: ToolContext, arguments: Any) -> CallResult:
@@ -125,7 +125,7 @@ class ToolCallRunner:
         except Exception:  # a mistake in a tool must not cost the user the turn
             log.exception("the tool %s failed", tool.name)
             return CallResult(text="The tool failed for a reason of its own.", outcome="failed")
-        return CallResult(text=done.text, pictures=done.pictures, shown=done.content)
+        return CallResult(text=done.text, pictures=done.pictures, display=done.content)
 
     def _locations(self, tool: CoderTool[Any], arguments: Any) -> list[v1.ToolCallLocation]:
         path = tool.path(arguments)

@@ -28,50 +28,50 @@ from dragoman.tui.ports import ChatBackend, ChatRequest
 USAGE = 2
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """`dragoman chat`; returns the exit status."""
     if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
         return _refuse("needs a terminal; `dragoman run` does one turn without one")
     try:
-        backend, wanted = make_backend(chosen)
+        backend, wanted = make_backend(args)
     except UsageMistake as mistake:
         return _refuse(f"{mistake}\nTo go on: {mistake.next_step}.")
     except LocalMistake as error:
         return _refuse(str(error))
-    return _show(backend, wanted, colours=not chosen.no_color)
+    return _show(backend, wanted, colours=not args.no_color)
 
 
-def make_backend(chosen: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:
+def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:
     """The backend, and the session to open first. Raises `UsageMistake` or another `LocalMistake`."""
-    cwd = chosen.cwd if chosen.hub and chosen.cwd else _folder(chosen.cwd)
+    cwd = args.cwd if args.hub and args.cwd else _folder(args.cwd)
     rules = ChatRules(
-        policy=chosen.policy and os.path.abspath(chosen.policy),
-        approve=chosen.approve,
-        shell_lines=chosen.shell_lines,
+        policy=args.policy and os.path.abspath(args.policy),
+        approve=args.approve,
+        shell_lines=args.shell_lines,
     )
     backend: LocalBackend
-    if chosen.hub:
-        backend = HubBackend(cwd, rules, url=chosen.hub, headers=authorization(chosen.token_file))
+    if args.hub:
+        backend = HubBackend(cwd, rules, url=args.hub, headers=authorization(args.token_file))
     else:
         backend = LocalBackend(
-            cwd, rules, variables=chosen.env, record=not chosen.no_history, dialect=chosen.dialect
+            cwd, rules, variables=args.env, record=not args.no_history, dialect=args.dialect
         )
-    rules.check([] if chosen.hub else [cwd])
-    session = "last" if chosen.continue_ else chosen.resume
-    if session is not None and chosen.agent is None:
+    rules.check([] if args.hub else [cwd])
+    session = "last" if args.continue_ else args.resume
+    if session is not None and args.agent is None:
         return backend, backend.find_stored(session, cwd)
-    agent = chosen.agent or ("" if chosen.hub and session is None else None)
+    agent = args.agent or ("" if args.hub and session is None else None)
     if agent is None:
         return backend, None
     return backend, ChatRequest(agent=agent, cwd=cwd, session=session)
 
 
-def _show(backend: ChatBackend, wanted: ChatRequest | None, *, colours: bool) -> int:
+def _show(backend: ChatBackend, request: ChatRequest | None, *, colours: bool) -> int:
     log = logging.getLogger("dragoman")
     log.propagate = False
     log.addHandler(logging.NullHandler())
     end = TerminalEnd()
-    app = ChatApp(backend, wanted, colours=colours, end_request=end)
+    app = ChatApp(backend, request, colours=colours, end_request=end)
     end.abandon = app.give_terminal_back
     with end:
         status = app.run()

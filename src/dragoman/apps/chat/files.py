@@ -27,16 +27,16 @@ class FileFinder:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._found: Sequence[str] = ()
+        self._paths: Sequence[str] = ()
         self._at = -FRESH
         self._lock = asyncio.Lock()
 
     async def find(self, query: str) -> Sequence[str]:
         async with self._lock:
             if time.monotonic() - self._at > FRESH:
-                self._found = await asyncio.to_thread(list_files, self._folder)
+                self._paths = await asyncio.to_thread(list_files, self._folder)
                 self._at = time.monotonic()
-        found: Sequence[str] = await asyncio.to_thread(fuzzy_search, query, self._found, key=str, most=8)
+        found: Sequence[str] = await asyncio.to_thread(fuzzy_search, query, self._paths, key=str, most=8)
         return found
 
 

@@ -52,15 +52,15 @@ class HubBackend(LocalBackend):
 
     @asynccontextmanager
     async def open(
-        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+        self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AsyncIterator[LocalChat]:
-        urls = ",".join(with_agent(url, wanted.agent) for url in self._urls)
+        urls = ",".join(with_agent(url, request.agent) for url in self._urls)
         route = self._route = HubRoute(urls, self._headers, listener)
         source = ChatAgent(
-            name=wanted.agent or "hub", target=route.dial, is_nameless=not wanted.agent, is_local=False
+            name=request.agent or "hub", target=route.dial, is_nameless=not request.agent, is_local=False
         )
         try:
-            async with open_chat(source, wanted, person, listener, rules=self._rules, kind=HubChat) as chat:
+            async with open_chat(source, request, person, listener, rules=self._rules, kind=HubChat) as chat:
                 assert isinstance(chat, HubChat)
                 chat.travel(route)
                 self._chat = chat
@@ -106,7 +106,7 @@ class HubBackend(LocalBackend):
                 if query.casefold() in f"{title} {info.cwd}".casefold():
                     wanted = ChatRequest(agent="", cwd=info.cwd, session=info.session_id)
                     when = str(info.updated_at or "")[:16].replace("T", " ")
-                    rows.append(SessionRow(wanted=wanted, title=title, agent="hub", cwd=info.cwd, when=when))
+                    rows.append(SessionRow(request=wanted, title=title, agent="hub", cwd=info.cwd, when=when))
                 if len(rows) >= LISTED:
                     break
         except NotAdvertised:
@@ -118,7 +118,7 @@ class HubBackend(LocalBackend):
         found = told.get("found") if isinstance(told, dict) else None
         return [
             SessionRow(
-                wanted=ChatRequest(agent="", cwd=self.cwd, session=str(one.get("sessionId"))),
+                request=ChatRequest(agent="", cwd=self.cwd, session=str(one.get("sessionId"))),
                 title=str(one.get("title") or one.get("sessionId")),
                 agent="hub",
                 cwd="",

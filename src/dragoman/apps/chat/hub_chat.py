@@ -96,9 +96,9 @@ class HubChat(LocalChat):
 
     async def review(self) -> ChangeReview | None:
         told = await call_hub(self._hub, "_dragoman/hub/changes", {"sessionId": self.session.id})
-        files = [_file(one) for one in _listed(told, "files") if isinstance(one, dict)]
-        others = [_file(one).path for one in _listed(told, "others") if isinstance(one, dict)]
-        notes = [one for one in _listed(told, "notes") if isinstance(one, str)]
+        files = [_file(file) for file in _listed(told, "files") if isinstance(file, dict)]
+        others = [_file(path).path for path in _listed(told, "others") if isinstance(path, dict)]
+        notes = [note for note in _listed(told, "notes") if isinstance(note, str)]
         notes += [f"{path}: changed meanwhile by others, or nobody knows by whom" for path in others]
         return HubReview(self._hub, self.session.id, files, notes) if files else None
 

@@ -35,7 +35,7 @@ class HubRoute:
     def __init__(self, url: str, headers: Mapping[str, str], listener: ChatListener) -> None:
         self.url = url
         self.reason = ""  # why there was no connection when it was last tried
-        self.on_back: Callable[[], None] = _nobody
+        self.on_back: Callable[[], None] = _no_waiter
         self._headers = headers
         self._listener = listener
         self._transport: ResumingTransport | None = None
@@ -83,14 +83,14 @@ class MissedUpdates:
     """Updates of one session that the hub has and that have not come yet, counted down as they come."""
 
     def __init__(self) -> None:
-        self._left = 0
+        self._attempts_left = 0
         self._or_more = False
         self._came = 0
         self._news = asyncio.Event()
 
     @property
     def behind(self) -> UpdatesBehind | None:
-        left = self._left - self._came
+        left = self._attempts_left - self._came
         return UpdatesBehind(updates=left, or_more=self._or_more) if left > 0 else None
 
     def hear(self, update: v1.SessionUpdate | Unknown) -> None:
@@ -100,7 +100,7 @@ class MissedUpdates:
 
     def settle(self) -> None:
         """Everything is here: a turn has ended, and its end comes after all that was said in it."""
-        self._left = 0
+        self._attempts_left = 0
         self._or_more = False
         self._news.set()
 
@@ -109,8 +109,8 @@ class MissedUpdates:
         try:
             while True:
                 self._came, cursor = 0, here()
-                self._left, self._or_more = count_missed(await history(PAGE), cursor)
-                while self._came < self._left:
+                self._attempts_left, self._or_more = count_missed(await history(PAGE), cursor)
+                while self._came < self._attempts_left:
                     self._news.clear()
                     async with asyncio.timeout(SILENCE):
                         await self._news.wait()
@@ -126,7 +126,7 @@ def count_missed(told: object, cursor: str) -> tuple[int, bool]:
     """
     listed = told.get("messages") if isinstance(told, dict) else None
     messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    at = next((at for at, one in enumerate(reversed(messages)) if one.get("cursor") == cursor), None)
+    at = next((at for at, message in enumerate(reversed(messages)) if message.get("cursor") == cursor), None)
     if at is not None:
         return sum(map(_counts, messages[len(messages) - at :])), False
     more = isinstance(told, dict) and told.get("more") is True
@@ -140,5 +140,5 @@ def _counts(one: Mapping[str, object]) -> bool:
     return isinstance(update, dict) and update.get("sessionUpdate") != "user_message_chunk"
 
 
-def _nobody() -> None:
+def _no_waiter() -> None:
     """Nobody waits for it."""

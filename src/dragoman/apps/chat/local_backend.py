@@ -51,17 +51,19 @@ class LocalBackend:
     async def agents(self) -> Sequence[AgentChoice]:
         config = await asyncio.to_thread(read_config)
         found = await asyncio.to_thread(known_agents, config=config)
-        choices = [AgentChoice(name=one.name, title=one.title, detail=display_command(one)) for one in found]
-        return sorted(choices, key=lambda one: one.name != config.default_agent)
+        choices = [
+            AgentChoice(name=agent.name, title=agent.title, detail=display_command(agent)) for agent in found
+        ]
+        return sorted(choices, key=lambda choice: choice.name != config.default_agent)
 
     @asynccontextmanager
     async def open(
-        self, wanted: ChatRequest, person: ChatUser, listener: ChatListener
+        self, request: ChatRequest, person: ChatUser, listener: ChatListener
     ) -> AsyncIterator[LocalChat]:
         async with AsyncExitStack() as stack:
             journal = await self._journal(stack)
-            wanted, past = await self._resolve(journal, wanted)
-            target = await self._target(wanted.agent)
+            request, past = await self._resolve(journal, request)
+            target = await self._target(request.agent)
             recorder = None
             stream = new_stream()
             if journal is not None and self._record:
@@ -77,9 +79,9 @@ class LocalBackend:
                 on_stderr=None if recorder is None else partial(_complained, recorder, stream),
             )
             chat = await stack.enter_async_context(
-                open_chat(source, wanted, person, listener, rules=self._rules, past=past)
+                open_chat(source, request, person, listener, rules=self._rules, past=past)
             )
-            name = self._remember(target, chat, wanted)
+            name = self._remember(target, chat, request)
             try:
                 yield chat
             finally:
@@ -97,10 +99,10 @@ class LocalBackend:
                 return [self._row(info, known) for info in _once(infos)]
             found = await journal.search(query, limit=LISTED)
             rows = []
-            for one in found:
-                info = await journal.info(one.stream)
+            for agent in found:
+                info = await journal.info(agent.stream)
                 if info is not None:
-                    rows.append(self._row(info, known, excerpt=one.excerpt))
+                    rows.append(self._row(info, known, excerpt=agent.excerpt))
             return rows
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
@@ -128,17 +130,17 @@ class LocalBackend:
             return None
 
     async def _resolve(
-        self, journal: Journal | None, wanted: ChatRequest
+        self, journal: Journal | None, request: ChatRequest
     ) -> tuple[ChatRequest, StoredHistory | None]:
         """Which session is meant, and what was said in it."""
-        if wanted.session is None:
-            return wanted, None
-        session = wanted.session
-        if journal is not None and (info := await _find(journal, session, wanted.cwd, wanted.agent)):
+        if request.session is None:
+            return request, None
+        session = request.session
+        if journal is not None and (info := await _find(journal, session, request.cwd, request.agent)):
             session = info.session or session
         elif session == "last":
             raise LocalMistake("there is no session of this agent in this folder to go on with")
-        found = ChatRequest(agent=wanted.agent, cwd=wanted.cwd, session=session)
+        found = ChatRequest(agent=request.agent, cwd=request.cwd, session=session)
         if journal is None:
             return found, None
         streams = (await journal.list(session=session, limit=200)).streams
@@ -157,19 +159,19 @@ class LocalBackend:
         env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
         return ChosenAgent(agent, env, dialect=self._dialect or agent.dialect)
 
-    def _remember(self, target: ChosenAgent, chat: LocalChat, wanted: ChatRequest) -> str:
+    def _remember(self, target: ChosenAgent, chat: LocalChat, request: ChatRequest) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""
         info = chat.session.agent.info
         is_known = target.agent.source not in (AgentSource.COMMAND, AgentSource.ADDRESS)
         name = target.agent.name if is_known or info is None else info.name
-        self._names.setdefault(name, wanted.agent)
+        self._names.setdefault(name, request.agent)
         return name
 
     def _row(self, info: StreamInfo, known: set[str], *, excerpt: str = "") -> SessionRow:
         can = bool(info.session) and (info.agent in known or info.agent in self._names)
         wanted = ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session) if can else None
         return SessionRow(
-            wanted=wanted if os.path.isdir(info.cwd) else None,
+            request=wanted if os.path.isdir(info.cwd) else None,
             title=info.title or info.stream,
             agent=info.agent,
             cwd=info.cwd,

@@ -67,24 +67,24 @@ class LocalChat:
     def __init__(
         self,
         source: ChatAgent,
-        wanted: ChatRequest,
+        request: ChatRequest,
         person: ChatUser,
         listener: ChatListener,
         rules: ChatRules,
     ) -> None:
         self.agent = source.name
-        self.cwd = wanted.cwd
+        self.cwd = request.cwd
         self.is_local = source.is_local
         self.past: StoredHistory | None = None
-        self._wanted = wanted
+        self._request = request
         self._listener = listener
         self._calls = ToolCalls()
         self._session: SupervisedSession | None = None
-        self._files = FileFinder(wanted.cwd)
-        self._look = TurnSnapshot(wanted.cwd, self._note)
+        self._files = FileFinder(request.cwd)
+        self._look = TurnSnapshot(request.cwd, self._note)
         self._lines: list[UserCommand] = []
         self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
-        roots = [wanted.cwd]
+        roots = [request.cwd]
         self._risk_notes = RiskNotes()
         desk = rules.desk(
             person, self._calls, agent=source.name, roots=roots, tell=self._note, risk_notes=self._risk_notes
@@ -139,8 +139,8 @@ class LocalChat:
             self.workspace.open(session_id, cwd=self.cwd, settings=_settings(agent))
 
     @property
-    def wanted(self) -> ChatRequest:
-        return ChatRequest(agent=self._wanted.agent, cwd=self.cwd, session=self.session.id)
+    def request(self) -> ChatRequest:
+        return ChatRequest(agent=self._request.agent, cwd=self.cwd, session=self.session.id)
 
     @property
     def modes(self) -> v1.SessionModeState | None:
@@ -215,7 +215,7 @@ class LocalChat:
         if not os.path.isdir(self.cwd):
             raise LocalMistake(f"{self.cwd} is not on this machine, so nothing can be run there from here")
         running = start(line, self.cwd)
-        self._lines = [one for one in self._lines if one.ended is None] + [running]
+        self._lines = [line for line in self._lines if line.ended is None] + [running]
         return running
 
     # FileFinder.
@@ -248,7 +248,7 @@ class LocalChat:
 @asynccontextmanager
 async def open_chat(
     source: ChatAgent,
-    wanted: ChatRequest,
+    request: ChatRequest,
     person: ChatUser,
     listener: ChatListener,
     *,
@@ -258,14 +258,14 @@ async def open_chat(
 ) -> AsyncIterator[LocalChat]:
     """The conversation, open. Raises `DragomanError` if it cannot be."""
     async with AsyncExitStack() as stack:
-        chat = (kind or LocalChat)(source, wanted, person, listener, rules)
+        chat = (kind or LocalChat)(source, request, person, listener, rules)
         chat.past = past
         stack.push_async_callback(chat.aclose)
         await stack.enter_async_context(chat.workspace)
         supervisor = supervised(
             source.target,
             client=chat.client,
-            cwd=wanted.cwd if source.is_local else None,
+            cwd=request.cwd if source.is_local else None,
             env=source.env,
             tap=source.tap,
             on_event=chat.on_chat_event,
@@ -276,7 +276,7 @@ async def open_chat(
         agent = await stack.enter_async_context(supervisor)
         if source.is_nameless and agent.info is not None:
             chat.agent = agent.info.title or agent.info.name
-        await chat.open(agent, wanted.session)
+        await chat.open(agent, request.session)
         yield chat
 
 

@@ -41,12 +41,12 @@ class RiskNotes:
 
         return on_update
 
-    def about(self, asked: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
+    def about(self, question: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
         """Gives what is found, as soon as it is."""
         told = _told.get()
 
         async def found() -> Sequence[Caution]:
-            own = await self._judged(asked)
+            own = await self._judged(question)
             return list(dict.fromkeys([*own, *told]))
 
         return found

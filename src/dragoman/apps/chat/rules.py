@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.apps.chat.risk_notes import RiskNotes
-from dragoman.apps.run.permissions import load_policy
+from dragoman.apps.run.permissions import load_chosen_policy
 from dragoman.tui.ports import ChatUser, PermissionQuestion
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt
@@ -30,7 +30,7 @@ class ChatRules:
 
     def check(self, roots: Sequence[str]) -> None:
         """Raises `UsageMistake` with the file and the line."""
-        load_policy(roots, file=self.policy, approve=self.approve)
+        load_chosen_policy(roots, file=self.policy, approve=self.approve)
 
     def desk(
         self,
@@ -44,13 +44,13 @@ class ChatRules:
     ) -> PermissionService:
         """Needs a running loop."""
         return PermissionService(
-            load_policy(roots, file=self.policy, approve=self.approve),
+            load_chosen_policy(roots, file=self.policy, approve=self.approve),
             asker=_Asker(person, risk_notes),
             audit=_TellingLog(policy_paths().audit, tell),
             remembered=RememberedRules(policy_paths().remembered),
             agent=agent,
             roots=roots,
-            known=calls.known,
+            known=calls.find_call,
         )
 
 
@@ -61,13 +61,13 @@ class _Asker:
         self._person = person
         self._risk_notes = risk_notes
 
-    async def ask(self, asked: PermissionPrompt) -> str | None:
+    async def ask(self, question: PermissionPrompt) -> str | None:
         return await self._person.ask(
             PermissionQuestion(
-                text=asked.text,
-                why=asked.decision.why,
-                options=asked.options,
-                cautions=self._risk_notes.about(asked),
+                text=question.text,
+                why=question.decision.why,
+                options=question.options,
+                cautions=self._risk_notes.about(question),
             )
         )
 

@@ -60,8 +60,8 @@ class StoredHistory:
         is_told_again = False
         if count > 0:
             async for stored in self._journal.replay(stream, after=after, limit=count):
-                for one in stored:
-                    is_told_again |= self._fold(page, one)
+                for row in stored:
+                    is_told_again |= self._fold(page, row)
         self._before = after + 1
         if after == 0:
             self._streams = [] if is_told_again else self._streams[:-1]

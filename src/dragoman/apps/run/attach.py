@@ -51,7 +51,10 @@ def read_attachments(files: Sequence[str], images: Sequence[str]) -> list[Attach
 
 def blocks_of(attachments: Sequence[Attachment], capabilities: Capabilities) -> list[v1.ContentBlock]:
     """What the agent is sent; raises `UsageMistake` for what it does not take."""
-    return [_image(one, capabilities) if one.is_image else _file(one, capabilities) for one in attachments]
+    return [
+        _image(attachment, capabilities) if attachment.is_image else _file(attachment, capabilities)
+        for attachment in attachments
+    ]
 
 
 def _read(path: str, *, most: int, is_image: bool) -> Attachment:
@@ -69,48 +72,48 @@ def _read(path: str, *, most: int, is_image: bool) -> Attachment:
     return Attachment(place, data, size, is_image)
 
 
-def _file(one: Attachment, capabilities: Capabilities) -> v1.ContentBlock:
-    uri = one.path.as_uri()
-    kind = mimetypes.guess_type(one.path.name)[0]
-    text = _text(one)
+def _file(attachment: Attachment, capabilities: Capabilities) -> v1.ContentBlock:
+    uri = attachment.path.as_uri()
+    kind = mimetypes.guess_type(attachment.path.name)[0]
+    text = _text(attachment)
     if text is None or "promptCapabilities.embeddedContext" not in capabilities:
-        link = v1.ResourceLink(name=one.path.name, uri=uri, size=one.size)
+        link = v1.ResourceLink(name=attachment.path.name, uri=uri, size=attachment.size)
         return (
             link
             if kind is None
-            else v1.ResourceLink(name=one.path.name, uri=uri, size=one.size, mime_type=kind)
+            else v1.ResourceLink(name=attachment.path.name, uri=uri, size=attachment.size, mime_type=kind)
         )
     contents = v1.TextResourceContents(uri=uri, text=text, mime_type=kind or "text/plain")
     return v1.EmbeddedResource(resource=contents)
 
 
-def _text(one: Attachment) -> str | None:
-    if len(one.data) > EMBEDDED or b"\0" in one.data:
+def _text(attachment: Attachment) -> str | None:
+    if len(attachment.data) > EMBEDDED or b"\0" in attachment.data:
         return None
     try:
-        return one.data.decode("utf-8-sig")
+        return attachment.data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
 
 
-def _image(one: Attachment, capabilities: Capabilities) -> v1.ContentBlock:
+def _image(attachment: Attachment, capabilities: Capabilities) -> v1.ContentBlock:
     if "promptCapabilities.image" not in capabilities:
         raise UsageMistake(
-            f"the agent takes no pictures, so {one.path.name!r} cannot be sent; nothing was sent",
+            f"the agent takes no pictures, so {attachment.path.name!r} cannot be sent; nothing was sent",
             "leave --image out, or take --file to send a link",
         )
-    return v1.ImageContent(data=base64.b64encode(one.data).decode(), mime_type=_image_kind(one))
+    return v1.ImageContent(data=base64.b64encode(attachment.data).decode(), mime_type=_image_kind(attachment))
 
 
-def _image_kind(one: Attachment) -> str:
+def _image_kind(attachment: Attachment) -> str:
     for start, kind in _MAGIC.items():
-        if one.data.startswith(start):
+        if attachment.data.startswith(start):
             return kind
-    if one.data[:4] == b"RIFF" and one.data[8:12] == b"WEBP":
+    if attachment.data[:4] == b"RIFF" and attachment.data[8:12] == b"WEBP":
         return "image/webp"
-    guessed = mimetypes.guess_type(one.path.name)[0] or ""
+    guessed = mimetypes.guess_type(attachment.path.name)[0] or ""
     if not guessed.startswith("image/"):
         raise UsageMistake(
-            f"{one.path.name!r} is no picture that we know", "convert it to PNG, or take --file"
+            f"{attachment.path.name!r} is no picture that we know", "convert it to PNG, or take --file"
         )
     return guessed

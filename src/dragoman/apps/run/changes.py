@@ -46,7 +46,7 @@ async def tell_changes(snapshot: Snapshot, reporter: RunReporter, what: What, *,
         what = "keep"
     unwanted = await _unwanted(files, what)
     reverted = [change.path for change in unwanted if await _revert(changes, change, reporter)]
-    told = [_told(change, reverted=change.path in reverted) for change in files]
+    told = [_changed_file(change, reverted=change.path in reverted) for change in files]
     reporter.emit(events.ChangesEvent(time=now(), files=told, notes=list(changes.notes)))
 
 
@@ -77,7 +77,7 @@ async def _revert(changes: TurnChangeSet, change: FileChange, reporter: RunRepor
     return True
 
 
-def _told(change: FileChange, *, reverted: bool) -> events.ChangedFileEntry:
+def _changed_file(change: FileChange, *, reverted: bool) -> events.ChangedFileEntry:
     return events.ChangedFileEntry(
         path=change.path,
         kind=change.kind,

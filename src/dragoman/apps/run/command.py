@@ -28,7 +28,7 @@ from dragoman.apps.run.narrate import now, raw
 from dragoman.apps.run.opening import SessionRequest
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman.apps.run.output import OutputClosed, OutputWriter
-from dragoman.apps.run.permissions import load_policy
+from dragoman.apps.run.permissions import load_chosen_policy
 from dragoman.apps.run.prompt import read_prompt
 from dragoman.apps.run.questions import load_answers
 from dragoman.apps.run.reporter import RunReporter
@@ -49,21 +49,21 @@ LAST_WORDS = 1.0
 """Seconds for the reader of standard output when everything is to end; otherwise it has all the time."""
 
 
-def run(chosen: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """`dragoman run`; returns the exit status."""
     try:
-        return _run_command(chosen)
+        return _run_command(args)
     except KeyboardInterrupt:  # before anything was started, or after all of it has ended
         return EXITS["cancelled"].status
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is decided; Python's own end is not interrupted
 
 
-def _run_command(chosen: argparse.Namespace) -> int:
+def _run_command(args: argparse.Namespace) -> int:
     claim_stderr(2)
-    _set_up_logging(verbose=chosen.verbose)
+    _set_up_logging(verbose=args.verbose)
     try:
-        plan = make_plan(chosen)
+        plan = make_plan(args)
     except UsageMistake as mistake:
         write_stderr(f"dragoman run: {sanitize(str(mistake))}\nTo go on: {mistake.next_step}.\n")
         return EXITS["usage"].status
@@ -72,47 +72,47 @@ def _run_command(chosen: argparse.Namespace) -> int:
     except OSError:
         write_stderr("dragoman run: standard output is closed\n")
         return EXITS["output_closed"].status
-    return asyncio.run(_run(plan, chosen))
+    return asyncio.run(_run(plan, args))
 
 
-def make_plan(chosen: argparse.Namespace) -> RunPlan:
+def make_plan(args: argparse.Namespace) -> RunPlan:
     """Everything that is known before an agent is started; raises `UsageMistake`."""
-    target = find_target(chosen.agent, chosen.env, dialect=chosen.dialect)
-    attended = chosen.format != "json" and is_terminal(0) and is_terminal(2)
-    roots = [_folder(path) for path in (chosen.cwd or os.getcwd(), *chosen.add_dir)]
+    target = find_target(args.agent, args.env, dialect=args.dialect)
+    attended = args.format != "json" and is_terminal(0) and is_terminal(2)
+    roots = [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
     return RunPlan(
         target=target,
-        prompt=read_prompt(chosen.words, chosen.prompt_file),
-        attachments=read_attachments(chosen.file, chosen.image),
-        wanted=SessionRequest(
+        prompt=read_prompt(args.words, args.prompt_file),
+        attachments=read_attachments(args.file, args.image),
+        session_request=SessionRequest(
             cwd=roots[0],
             directories=roots[1:],
-            servers=[server for path in chosen.mcp for server in read_mcp(path)],
-            session_id=chosen.session,
-            mode=chosen.mode,
-            options=[_pair(text) for text in chosen.options],
+            servers=[server for path in args.mcp for server in read_mcp(path)],
+            session_id=args.session,
+            mode=args.mode,
+            options=[_pair(text) for text in args.options],
         ),
         rules=RunRules(
-            policy=load_policy(
-                roots, file=chosen.policy, approve=chosen.approve or (None if attended else "reads")
+            policy=load_chosen_policy(
+                roots, file=args.policy, approve=args.approve or (None if attended else "reads")
             ),
-            policy_file=os.path.abspath(chosen.policy) if chosen.policy else "",
-            answers=load_answers(chosen.answers),
-            shell_lines=chosen.shell_lines,
+            policy_file=os.path.abspath(args.policy) if args.policy else "",
+            answers=load_answers(args.answers),
+            shell_lines=args.shell_lines,
             ask=attended,
         ),
-        limits=Limits(handshake_seconds=chosen.start_timeout or None, end_seconds=chosen.end_timeout),
-        silence=chosen.silence or None,
-        continue_=chosen.continue_,
-        record=not chosen.no_history,
-        changes=chosen.changes,
+        limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
+        silence=args.silence or None,
+        continue_=args.continue_,
+        record=not args.no_history,
+        changes=args.changes,
         attended=attended,
     )
 
 
-async def _run(plan: RunPlan, chosen: argparse.Namespace) -> int:
+async def _run(plan: RunPlan, args: argparse.Namespace) -> int:
     output = OutputWriter(STDOUT)
-    reporter = RunReporter(_view(chosen), output, verbose=chosen.verbose)
+    reporter = RunReporter(_view(args), output, verbose=args.verbose)
     began = time.monotonic()
     reporter.emit(
         events.StartEvent(
@@ -120,7 +120,7 @@ async def _run(plan: RunPlan, chosen: argparse.Namespace) -> int:
             schema=events.SCHEMA,
             version=VERSION,
             agent=plan.target.agent.name,
-            cwd=plan.wanted.cwd,
+            cwd=plan.session_request.cwd,
         )
     )
     if plan.target.note is not None:
@@ -128,7 +128,7 @@ async def _run(plan: RunPlan, chosen: argparse.Namespace) -> int:
     stop = RunStop(reporter.note, step=plan.limits.end_seconds)
     drive = RunDriver(plan, reporter, output, stop)
     task = asyncio.create_task(drive.run(), name="run")
-    stop.watch(task, timeout=chosen.timeout)
+    stop.watch(task, timeout=args.timeout)
     try:
         outcome = await _ended(task, stop)
         _tell_end(reporter, outcome, drive.session_id, time.monotonic() - began)
@@ -191,13 +191,13 @@ async def _finish(output: OutputWriter, outcome: RunOutcome, *, patience: float 
     return outcome.status
 
 
-def _view(chosen: argparse.Namespace) -> EventView:
-    if chosen.format == "json":
+def _view(args: argparse.Namespace) -> EventView:
+    if args.format == "json":
         return JsonView()
-    if chosen.format == "quiet":
+    if args.format == "quiet":
         return QuietView()
     terminal = is_terminal(STDOUT)
-    colours = shows_colours(os.environ, is_terminal=terminal, refused=chosen.no_color)
+    colours = shows_colours(os.environ, is_terminal=terminal, refused=args.no_color)
     return TextView(Paint(colours=colours), is_terminal=terminal)
 
 

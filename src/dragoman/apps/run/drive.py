@@ -32,9 +32,8 @@ from dragoman.apps.target import ChosenAgent
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.client.session import Session
 from dragoman.sdk.connect import BoundedNotes, Connecting
 from dragoman.sdk.known import AgentSource
 from dragoman.sdk.login import logged_in
@@ -57,7 +56,7 @@ class RunPlan:
     target: ChosenAgent
     prompt: str
     attachments: Sequence[Attachment]
-    wanted: SessionRequest
+    session_request: SessionRequest
     rules: RunRules
     limits: Limits
     silence: float | None
@@ -69,7 +68,7 @@ class RunPlan:
 
     @property
     def roots(self) -> list[str]:
-        return [self.wanted.cwd, *self.wanted.directories]
+        return [self.session_request.cwd, *self.session_request.directories]
 
 
 class RunDriver:
@@ -121,13 +120,13 @@ class RunDriver:
                 self._plan.target.open(),
                 client=lending.client,
                 limits=self._plan.limits,
-                cwd=self._plan.wanted.cwd,
+                cwd=self._plan.session_request.cwd,
                 env=self._plan.target.env,
                 on_stderr=complained,
                 on_stray=BoundedNotes(self._reporter.warn),
                 tap=history.tap,
                 dialect=self._plan.target.dialect,
-                ledger=Ledger(on_loss=self._lost, on_decision=self._found),
+                ledger=Ledger(on_loss=self._lost, on_decision=self._on_dialect),
                 policy=self._plan.rules.policy_file,
             )
 
@@ -143,11 +142,11 @@ class RunDriver:
         async with connecting as agent:
             self._owns(agent)
             self._introduce(agent)
-            wanted = await self._wanted(agent, history)
+            wanted = await self._session_request(agent, history)
             return await self._converse(agent, lending, wanted)
 
-    async def _wanted(self, agent: AgentHandle, history: RunHistory) -> SessionRequest:
-        wanted = self._plan.wanted
+    async def _session_request(self, agent: AgentHandle, history: RunHistory) -> SessionRequest:
+        wanted = self._plan.session_request
         if not self._plan.continue_:
             return wanted
         names = {self._agent_name(), self._plan.target.agent.name}
@@ -159,7 +158,7 @@ class RunDriver:
         return replace(wanted, session_id=session_id)
 
     async def _converse(
-        self, agent: AgentHandle, lending: LentWorkspace, wanted: SessionRequest
+        self, agent: AgentHandle, lending: LentWorkspace, request: SessionRequest
     ) -> RunOutcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
         attended = self._plan.attended and not self._logged_in
@@ -167,14 +166,14 @@ class RunDriver:
         looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
         try:
             session, how = await logged_in(
-                agent, lambda: open_session(agent, lending.workspace, wanted), login
+                agent, lambda: open_session(agent, lending.workspace, request), login
             )
             self.session_id = session.id
             self._reporter.emit(_opened(session, how))
             if how == "loaded" and not session.late:
                 await self._hear_replay(session)
             self._tell_late(session, "before" if how == "new" else "replay")
-            await settle(session, wanted)
+            await settle(session, request)
             self._tell_late(session, "before")
             snapshot = await looking
             content = [v1.TextContent(text=self._plan.prompt), *blocks]
@@ -252,7 +251,7 @@ class RunDriver:
             return info.name
         return known.name
 
-    def _found(self, decision: DialectDecision) -> None:
+    def _on_dialect(self, decision: DialectDecision) -> None:
         if decision.dialect != "v1":
             self._reporter.note(f"translated: {decision.text}")
 

@@ -64,7 +64,7 @@ class MarkdownPrinter:
 
     def __init__(self) -> None:
         self._stream = MarkdownStream()
-        self._shown = ""  # of the open blocks, without styles
+        self._open_text = ""  # of the open blocks, without styles
         self._has_finished = False
         self._unread = self._length = 0
 
@@ -86,10 +86,10 @@ class MarkdownPrinter:
         pieces = self._pieces(blocks)
         text = "".join(piece.text for piece in pieces)
         self._has_finished |= bool(blocks)
-        if self._shown.startswith(text):
-            self._shown = self._shown[len(text) :]
+        if self._open_text.startswith(text):
+            self._open_text = self._open_text[len(text) :]
             return ""
-        shown, self._shown = self._shown, ""
+        shown, self._open_text = self._open_text, ""
         if text.startswith(shown):
             return _styled(pieces, len(shown), len(text))
         return "\n" + _styled(pieces, 0, len(text))
@@ -100,9 +100,9 @@ class MarkdownPrinter:
         pieces = self._pieces(blocks)
         text = "".join(piece.text for piece in pieces)
         end = _stable(blocks, text)
-        if end <= len(self._shown) or not text.startswith(self._shown):
+        if end <= len(self._open_text) or not text.startswith(self._open_text):
             return ""
-        shown, self._shown = len(self._shown), text[:end]
+        shown, self._open_text = len(self._open_text), text[:end]
         return _styled(pieces, shown, end)
 
     def _pieces(self, blocks: Sequence[Block]) -> list[StyledText]:
@@ -176,7 +176,7 @@ def _lines(block: Block) -> Iterator[list[StyledText]]:
         case HtmlBlock(text=text):
             yield from ([StyledText(line, DIM)] for line in text.split("\n"))
         case BlockQuote(blocks=blocks):
-            for line in _within(blocks):
+            for line in _nested_lines(blocks):
                 yield [StyledText("│ ", DIM), *(piece._replace(style=DIM + piece.style) for piece in line)]
         case ItemList():
             yield from _items(block)
@@ -186,7 +186,7 @@ def _lines(block: Block) -> Iterator[list[StyledText]]:
             yield [StyledText("─" * 24, DIM)]
 
 
-def _within(blocks: Sequence[Block]) -> Iterator[list[StyledText]]:
+def _nested_lines(blocks: Sequence[Block]) -> Iterator[list[StyledText]]:
     for number, block in enumerate(blocks):
         if number and block.gap:
             yield []
@@ -223,7 +223,7 @@ def _items(block: ItemList) -> Iterator[list[StyledText]]:
             mark = "☑" if item.checked else "☐"
         space = " " * (len(mark) + 1)
         before = space if item.continued else f"{mark} "
-        for line in [*_within(item.blocks)] or [[]]:
+        for line in [*_nested_lines(item.blocks)] or [[]]:
             yield [StyledText(before), *line] if line or before != space else []
             before = space
 

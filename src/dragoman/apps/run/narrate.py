@@ -49,7 +49,7 @@ class Narrator:
             case v1.ToolCall() | v1.ToolCallProgress():
                 return self._tool(update, phase)
             case _:
-                return _other(update, phase)
+                return _settings_event(update, phase)
 
     def _tool(self, update: v1.ToolCall | v1.ToolCallProgress, phase: Phase) -> AnyEvent:
         before = self.tools.get(update.tool_call_id)
@@ -83,7 +83,7 @@ def _chunk(
     )
 
 
-def _other(update: v1.SessionUpdate, phase: Phase) -> AnyEvent:
+def _settings_event(update: v1.SessionUpdate, phase: Phase) -> AnyEvent:
     match update:
         case v1.Plan(entries=entries) | v1.PlanUpdate(plan=v1.PlanItems(entries=entries)):
             return events.PlanEvent(time=now(), phase=phase, entries=raw(entries))

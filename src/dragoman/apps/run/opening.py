@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 from dragoman.apps.console import UsageMistake
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
-from dragoman.sdk.client.agent_handle import AgentHandle
-from dragoman.sdk.client.session import Session
+from dragoman.sdk.client.agent_handle import AgentHandle, Session
 from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
 
@@ -32,25 +31,25 @@ class SessionRequest:
 
 
 async def open_session(
-    agent: AgentHandle, workspace: Workspace, wanted: SessionRequest
+    agent: AgentHandle, workspace: Workspace, request: SessionRequest
 ) -> tuple[Session, How]:
     """The session; its agent may use the workspace from the first moment."""
-    if "sessionCapabilities.additionalDirectories" not in agent.capabilities and wanted.directories:
+    if "sessionCapabilities.additionalDirectories" not in agent.capabilities and request.directories:
         raise UsageMistake("the agent takes no further folders", "leave --add-dir out")
-    if wanted.session_id is None:
+    if request.session_id is None:
         with workspace.opening(
-            cwd=wanted.cwd, additional_directories=wanted.directories, settings=_settings(agent)
+            cwd=request.cwd, additional_directories=request.directories, settings=_settings(agent)
         ) as opening:
             session = await agent.new_session(
-                cwd=wanted.cwd, mcp_servers=wanted.servers, additional_directories=wanted.directories
+                cwd=request.cwd, mcp_servers=request.servers, additional_directories=request.directories
             )
             opening.settle(session.id)
         return session, "new"
-    return await _reopen(agent, workspace, wanted, wanted.session_id)
+    return await _reopen(agent, workspace, request, request.session_id)
 
 
 async def _reopen(
-    agent: AgentHandle, workspace: Workspace, wanted: SessionRequest, session_id: str
+    agent: AgentHandle, workspace: Workspace, request: SessionRequest, session_id: str
 ) -> tuple[Session, How]:
     # To resume is cheaper: nothing is replayed that nobody would look at.
     ways: dict[str, tuple[How, str]] = {
@@ -62,15 +61,15 @@ async def _reopen(
         try:
             workspace.open(
                 session_id,
-                cwd=wanted.cwd,
-                additional_directories=wanted.directories,
+                cwd=request.cwd,
+                additional_directories=request.directories,
                 settings=_settings(agent),
             )
             session: Session = await getattr(agent, method)(
                 session_id,
-                cwd=wanted.cwd,
-                mcp_servers=wanted.servers,
-                additional_directories=wanted.directories,
+                cwd=request.cwd,
+                mcp_servers=request.servers,
+                additional_directories=request.directories,
             )
             return session, how
         except CallFailed as refused:  # some advertise what they then do not know
@@ -87,16 +86,16 @@ def _settings(agent: AgentHandle) -> FileSettings:
     return FileSettings(missing="empty" if reads_first else "not_found")
 
 
-async def settle(session: Session, wanted: SessionRequest) -> None:
+async def settle(session: Session, request: SessionRequest) -> None:
     """Switch the mode and set the options; raises `UsageMistake` with what there is."""
-    if wanted.mode is not None:
-        await _set_mode(session, wanted.mode)
-    for key, value in wanted.options:
+    if request.mode is not None:
+        await _set_mode(session, request.mode)
+    for key, value in request.options:
         await _set_option(session, key, value)
 
 
 async def _set_mode(session: Session, mode: str) -> None:
-    modes = [known.id for known in session.modes.available_modes] if session.modes else []
+    modes = [mode.id for mode in session.modes.available_modes] if session.modes else []
     if mode in modes:
         await session.set_mode(mode)
         return
@@ -104,7 +103,7 @@ async def _set_mode(session: Session, mode: str) -> None:
         if isinstance(option, v1.SessionConfigSelect) and option.category == "mode":
             await _set_option(session, option.id, mode)
             return
-    raise UsageMistake(f"there is no mode {mode!r}", _known("modes", modes))
+    raise UsageMistake(f"there is no mode {mode!r}", _list_names("modes", modes))
 
 
 async def _set_option(session: Session, key: str, value: str) -> None:
@@ -117,7 +116,9 @@ async def _set_option(session: Session, key: str, value: str) -> None:
         if option.id == key:
             await session.set_config_option(key, _value(option, value))
             return
-    raise UsageMistake(f"there is no option {key!r}", _known("options", [option.id for option in options]))
+    raise UsageMistake(
+        f"there is no option {key!r}", _list_names("options", [option.id for option in options])
+    )
 
 
 def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str) -> str | bool:
@@ -131,7 +132,7 @@ def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str)
         return words[value.lower()]
     values = _values(option)
     if value not in values:
-        raise UsageMistake(f"the option {option.id!r} cannot be {value!r}", _known("values", values))
+        raise UsageMistake(f"the option {option.id!r} cannot be {value!r}", _list_names("values", values))
     return value
 
 
@@ -139,11 +140,11 @@ def _values(option: v1.SessionConfigSelect) -> list[str]:
     found: list[str] = []
     for entry in option.options:
         if isinstance(entry, v1.SessionConfigSelectGroup):
-            found += [one.value for one in entry.options]
+            found += [option.value for option in entry.options]
         else:
             found.append(entry.value)
     return found
 
 
-def _known(what: str, names: Sequence[str]) -> str:
+def _list_names(what: str, names: Sequence[str]) -> str:
     return f"the agent's {what} are {', '.join(names)}" if names else f"this agent has no {what}"

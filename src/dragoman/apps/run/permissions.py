@@ -22,7 +22,7 @@ from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import Asker
 from dragoman.workspace.policy.permission_service import PermissionService
 from dragoman.workspace.policy.policy import Approve, Policy
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_files import load_policy, policy_paths
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
@@ -31,10 +31,10 @@ EFFECTS = ("fs/write_text_file", "terminal/create")
 """What an agent is given permission for, and asks a client to do."""
 
 
-def load_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
+def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
     """Raises `UsageMistake` with the file and the line."""
     try:
-        return Policy.load(roots=roots, file=file, approve=approve)
+        return load_policy(roots=roots, file=file, approve=approve)
     except PolicyError as error:
         raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
 
@@ -133,5 +133,5 @@ def make_desk(
         remembered=RememberedRules(policy_paths().remembered),
         agent=agent,
         roots=roots,
-        known=calls.known,
+        known=calls.find_call,
     )

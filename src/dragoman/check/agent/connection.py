@@ -1,8 +1,8 @@
-"""One connection to an agent under examination: frames written by hand, every line kept, nothing judged.
+"""One connection to an agent under examination: frames by hand, all lines recorded, none judged.
 
 Stretches get names: from a request to its answer, or from one moment to another. Whoever plays a scene waits
-with a deadline: an agent that says nothing raises `Silence`, one that is gone raises `Gone`, and both end the
-scene and not the examination.
+with a deadline: an agent that says nothing raises `Silence`, an agent that has ended `AgentGone`. Both end
+the scene and not the examination.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Hung(Silence):
     """The agent answered requests that it does not know, and now it does not any more."""
 
 
-class Gone(DragomanError):
+class AgentGone(DragomanError):
     """The agent ended, or closed its output."""
 
 
@@ -83,7 +83,7 @@ class AgentConnection:
         self._child: ChildTransport | None = None
         self._arrived = asyncio.Event()
         self._ids = 1000
-        self._heard = 0
+        self._received_bytes = 0
         self._listens: bool | None = None  # whether it answers requests that it does not know
         self._complaints = bytearray()
 
@@ -106,13 +106,13 @@ class AgentConnection:
     # The sink of the transport.
 
     def feed(self, block: bytes) -> None:
-        self._heard += len(block)
-        if self._heard > MOST_BYTES or len(self.recording.frames) > MOST_FRAMES:
+        self._received_bytes += len(block)
+        if self._received_bytes > MOST_BYTES or len(self.recording.frames) > MOST_FRAMES:
             self._drown()
             return
         for line in block.split(b"\n"):
             if line.strip():
-                self._answered(self.kept("to_client", line))
+                self._answered(self.record_line("to_client", line))
         self._arrived.set()
 
     def oversized(self, size: int) -> None:
@@ -130,7 +130,7 @@ class AgentConnection:
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
             if line.strip():
-                self.kept("to_agent", line.rstrip(b"\r"))
+                self.record_line("to_agent", line.rstrip(b"\r"))
         self.put(block)
 
     def put(self, block: bytes) -> None:
@@ -138,7 +138,7 @@ class AgentConnection:
         try:
             self.child.write(block)
         except LinkClosed as error:
-            raise Gone(str(error)) from None
+            raise AgentGone(str(error)) from None
 
     def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
         """A request, not waited for; gives its id."""
@@ -174,7 +174,7 @@ class AgentConnection:
         """The answer to a request of the agent."""
         try:
             self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
-        except Gone:
+        except AgentGone:
             pass  # whoever waits learns of it
 
     # From the agent.
@@ -190,20 +190,20 @@ class AgentConnection:
 
         return await self.until(is_it, seconds=seconds, since=since)
 
-    async def until(self, wanted: Callable[[Frame], bool], *, seconds: float = 0, since: int = 0) -> Frame:
+    async def until(self, matches: Callable[[Frame], bool], *, seconds: float = 0, since: int = 0) -> Frame:
         """The first frame since a moment that is wanted; waits for it."""
         at = since
         # One that has not said anything yet may still be starting, which takes some of them long.
-        limit = seconds if seconds and self._heard else self.patience
+        limit = seconds if seconds and self._received_bytes else self.patience
         try:
             async with asyncio.timeout(limit):
                 while True:
                     for frame in self.recording.frames[at:]:
-                        if wanted(frame):
+                        if matches(frame):
                             return frame
                     at = len(self.recording.frames)
                     if self.has_ended.is_set():
-                        raise Gone("the agent has ended")
+                        raise AgentGone("the agent has ended")
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
@@ -233,11 +233,11 @@ class AgentConnection:
         self.recording.marks.append(Stretch(name, first, len(self.recording.frames)))
 
     @property
-    def here(self) -> int:
+    def position(self) -> int:
         """This moment, for `mark`."""
         return len(self.recording.frames)
 
-    def kept(self, direction: Direction, line: bytes) -> Frame:
+    def record_line(self, direction: Direction, line: bytes) -> Frame:
         """Write a line down: for whoever sends it in another way than `send`."""
         frame = Frame(len(self.recording.frames) + 1, direction, self._clock(), line)
         self.recording.frames.append(frame)
@@ -256,7 +256,7 @@ class AgentConnection:
                 self.reply(frame, answer)
 
     def _drown(self) -> None:
-        self.recording.facts["flood"] = self._heard
+        self.recording.facts["flood"] = self._received_bytes
         self.child.pause()
         self.child.tree.kill()
         self.has_ended.set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.check.agent.connection import AgentConnection, Gone, Silence
+from dragoman.check.agent.connection import AgentConnection, AgentGone, Silence
 from dragoman.check.agent.editor import ASK, READ, WRITE, Editor
 from dragoman.check.recording import Frame
 from dragoman.wire.envelope import Json, JsonObject
@@ -60,7 +60,7 @@ class AgentDriver(AgentConnection):
         return _result("session/new", await self.call("session/new", params, name=name))
 
     async def prompt(self, session: str, *blocks: object, name: str = "") -> Frame:
-        first = self.here
+        first = self.position
         running = self.begin_prompt(session, *blocks)
         try:
             return await self.finish(running, session, since=first)
@@ -110,7 +110,7 @@ class AgentDriver(AgentConnection):
         """Until the editor holds back an answer that a turn waits for; False if the turn ends first."""
 
         def is_there() -> bool:
-            held = [frame for frame in self.editor.held if frame.params.get("sessionId") == session]
+            held = [frame for frame in self.editor.held_requests if frame.params.get("sessionId") == session]
             return len(held) >= count
 
         await self.until(lambda _: is_there() or self.is_over(running, session, since=since), since=since)
@@ -175,4 +175,4 @@ def _result(method: str, answer: Frame) -> JsonObject:
     return result
 
 
-__all__ = ["CLIENT", "SLOW", "AgentDriver", "Gone", "RequestRefused", "Silence", "prompt_params"]
+__all__ = ["CLIENT", "SLOW", "AgentDriver", "AgentGone", "RequestRefused", "Silence", "prompt_params"]

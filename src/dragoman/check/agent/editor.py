@@ -43,16 +43,16 @@ class Editor:
         self.unsaved: dict[str, str] = {}
         self.holding: frozenset[str] = frozenset()
         """Methods whose requests are not answered yet."""
-        self.held: list[Frame] = []
+        self.held_requests: list[Frame] = []
         self.written: Json = {}
         """The result of a write: the schema has an object, a page of the specification null."""
         self.terminals: dict[str, LentTerminal] = {}
         """Those that were not released."""
-        self._made: list[LentTerminal] = []
+        self._terminals_made: list[LentTerminal] = []
 
     def answer(self, frame: Frame, reply: Reply) -> JsonObject | None:
         if frame.method in self.holding:
-            self.held.append(frame)
+            self.held_requests.append(frame)
             return None
         return self.answer_now(frame, reply)
 
@@ -74,18 +74,18 @@ class Editor:
         """Answer what is held, of one session or of all, of these methods or of all."""
         mine = [
             frame
-            for frame in self.held
+            for frame in self.held_requests
             if (not session or frame.params.get("sessionId") == session)
             and (not methods or frame.method in methods)
         ]
-        self.held = [frame for frame in self.held if frame not in mine]
+        self.held_requests = [frame for frame in self.held_requests if frame not in mine]
         for frame in mine:
             answer = self.answer_now(frame, reply)
             if answer is not None:
                 reply(frame, answer)
 
     async def aclose(self) -> None:
-        for terminal in self._made:
+        for terminal in self._terminals_made:
             await terminal.aclose()
 
     # Permission.
@@ -154,8 +154,8 @@ class Editor:
         terminal = open_terminal(params, str(self.folder))
         if terminal is None:
             return _error(-32603, "The command cannot be started")
-        self._made.append(terminal)
-        name = f"terminal-{len(self._made)}"
+        self._terminals_made.append(terminal)
+        name = f"terminal-{len(self._terminals_made)}"
         self.terminals[name] = terminal
         return {"result": {"terminalId": name}}
 

@@ -29,7 +29,7 @@ from collections.abc import Callable, Collection
 
 from msgspec import Struct, structs
 
-from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.connection import AgentGone, Silence
 from dragoman.check.agent.scenes import SCENES, Scene
 from dragoman.check.agent.scenes.handshake import first_meeting
 from dragoman.check.agent.stage import PLAYED, AgentProfile, ExaminationSettings, Stage
@@ -67,11 +67,11 @@ async def examine(
     """Examine an agent, in all scenes or in those of these names, until `stop` is set."""
     began, stage = time.monotonic(), Stage(settings)
     try:
-        failure = await run_until_stopped(stop, _play(stage, progress or _nobody, scenes))
+        failure = await run_until_stopped(stop, _play(stage, progress or _ignore_progress, scenes))
     finally:
         stage.close()
     return Examination(
-        recordings=[one for one in stage.recordings if not one.facts.get("interrupted")],
+        recordings=[recording for recording in stage.recordings if not recording.facts.get("interrupted")],
         profile=stage.profile,
         failure=failure or "",
         is_interrupted=failure is None,
@@ -101,7 +101,7 @@ async def _meet(stage: Stage) -> str:
         await first_meeting(stage)
     except SpawnFailed as error:
         return str(error)
-    except Gone:
+    except AgentGone:
         tail = stage.recordings[0].stderr.decode(errors="replace").strip().splitlines()[-3:]
         return "the agent ended before it answered initialize" + "".join(f"\n  {line}" for line in tail)
     except Silence as error:
@@ -130,7 +130,7 @@ async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | 
             PLAYED.set(scene.name)  # each scene is a task, with a context of its own
             try:
                 await scene.play(stage)
-            except (Gone, Silence, SpawnFailed):
+            except (AgentGone, Silence, SpawnFailed):
                 pass  # its recording tells how far it came
             except Exception:
                 # An agent may say anything, also what a scene stumbles over: the others are still played.
@@ -141,5 +141,5 @@ async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | 
             group.create_task(play(scene))
 
 
-def _nobody(name: str, number: int, count: int) -> None:
+def _ignore_progress(name: str, number: int, count: int) -> None:
     pass

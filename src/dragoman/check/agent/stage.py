@@ -19,7 +19,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from dragoman.check.agent.connection import PATIENCE, Gone, Hung, Silence
+from dragoman.check.agent.connection import PATIENCE, AgentGone, Hung, Silence
 from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.editor import Editor
 from dragoman.check.agent.prompts import ExaminationPrompts, PromptCatalogue, packaged_prompts
@@ -101,7 +101,7 @@ class Stage:
         self.recordings: list[Recording] = []
         self.folder = Path(tempfile.mkdtemp(prefix="dragoman-check-")).resolve()
         chance = random.Random(settings.seed)  # ids that nobody knows, not secrets
-        self.nobody = str(UUID(int=chance.getrandbits(128), version=4))
+        self.unknown_session = str(UUID(int=chance.getrandbits(128), version=4))
         self._catalogue = settings.catalogue or packaged_prompts()
         self._folders = 0
 
@@ -149,7 +149,7 @@ class Stage:
         async with talk:
             try:
                 yield talk
-            except Gone:
+            except AgentGone:
                 talk.facts.setdefault("died", scene)
                 raise
             except Silence as error:
@@ -187,7 +187,7 @@ class Stage:
                 async with self.talk(scene) as talk:
                     await begin(talk)
                     await self._play(talk, left)
-            except (Silence, Gone):
+            except (Silence, AgentGone):
                 pass  # its recording tells; the next connection goes on
 
     async def _play(self, talk: AgentDriver, left: list[SceneStep]) -> None:
@@ -195,7 +195,7 @@ class Stage:
             step = left.pop(0)
             try:
                 await step.play(talk)
-            except Gone:
+            except AgentGone:
                 talk.facts["died"] = step.name
                 raise
             except Hung:

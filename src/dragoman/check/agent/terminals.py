@@ -29,7 +29,7 @@ class LentTerminal:
     def __init__(self, params: JsonObject, folder: str) -> None:
         limit = params.get("outputByteLimit")
         self._limit = limit if type(limit) is int and limit >= 0 else MOST
-        self._kept = bytearray()
+        self._output = bytearray()
         self._dropped = False
         self._waiting: list[Ended] = []
         self._over = asyncio.Event()
@@ -75,7 +75,7 @@ class LentTerminal:
             tell(self.status)
 
     def output(self) -> JsonObject:
-        text = bytes(self._kept).decode(errors="ignore")
+        text = bytes(self._output).decode(errors="ignore")
         found = {"output": text, "truncated": self._dropped}
         return found if self.status is None else {**found, "exitStatus": self.status}
 
@@ -91,11 +91,11 @@ class LentTerminal:
         await self._child.aclose()
 
     def _take(self, block: bytes) -> None:
-        self._kept += block
-        over = len(self._kept) - self._limit
+        self._output += block
+        over = len(self._output) - self._limit
         if over > 0:
             self._dropped = True
-            del self._kept[:over]
+            del self._output[:over]
 
 
 def open_terminal(params: JsonObject, folder: str) -> LentTerminal | None:

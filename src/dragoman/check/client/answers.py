@@ -43,7 +43,7 @@ class StandInSession(Struct):
 
     id: str
     folder: str
-    others: list[str] = []
+    further_folders: list[str] = []
     """Further folders that the client has named."""
     mode: str = "ask"
     model: str = "small"
@@ -60,7 +60,7 @@ class StandInAnswers:
         self.sessions: dict[str, StandInSession] = {}
         self._tell = tell
         self._is_logged_in = not profile.login
-        self._made = 0
+        self._terminal_count = 0
         self._stored = {"stored-1", "stored-2"}
         self._methods: dict[str, Callable[[JsonObject], Answer]] = {
             "initialize": self._initialize,
@@ -132,8 +132,8 @@ class StandInAnswers:
     def _new(self, params: JsonObject) -> Answer:
         if not self._is_logged_in:
             return error(-32000, "Authentication required")
-        self._made += 1
-        session = self._open(f"session-{self._made}", params)
+        self._terminal_count += 1
+        session = self._open(f"session-{self._terminal_count}", params)
         return {"result": {"sessionId": session.id, **self._offer(session)}}
 
     def _open(self, session_id: str, params: JsonObject) -> StandInSession:

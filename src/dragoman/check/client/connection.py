@@ -45,7 +45,7 @@ class FrameRecorder(Protocol):
 class FrameListener(Protocol):
     """Learns what the client says of its own accord."""
 
-    def heard(self, frame: Frame) -> None:
+    def on_frame(self, frame: Frame) -> None:
         """A request or a notification."""
 
 
@@ -76,7 +76,7 @@ class ClientConnection:
             if line.strip():
                 frame = self._keep("to_agent", line)
                 if "method" in frame.message:
-                    self._listener.heard(frame)
+                    self._listener.on_frame(frame)
         self.wake()
 
     def oversized(self, size: int) -> None:
@@ -130,7 +130,7 @@ class ClientConnection:
 
     async def until(
         self,
-        wanted: Callable[[Frame], bool],
+        matches: Callable[[Frame], bool],
         *,
         seconds: float,
         since: int,
@@ -142,7 +142,7 @@ class ClientConnection:
             async with asyncio.timeout(seconds):
                 while True:
                     for frame in self.frames[at:]:
-                        if wanted(frame):
+                        if matches(frame):
                             return frame
                     at = len(self.frames)
                     if stopped():
@@ -161,13 +161,13 @@ class ClientConnection:
     # Beside the wire.
 
     @property
-    def here(self) -> int:
+    def position(self) -> int:
         """This moment, for `mark`."""
         return len(self.frames)
 
     def mark(self, name: str, first: int) -> None:
         """Name the stretch from there to here."""
-        self._keeper.note({"event": "mark", "name": name, "first": first, "last": self.here})
+        self._keeper.note({"event": "mark", "name": name, "first": first, "last": self.position})
 
     def fact(self, name: str, value: object) -> None:
         self._keeper.note({"event": "fact", "name": name, "value": value})

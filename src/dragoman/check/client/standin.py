@@ -26,7 +26,7 @@ from dragoman.check.client.connection import (
     is_answer_to,
 )
 from dragoman.check.client.profiles import ClientProfile
-from dragoman.check.client.scenes import ClientScene, held, scenes_of
+from dragoman.check.client.scenes import ClientScene, hold_permissions, scenes_of
 from dragoman.check.client.turn import SHORT, Patience, StandInTurn
 from dragoman.check.recording import Frame
 from dragoman.transport.contract import Transport
@@ -84,10 +84,10 @@ class StandIn:
 
     # What the client says.
 
-    def heard(self, frame: Frame) -> None:
+    def on_frame(self, frame: Frame) -> None:
         try:
             if frame.is_notification:
-                self._noted(frame)
+                self._on_notification(frame)
             elif frame.method == "session/prompt":
                 self._prompted(frame)
             else:
@@ -97,7 +97,7 @@ class StandIn:
         except ClientGone:
             pass  # whoever waits learns of it
 
-    def _noted(self, frame: Frame) -> None:
+    def _on_notification(self, frame: Frame) -> None:
         if frame.method == "session/cancel":
             turn = self._turns.get(str(frame.params.get("sessionId")))
         elif frame.method == "$/cancel_request":
@@ -125,7 +125,7 @@ class StandIn:
         turn = StandInTurn(
             self.connection,
             frame,
-            folders=[session.folder, *session.others],
+            folders=[session.folder, *session.further_folders],
             capabilities=self._answers.capabilities,
             patience=self._patience,
         )
@@ -149,7 +149,7 @@ class StandIn:
         text = _text(turn.prompt)
         try:
             if text.startswith("/hold"):
-                await held(turn)
+                await hold_permissions(turn)
             elif text.startswith("/refuse"):
                 return {"result": {"stopReason": "refusal"}}
             elif text.startswith("/fail"):
@@ -223,7 +223,7 @@ def _unanswered(turn: StandInTurn) -> list[Frame]:
 
 def _afterwards(turn: StandInTurn) -> None:
     """Late words: a client takes them although the turn is over. Nothing is asked: it may leave now."""
-    first = turn.here
+    first = turn.position
     turn.update("session_info_update", title="What was played")
     turn.update("usage_update", used=1200, size=200_000, cost={"amount": 0.02, "currency": "EUR"})
     if turn.last_call:

@@ -77,15 +77,15 @@ class _Tail:
     """The end of what a program says; the sink of its transport too."""
 
     def __init__(self) -> None:
-        self._kept = bytearray()
+        self._output = bytearray()
 
     @property
     def text(self) -> str:
-        return bytes(self._kept).decode(errors="replace")
+        return bytes(self._output).decode(errors="replace")
 
     def feed(self, block: bytes) -> None:
-        self._kept += block
-        del self._kept[:-TAIL]
+        self._output += block
+        del self._output[:-TAIL]
 
     def oversized(self, size: int) -> None:
         pass  # it is not kept anyway

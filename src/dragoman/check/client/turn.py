@@ -114,7 +114,7 @@ class StandInTurn:
         self, method: str, params: object = None, *, name: str = "", request_id: object = None
     ) -> Frame:
         """A request and its answer; a `name` marks the stretch."""
-        first = self.here
+        first = self.position
         try:
             return await self.answer(method, self.begin(method, params, request_id=request_id), since=first)
         finally:
@@ -131,9 +131,9 @@ class StandInTurn:
             self._patience.deaf.add(method)
             raise
 
-    async def until(self, wanted: Callable[[Frame], bool], *, seconds: float, since: int) -> Frame:
+    async def until(self, matches: Callable[[Frame], bool], *, seconds: float, since: int) -> Frame:
         return await self.connection.until(
-            wanted, seconds=seconds, since=since, stopped=lambda: self.cancelled is not None
+            matches, seconds=seconds, since=since, stopped=lambda: self.cancelled is not None
         )
 
     async def quiet(self) -> None:
@@ -141,7 +141,7 @@ class StandInTurn:
         a moment.
         """
         is_deaf = THERE in self._patience.deaf
-        first = self.here
+        first = self.position
         request_id = self.connection.begin(THERE, {})
         try:
             await self.until(
@@ -159,8 +159,8 @@ class StandInTurn:
     # Beside the wire.
 
     @property
-    def here(self) -> int:
-        return self.connection.here
+    def position(self) -> int:
+        return self.connection.position
 
     def mark(self, name: str, first: int) -> None:
         self.connection.mark(name, first)
@@ -171,7 +171,7 @@ class StandInTurn:
     @asynccontextmanager
     async def stretch(self, name: str) -> AsyncIterator[None]:
         """Everything within, until the client has dealt with it."""
-        first = self.here
+        first = self.position
         try:
             yield
             await self.quiet()

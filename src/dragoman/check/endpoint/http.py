@@ -66,13 +66,13 @@ class HttpExchange:
     ) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
-        self._address, self._method, self._sent, self._body = address, method, headers, body
+        self._address, self._method, self._headers, self._body = address, method, headers, body
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
     async def __aenter__(self) -> HttpExchange:
         self._reader, self._writer = await self._address.dial()
-        self._writer.write(head(self._address, self._method, self._sent, self._body) + (self._body or b""))
+        self._writer.write(head(self._address, self._method, self._headers, self._body) + (self._body or b""))
         try:
             self.status, self.headers = await read_head(self._reader)
         except BaseException:

@@ -97,7 +97,7 @@ async def conversation(notes: EndpointNotes) -> None:
     known = {CONNECTION: connection}
     stream = EventStream(notes, known, "connection stream")
     if await stream.opened():
-        session = await _made(notes, known, stream)
+        session = await _open_session(notes, known, stream)
         if session:
             await _prompted(notes, known, session)
     await stream.close()
@@ -106,7 +106,7 @@ async def conversation(notes: EndpointNotes) -> None:
     await _loaded_again(notes)
 
 
-async def _made(notes: EndpointNotes, known: dict[str, str], stream: EventStream) -> str:
+async def _open_session(notes: EndpointNotes, known: dict[str, str], stream: EventStream) -> str:
     new = notes.request("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []})
     await notes.tried("new session", "POST", {**JSON, **known}, new)
     answer = await stream.answer(new)
@@ -177,13 +177,13 @@ async def socket(notes: EndpointNotes) -> None:
         taken = await _upgraded(notes, talk)
         if not taken:
             return
-        await _said(notes, talk, "socket initialize", notes.request("initialize", introduction()))
+        await _send_and_wait(notes, talk, "socket initialize", notes.request("initialize", introduction()))
         for name in ("socket session", "socket second session"):
             new = notes.request("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []})
-            await _said(notes, talk, name, new)
+            await _send_and_wait(notes, talk, name, new)
         again = notes.request("initialize", introduction())
-        await _said(notes, talk, "socket initialize again", again)
-        await _said(notes, talk, "socket long id", message("session/list", {}, id=LONG))
+        await _send_and_wait(notes, talk, "socket initialize again", again)
+        await _send_and_wait(notes, talk, "socket long id", message("session/list", {}, id=LONG))
     finally:
         talk.close()
 
@@ -193,7 +193,9 @@ async def first_words(notes: EndpointNotes) -> None:
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
         if await _upgraded(notes, talk):
-            await _said(notes, talk, "socket initialize under null", message("initialize", {}, id=None))
+            await _send_and_wait(
+                notes, talk, "socket initialize under null", message("initialize", {}, id=None)
+            )
     finally:
         talk.close()
 
@@ -207,7 +209,7 @@ async def _upgraded(notes: EndpointNotes, talk: Socket) -> bool:
     return taken
 
 
-async def _said(notes: EndpointNotes, talk: Socket, name: str, text: bytes) -> None:
+async def _send_and_wait(notes: EndpointNotes, talk: Socket, name: str, text: bytes) -> None:
     """Say something, and wait for its answer or the end."""
     wanted = msgspec.json.decode(text).get("id")
     notes.frame("to_agent", text)

@@ -32,7 +32,7 @@ class Socket:
     def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
-        self._address, self._sent = address, headers
+        self._address, self._headers = address, headers
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
@@ -45,7 +45,7 @@ class Socket:
             "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
         }
-        self._writer.write(head(self._address, "GET", {**self._sent, **asked}, None))
+        self._writer.write(head(self._address, "GET", {**self._headers, **asked}, None))
         self.status, self.headers = await read_head(self._reader)
         return self.status == 101
 

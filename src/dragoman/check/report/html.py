@@ -53,7 +53,7 @@ def _page(report: CheckReport) -> Iterator[str]:
     yield f"<title>ACP: {_text(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
     yield f"<h1>{_text(report.title)}: {outcome(report)}</h1>"
     yield f'<p class="where">{_text(report.tool)}, {_many(len(report.recordings), "connection")}, '
-    yield f"{_many(sum(len(one.frames) for one in report.recordings), 'frame')}. "
+    yield f"{_many(sum(len(recording.frames) for recording in report.recordings), 'frame')}. "
     yield "What was not exercised is not known to be right.</p>"
     if report.blocked:
         yield f'<p><span class="badge">blocked</span> {_text(report.blocked)}</p>'
@@ -69,9 +69,9 @@ def _page(report: CheckReport) -> Iterator[str]:
 
 def _part(report: CheckReport, part: ReportPart) -> Iterator[str]:
     yield f"<h2>{_text(f'{part.side} {part.peer}')}</h2>"
-    cells = (f"<li><b>{part.counts[one]}</b>{one}</li>" for one in STATUSES if part.counts[one])
+    cells = (f"<li><b>{part.counts[status]}</b>{status}</li>" for status in STATUSES if part.counts[status])
     yield f'<ul class="counts">{"".join(cells)}</ul>'
-    for verdict in sorted(part.of(*_DETAILED), key=lambda one: STATUSES.index(one.status)):
+    for verdict in sorted(part.of(*_DETAILED), key=lambda verdict: STATUSES.index(verdict.status)):
         yield from _verdict(report, part, verdict)
     yield "<details><summary>All requirements</summary><table>"
     yield "<tr><th>Requirement<th>Level<th>Status<th>Seen<th>Area</tr>"
@@ -88,7 +88,7 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
     for finding in shown:
         yield from _finding(report, finding)
     if verdict.broken > len(shown):
-        yield f"<p>… broken in {verdict.broken} of {verdict.seen} places.</p>"
+        yield f"<p>… broken in {verdict.broken} of {verdict.places} places.</p>"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
         yield f"<p><b>Change:</b> {_code(fix)}</p>"
     yield "</article>"
@@ -96,11 +96,11 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
 
 def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
     yield f"<p>{_text(finding.why)}</p>"
-    for one in report.evidence(finding, length=800):
-        line = report.line_of(finding.connection, one.number)
+    for excerpt in report.evidence(finding, length=800):
+        line = report.line_of(finding.connection, excerpt.number)
         where = f"{report.name_of(finding.connection)}{f':{line}' if line else ''}"
-        yield f'<div class="frame"><span class="where">{_text(where)} frame {one.number} '
-        yield f"{one.direction} {one.at:.3f} s</span> {_text(one.text)}</div>"
+        yield f'<div class="frame"><span class="where">{_text(where)} frame {excerpt.number} '
+        yield f"{excerpt.direction} {excerpt.at:.3f} s</span> {_text(excerpt.text)}</div>"
 
 
 def _row(verdict: Verdict) -> str:
@@ -109,7 +109,7 @@ def _row(verdict: Verdict) -> str:
     why = f": {_text(verdict.reason)}" if verdict.reason else ""
     return (
         f"<tr><td>{escape(verdict.requirement)} {_code(verdict.text)}<td>{escape(verdict.level)}"
-        f"<td>{_badge(verdict.status)}{why}<td>{verdict.seen}<td>{_text(area)}</tr>"
+        f"<td>{_badge(verdict.status)}{why}<td>{verdict.places}<td>{_text(area)}</tr>"
     )
 
 

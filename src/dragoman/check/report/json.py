@@ -74,7 +74,7 @@ def _verdict(report: CheckReport, verdict: Verdict) -> JsonObject:
         "text": verdict.text,
         "source": known.source if known else "",
         "status": verdict.status,
-        "seen": verdict.seen,
+        "seen": verdict.places,
         "broken": verdict.broken,
         "reason": verdict.reason,
         "findings": [_finding(report, finding) for finding in verdict.findings],
@@ -88,7 +88,7 @@ def _finding(report: CheckReport, finding: Violation) -> JsonObject:
         "fix": finding.fix,
         "recording": finding.connection,
         "frames": [
-            {**msgspec.to_builtins(one), "line": report.line_of(finding.connection, one.number)}
-            for one in report.evidence(finding, length=2000)
+            {**msgspec.to_builtins(excerpt), "line": report.line_of(finding.connection, excerpt.number)}
+            for excerpt in report.evidence(finding, length=2000)
         ],
     }

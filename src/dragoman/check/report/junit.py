@@ -49,12 +49,12 @@ def _case(report: CheckReport, part: ReportPart, verdict: Verdict) -> xml.Elemen
     )
     if verdict.status == "failed":
         failure = xml.SubElement(case, "failure", type=verdict.level, message=_first(verdict))
-        failure.text = _told(report, verdict)
+        failure.text = _verdict_text(report, verdict)
     elif verdict.status in _SKIPPED:
         why = f"{verdict.status}: {verdict.reason}" if verdict.reason else verdict.status
         xml.SubElement(case, "skipped", message=sanitize_line(why))
     elif verdict.findings:
-        xml.SubElement(case, "system-out").text = f"{verdict.status}\n{_told(report, verdict)}"
+        xml.SubElement(case, "system-out").text = f"{verdict.status}\n{_verdict_text(report, verdict)}"
     return case
 
 
@@ -62,13 +62,14 @@ def _first(verdict: Verdict) -> str:
     return sanitize_line(verdict.findings[0].why) if verdict.findings else verdict.text
 
 
-def _told(report: CheckReport, verdict: Verdict) -> str:
+def _verdict_text(report: CheckReport, verdict: Verdict) -> str:
     lines = []
     for finding in verdict.findings:
         lines.append(f"{sanitize_line(finding.why)} [{finding.rule}]")
+        where = report.name_of(finding.connection)
         lines += [
-            f"  {report.name_of(finding.connection)} frame {one.number} {one.direction}: {one.text}"
-            for one in report.evidence(finding)
+            f"  {where} frame {excerpt.number} {excerpt.direction}: {excerpt.text}"
+            for excerpt in report.evidence(finding)
         ]
     lines += [f"change: {fix}" for fix in dict.fromkeys(finding.fix for finding in verdict.findings)]
     return "\n".join(lines)

@@ -40,7 +40,7 @@ def as_sarif(report: CheckReport) -> str:
 def _driver(report: CheckReport, names: list[str], found: list[tuple[ReportPart, Verdict]]) -> JsonObject:
     name, _, version = report.tool.partition(" ")
     worst = {verdict.requirement: verdict for _, verdict in found}
-    driver = {"name": f"{name} check", "rules": [_rule(worst[one]) for one in names]}
+    driver = {"name": f"{name} check", "rules": [_rule(worst[name]) for name in names]}
     return {**driver, "version": version} if version else driver
 
 
@@ -70,8 +70,11 @@ def _result(
         "message": {"text": f"{finding.why} ({part.side} {part.peer})".replace(" )", ")")},
         "locations": [_location(report, finding, finding.frames[0] if finding.frames else 1)],
         "relatedLocations": [
-            {**_location(report, finding, one.number), "message": {"text": f"{one.direction}: {one.text}"}}
-            for one in report.evidence(finding)
+            {
+                **_location(report, finding, excerpt.number),
+                "message": {"text": f"{excerpt.direction}: {excerpt.text}"},
+            }
+            for excerpt in report.evidence(finding)
         ],
         # The same finding in the next run is the same: frames and ids change, what is wrong does not.
         "partialFingerprints": {"acp/v1": f"{part.side}/{verdict.requirement}/{finding.rule}/{finding.why}"},

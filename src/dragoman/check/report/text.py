@@ -45,7 +45,9 @@ def _lines(report: CheckReport, details: bool) -> Iterator[str]:
 
 def distinct(verdict: Verdict) -> list[Violation]:
     """One finding for each thing that is wrong: the same thing in twenty connections is read once."""
-    return list({(one.rule, one.why): one for one in reversed(verdict.findings)}.values())[::-1]
+    return list({(finding.rule, finding.why): finding for finding in reversed(verdict.findings)}.values())[
+        ::-1
+    ]
 
 
 def _whom(part: ReportPart) -> str:
@@ -53,7 +55,7 @@ def _whom(part: ReportPart) -> str:
 
 
 def _part(report: CheckReport, part: ReportPart, details: bool) -> Iterator[str]:
-    for verdict in sorted(part.of(*_DETAILED), key=lambda one: STATUSES.index(one.status)):
+    for verdict in sorted(part.of(*_DETAILED), key=lambda verdict: STATUSES.index(verdict.status)):
         yield from _verdict(report, part, verdict)
         yield ""
     if details:
@@ -72,17 +74,18 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
     for finding in shown:
         yield from _finding(report, finding)
     if verdict.broken > len(shown):
-        yield f"  … broken in {verdict.broken} of {verdict.seen} places"
+        yield f"  … broken in {verdict.broken} of {verdict.places} places"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
         yield f"  change: {fix}"
 
 
 def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
     yield f"  {finding.why} [{finding.rule}]"
-    for one in report.evidence(finding):
-        line = report.line_of(finding.connection, one.number)
+    for excerpt in report.evidence(finding):
+        line = report.line_of(finding.connection, excerpt.number)
         where = f"{report.name_of(finding.connection)}{f':{line}' if line else ''}"
-        yield f"    {where} frame {one.number} {_ARROW[one.direction]} {one.at:8.3f} s  {one.text}"
+        arrow = _ARROW[excerpt.direction]
+        yield f"    {where} frame {excerpt.number} {arrow} {excerpt.at:8.3f} s  {excerpt.text}"
 
 
 def _pack(report: CheckReport, pack: PackResult) -> Iterator[str]:

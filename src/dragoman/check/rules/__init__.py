@@ -78,9 +78,9 @@ def rules_by_requirement() -> dict[str, list[ConformanceRule]]:
 def reasons() -> dict[str, str]:
     """Why a requirement cannot be seen in a recording, for each that no rule judges."""
     found: dict[str, str] = {
-        one.id: "it binds whoever connects to a server, and no client is examined over a network"
-        for one in requirements().values()
-        if one.area in REMOTE and "server" not in one.sides
+        requirement.id: "it binds whoever connects to a server, and no client is examined over a network"
+        for requirement in requirements().values()
+        if requirement.area in REMOTE and "server" not in requirement.sides
     }
     for area in AREAS:
         told: dict[str, str] = getattr(import_module(f"dragoman.check.rules.{area}"), "UNOBSERVED", {})

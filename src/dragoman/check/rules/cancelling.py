@@ -76,7 +76,7 @@ def was_read(conversation: Conversation, cancel: Frame, turn: ObservedTurn) -> b
         return True
     if any(cancel.number < frame.number < last for frame in _withdrawn_by(conversation, turn)):
         return True
-    if any(_is_later(one, cancel, last) for one in conversation.calls(direction="to_agent")):
+    if any(_is_later(call, cancel, last) for call in conversation.calls(direction="to_agent")):
         return True
     return end is not None and has_clock(conversation) and end.at - cancel.at >= READ_SECONDS
 
@@ -86,30 +86,30 @@ def was_waiting(conversation: Conversation, frame: Frame, turn: ObservedTurn) ->
     was read, and that came after the frame.
     """
     return any(
-        session_of(one) == turn.session
-        and turn.exchange.request.number < one.request.number < frame.number
-        and (one.answer is None or one.answer.number > frame.number)
-        for one in conversation.calls(direction="to_client")
+        session_of(call) == turn.session
+        and turn.exchange.request.number < call.request.number < frame.number
+        and (call.answer is None or call.answer.number > frame.number)
+        for call in conversation.calls(direction="to_client")
     )
 
 
 def _withdrawn_by(conversation: Conversation, turn: ObservedTurn) -> list[Frame]:
     """Where the agent takes back what it asked for a turn."""
     asked = [
-        one
-        for one in conversation.calls(direction="to_client")
-        if session_of(one) == turn.session and one.request.number > turn.exchange.request.number
+        call
+        for call in conversation.calls(direction="to_client")
+        if session_of(call) == turn.session and call.request.number > turn.exchange.request.number
     ]
     return [
         frame
         for frame in notifications_of(conversation, "$/cancel_request", "to_client")
-        if any(_same(frame.params.get("requestId"), one) for one in asked)
+        if any(_same(frame.params.get("requestId"), request) for request in asked)
     ]
 
 
-def _is_later(one: Exchange, cancel: Frame, last: int) -> bool:
-    answered = one.answer is not None and one.answer.number < last
-    return answered and one.request.number > cancel.number
+def _is_later(exchange: Exchange, cancel: Frame, last: int) -> bool:
+    answered = exchange.answer is not None and exchange.answer.number < last
+    return answered and exchange.request.number > cancel.number
 
 
 def _judged(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
@@ -156,44 +156,44 @@ def _unread(conversation: Conversation, side: Side, answer: Frame) -> list[Frame
     """The notifications before a frame that a side need not have read before it."""
     known = proof(conversation, side)
     return [
-        one
-        for one in frames_to(conversation, side)
-        if one.is_notification
-        and one.number < answer.number
-        and (known.after(one.number) or answer.number) >= answer.number
+        frame
+        for frame in frames_to(conversation, side)
+        if frame.is_notification
+        and frame.number < answer.number
+        and (known.after(frame.number) or answer.number) >= answer.number
     ]
 
 
 @rule_v1("CAN-04", side="client", fix="Answer open permission requests with cancelled when you cancel.")
 def open_questions_are_answered_with_cancelled(conversation: Conversation) -> Iterator[Observation]:
     for cancel in cancels(conversation):
-        for one in conversation.calls("session/request_permission", direction="to_client"):
-            if session_of(one) != session_of(cancel) or one.request.number > cancel.number:
+        for call in conversation.calls("session/request_permission", direction="to_client"):
+            if session_of(call) != session_of(cancel) or call.request.number > cancel.number:
                 continue
             if (
-                one.answer is not None
-                and one.answer.number > cancel.number
-                and not _withdrawn(conversation, one)
+                call.answer is not None
+                and call.answer.number > cancel.number
+                and not _withdrawn(conversation, call)
             ):
-                outcome = one.result.get("outcome")
+                outcome = call.result.get("outcome")
                 right = type(outcome) is dict and outcome.get("outcome") == "cancelled"
                 yield observe(
                     right,
-                    one.answer,
+                    call.answer,
                     "the permission request was not answered with outcome cancelled",
                     cancel,
-                    one.request,
+                    call.request,
                 )
-            elif one.answer is None and _turn_is_over(conversation, cancel):
-                yield observe(False, one.request, "never answered, although the turn was cancelled", cancel)
+            elif call.answer is None and _turn_is_over(conversation, cancel):
+                yield observe(False, call.request, "never answered, although the turn was cancelled", cancel)
 
 
-def _withdrawn(conversation: Conversation, one: Exchange) -> bool:
+def _withdrawn(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether the agent itself took its question back before it was answered."""
     return any(
-        frame.params.get("requestId") == one.request.message["id"]
-        and one.answer is not None
-        and frame.number < one.answer.number
+        frame.params.get("requestId") == exchange.request.message["id"]
+        and exchange.answer is not None
+        and frame.number < exchange.answer.number
         for frame in notifications_of(conversation, "$/cancel_request", "to_client")
     )
 
@@ -287,7 +287,7 @@ def a_cancel_without_a_turn_spares_the_next(conversation: Conversation) -> Itera
             or is_open(conversation, session, cancel.number) is not True
         ):
             continue
-        turn = next((one for one in conversation.turns if _begins_after(one, cancel)), None)
+        turn = next((turn for turn in conversation.turns if _begins_after(turn, cancel)), None)
         if turn is not None and turn.exchange.has_result and not was_stopped(conversation, turn):
             right = reason_of(turn) != "cancelled"
             yield observe(right, turn.exchange.answer, "a cancel that came before this turn ended it", cancel)
@@ -305,7 +305,7 @@ def was_stopped(conversation: Conversation, turn: ObservedTurn) -> bool:
 def _stop(conversation: Conversation, turn: ObservedTurn) -> int | None:
     """The number of the first frame that tells the agent to stop a turn."""
     ends = conversation.calls("session/close", "session/delete", "session/archive", direction="to_agent")
-    frames_to = [one.request for one in ends] + notifications_of(conversation, "session/cancel", "to_agent")
+    frames_to = [end.request for end in ends] + notifications_of(conversation, "session/cancel", "to_agent")
     stops = [frame.number for frame in frames_to if session_of(frame) == turn.session]
     stops += [
         frame.number
@@ -348,7 +348,9 @@ def a_cancelled_session_can_be_used(conversation: Conversation) -> Iterator[Obse
     for turn in conversation.turns:
         if reason_of(turn) != "cancelled" or turn.exchange.answer is None:
             continue
-        following = next((one for one in conversation.turns if _is_next(one, turn)), None)
+        following = next(
+            (other_turn for other_turn in conversation.turns if _is_next(other_turn, turn)), None
+        )
         if following is None or not is_fair(conversation, following.exchange):
             continue
         number = following.exchange.request.number
@@ -380,5 +382,5 @@ def open_requests_are_withdrawn_after_a_cancel(conversation: Conversation) -> It
     for frame in notifications_of(conversation, "$/cancel_request", "to_client"):
         if any(cancel.number < frame.number for cancel in cancels(conversation)):
             asked = conversation.calls(direction="to_client")
-            mine = any(_same(frame.params.get("requestId"), one) for one in asked)
+            mine = any(_same(frame.params.get("requestId"), request) for request in asked)
             yield observe(mine, frame, "$/cancel_request names a request that was never sent")

@@ -29,7 +29,7 @@ def can(conversation: Conversation, side: Side, path: str) -> Json:
     if is_offered(found) or not restarts(conversation):
         return found
     name = "result" if side == "agent" else "params"
-    said_so = (getattr(one, name) for one in conversation.calls("initialize", direction="to_agent"))
+    said_so = (getattr(call, name) for call in conversation.calls("initialize", direction="to_agent"))
     others = (_at(fields.get(f"{side}Capabilities"), parts) for fields in said_so)
     return next((other for other in others if is_offered(other)), found)
 
@@ -73,16 +73,22 @@ def nothing_is_used_that_was_not_offered(conversation: Conversation, side: Side)
 
 @rule("INIT-13", side="agent", fix="Serve any client, whatever it offers.")
 def an_agent_takes_any_client(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        if requested_version(one) != 1 or read_frame(one.request, conversation).refused is not None:
+    for handshake in handshakes(conversation):
+        if (
+            requested_version(handshake) != 1
+            or read_frame(handshake.request, conversation).refused is not None
+        ):
             continue
-        if one.answer is not None:
+        if handshake.answer is not None:
             yield observe(
-                one.has_result, one.answer, "a client with these capabilities is refused", one.request
+                handshake.has_result,
+                handshake.answer,
+                "a client with these capabilities is refused",
+                handshake.request,
             )
-        elif has_fallen_silent(conversation, "agent", one.request):
+        elif has_fallen_silent(conversation, "agent", handshake.request):
             yield observe(
-                False, one.request, "the agent sent nothing more to a client with these capabilities"
+                False, handshake.request, "the agent sent nothing more to a client with these capabilities"
             )
 
 
@@ -110,13 +116,18 @@ def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side
             yield KEPT
         elif path not in FLAGS and value is None and _is_null(conversation, peer_of(side), path):
             yield observe(False, frame, f"{frame.method} although {path} is null")
-    for one in requests_to(conversation, side):
-        row = method_of(one.request, conversation)
-        if row is None or not row.capability or row.capability in FLAGS or not is_ready(conversation, one):
+    for request in requests_to(conversation, side):
+        row = method_of(request.request, conversation)
+        if (
+            row is None
+            or not row.capability
+            or row.capability in FLAGS
+            or not is_ready(conversation, request)
+        ):
             continue
-        if type(can(conversation, side, row.capability)) is dict and one.answer is not None:
-            why = f"{row.capability} was offered, and {one.method} is unknown"
-            yield observe(one.code != -32601, one.answer, why, one.request)
+        if type(can(conversation, side, row.capability)) is dict and request.answer is not None:
+            why = f"{row.capability} was offered, and {request.method} is unknown"
+            yield observe(request.code != -32601, request.answer, why, request.request)
 
 
 def _is_null(conversation: Conversation, side: Side, path: str) -> bool:
@@ -128,52 +139,52 @@ def _is_null(conversation: Conversation, side: Side, path: str) -> bool:
 
 @rule("INIT-19", side="agent", fix="Answer initialize with agentCapabilities, also if there are none.")
 def the_agent_names_its_capabilities(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        if one.has_result:
-            named = "agentCapabilities" in one.result or "capabilities" in one.result
-            yield observe(named, one.answer, "agentCapabilities are missing")
+    for handshake in handshakes(conversation):
+        if handshake.has_result:
+            named = "agentCapabilities" in handshake.result or "capabilities" in handshake.result
+            yield observe(named, handshake.answer, "agentCapabilities are missing")
 
 
 @rule("INIT-20", side="client", fix="Send clientCapabilities with initialize, also if there are none.")
 def the_client_names_its_capabilities(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        named = "clientCapabilities" in one.params or "capabilities" in one.params
-        yield observe(named, one.request, "clientCapabilities are missing")
+    for handshake in handshakes(conversation):
+        named = "clientCapabilities" in handshake.params or "capabilities" in handshake.params
+        yield observe(named, handshake.request, "clientCapabilities are missing")
 
 
 @rule("INIT-21", side="agent", fix="Implement session/new, session/prompt and session/cancel.", versions=(1,))
 def the_baseline_is_there(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("session/new", "session/prompt", direction="to_agent"):
-        if one.answer is not None:
-            yield observe(one.code != -32601, one.answer, f"{one.method} is unknown", one.request)
+    for call in conversation.calls("session/new", "session/prompt", direction="to_agent"):
+        if call.answer is not None:
+            yield observe(call.code != -32601, call.answer, f"{call.method} is unknown", call.request)
 
 
 @rule(
     "INIT-22", side="agent", fix="Take text and resource links in prompts: no capability is needed for them."
 )
 def text_and_links_are_taken(conversation: Conversation) -> Iterator[Observation]:
-    for one in ready_prompts(conversation):
-        if "resource_link" in kinds_of(one):
-            yield from _taken(conversation, one)
+    for prompt in ready_prompts(conversation):
+        if "resource_link" in kinds_of(prompt):
+            yield from _acceptance(conversation, prompt)
 
 
 @rule("CONT-08", side="agent", fix="Take text in prompts.")
 def text_is_taken(conversation: Conversation) -> Iterator[Observation]:
-    for one in ready_prompts(conversation):
-        if "text" in kinds_of(one) and "resource_link" not in kinds_of(one):
-            yield from _taken(conversation, one)
+    for prompt in ready_prompts(conversation):
+        if "text" in kinds_of(prompt) and "resource_link" not in kinds_of(prompt):
+            yield from _acceptance(conversation, prompt)
 
 
-def _taken(conversation: Conversation, one: Exchange) -> Iterator[Observation]:
+def _acceptance(conversation: Conversation, exchange: Exchange) -> Iterator[Observation]:
     """Whether a prompt was taken; a refusal counts if every agent takes what is in it."""
     plain = (
-        all(kind in ALWAYS_READ for kind in kinds_of(one))
-        and not read_frame(one.request, conversation).forgiven
+        all(kind in ALWAYS_READ for kind in kinds_of(exchange))
+        and not read_frame(exchange.request, conversation).forgiven
     )
-    if one.has_result:
+    if exchange.has_result:
         yield KEPT
-    elif plain and one.code in (-32601, -32602):
-        yield observe(False, one.answer, "a prompt that every agent takes was refused", one.request)
+    elif plain and exchange.code in (-32601, -32602):
+        yield observe(False, exchange.answer, "a prompt that every agent takes was refused", exchange.request)
 
 
 def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
@@ -187,40 +198,42 @@ def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
         "session/delete",
         "session/prompt",
     )
-    for one in conversation.calls(*setups, direction="to_agent"):
-        session = one.result.get("sessionId") if one.method == "session/new" else one.params.get("sessionId")
+    for call in conversation.calls(*setups, direction="to_agent"):
+        session = (
+            call.result.get("sessionId") if call.method == "session/new" else call.params.get("sessionId")
+        )
         if type(session) is not str:
             continue
-        end = one.answer.number if one.answer is not None else _NEVER
-        if one.method == "session/prompt":
+        end = call.answer.number if call.answer is not None else _NEVER
+        if call.method == "session/prompt":
             if (
-                since.get(session, _NEVER) < one.request.number
-                and read_frame(one.request, conversation).refused is None
+                since.get(session, _NEVER) < call.request.number
+                and read_frame(call.request, conversation).refused is None
             ):
-                yield one
+                yield call
             if session in since:
                 since[session] = max(since[session], end)
-        elif one.method in ("session/close", "session/delete"):
+        elif call.method in ("session/close", "session/delete"):
             since.pop(session, None)
-        elif one.has_result:
+        elif call.has_result:
             since[session] = end
 
 
 _NEVER = 10**12
 
 
-def kinds_of(one: Exchange) -> list[Json]:
-    blocks = one.params.get("prompt")
+def kinds_of(exchange: Exchange) -> list[Json]:
+    blocks = exchange.params.get("prompt")
     found = blocks if type(blocks) is list else []
     return [block.get("type") if type(block) is dict else None for block in found]
 
 
 @rule("INIT-23", side="client", fix="Implement session/request_permission.")
 def every_client_can_be_asked_for_permission(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("session/request_permission", direction="to_client"):
-        if one.answer is not None:
+    for call in conversation.calls("session/request_permission", direction="to_client"):
+        if call.answer is not None:
             yield observe(
-                one.code != -32601, one.answer, "session/request_permission is unknown", one.request
+                call.code != -32601, call.answer, "session/request_permission is unknown", call.request
             )
 
 
@@ -229,14 +242,19 @@ def additions_are_announced(conversation: Conversation, side: Side) -> Iterator[
     first = conversation.initialize
     if first is None or not first.has_result:
         return
-    said_so = any("_meta" in one for _, one in objects(first.result if side == "agent" else first.params))
+    said_so = any(
+        "_meta" in fields for _, fields in objects(first.result if side == "agent" else first.params)
+    )
     seen: set[str] = set()
-    for one in requests_to(conversation, side):
-        private = one.method.startswith("_") and not is_probe(one.method)
-        if private and one.has_result and one.method not in seen:
-            seen.add(one.method)
+    for request in requests_to(conversation, side):
+        private = request.method.startswith("_") and not is_probe(request.method)
+        if private and request.has_result and request.method not in seen:
+            seen.add(request.method)
             yield observe(
-                said_so, one.answer, "a private method is served, and _meta announces none", one.request
+                said_so,
+                request.answer,
+                "a private method is served, and _meta announces none",
+                request.request,
             )
 
 

@@ -41,7 +41,7 @@ def names_at(conversation: Conversation, session: str, number: int) -> list[str]
         for frame in conversation.updates(KIND)
         if session_of(frame) == session and frame.number < number and type(_commands(frame)) is list
     ]
-    return [text(one.get("name")) for one in items(_commands(told[-1]))] if told else []
+    return [text(item.get("name")) for item in items(_commands(told[-1]))] if told else []
 
 
 def _first_text(turn: ObservedTurn) -> str:
@@ -57,7 +57,11 @@ def _runs(turn: ObservedTurn, names: list[str]) -> bool:
 
 @rule_v1("CMD-01", side="agent", fix="Announce commands after the session was made.")
 def commands_are_announced_after_the_session_was_made(conversation: Conversation) -> Iterator[Observation]:
-    made = {one.session: one.exchange for one in setups(conversation) if one.exchange.method == "session/new"}
+    made = {
+        setup.session: setup.exchange
+        for setup in setups(conversation)
+        if setup.exchange.method == "session/new"
+    }
     for frame in conversation.updates(KIND):
         one = made.get(session_of(frame))
         if one is not None and one.answer is not None:
@@ -131,7 +135,7 @@ def an_unknown_command_is_text(conversation: Conversation) -> Iterator[Observati
 @rule_v1("CMD-07", side="agent", fix="Leave the slash out of a command's name.")
 def names_of_commands_have_no_slash(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.updates(KIND):
-        names = [text(one.get("name")) for one in items(_commands(frame))]
+        names = [text(item.get("name")) for item in items(_commands(frame))]
         wrong = [name for name in names if name.startswith("/") or not name.strip()]
         if names:
             yield observe(not wrong, frame, "a name begins with a slash, or is empty")

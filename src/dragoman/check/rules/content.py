@@ -55,7 +55,9 @@ def _of_tool(path: str, call: JsonObject) -> Iterator[tuple[str, Json]]:
             yield f"{place}.content", item["content"]
 
 
-def _said(conversation: Conversation, side: Side, *kinds: str) -> Iterator[tuple[Frame, str, JsonObject]]:
+def _blocks_of_kinds(
+    conversation: Conversation, side: Side, *kinds: str
+) -> Iterator[tuple[Frame, str, JsonObject]]:
     """The blocks of some kinds that a side sends."""
     for frame in frames_from(conversation, side):
         for path, block in blocks(frame) if frame.method else ():
@@ -87,13 +89,13 @@ def a_block_has_a_type(conversation: Conversation, side: Side) -> Iterator[Obser
 
 @rule("CONT-02", fix="Give a text block a text.")
 def a_text_block_has_text(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path, block in _said(conversation, side, "text"):
+    for frame, path, block in _blocks_of_kinds(conversation, side, "text"):
         yield KEPT if type(block.get("text")) is str else observe(False, frame, f"{path}.text is no string")
 
 
 @rule("CONT-04", fix="Give images and sounds base64 data and a mimeType.")
 def pictures_and_sounds_are_base64(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path, block in _said(conversation, side, "image", "audio"):
+    for frame, path, block in _blocks_of_kinds(conversation, side, "image", "audio"):
         missing = _lacks(block, data=TEXT, mimeType=TEXT)
         if not missing and block["type"] == "image":
             missing = _lacks(block, uri=MAYBE_TEXT)
@@ -113,7 +115,7 @@ def _is_base64(text: str) -> bool:
 
 @rule("CONT-05", fix="Give a resource link a uri and a name.")
 def a_link_has_an_address_and_a_name(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path, block in _said(conversation, side, "resource_link"):
+    for frame, path, block in _blocks_of_kinds(conversation, side, "resource_link"):
         wrong = _lacks(
             block,
             uri=TEXT,
@@ -128,7 +130,7 @@ def a_link_has_an_address_and_a_name(conversation: Conversation, side: Side) -> 
 
 @rule("CONT-06", fix="Give a resource its uri, and either text or blob.")
 def a_resource_has_text_or_bytes(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path, block in _said(conversation, side, "resource"):
+    for frame, path, block in _blocks_of_kinds(conversation, side, "resource"):
         inner = block.get("resource")
         if type(inner) is not dict or type(inner.get("uri")) is not str:
             yield observe(False, frame, f"{path}.resource has no uri")
@@ -147,18 +149,18 @@ def prompts_hold_what_the_agent_takes(conversation: Conversation) -> Iterator[Ob
     if conversation.initialize is None or not conversation.initialize.has_result:
         return
     inside = ("session", "prompt") if conversation.version == 2 else ("promptCapabilities",)
-    for one in conversation.calls("session/prompt", direction="to_agent"):
-        for path, block in blocks(one.request):
+    for call in conversation.calls("session/prompt", direction="to_agent"):
+        for path, block in blocks(call.request):
             kind = block.get("type") if type(block) is dict else None
             if type(kind) is str and kind in NEEDS:
                 can = conversation.agent_can(*inside, NEEDS[kind])
                 why = f"{path} is of type {kind}, and the agent did not offer {NEEDS[kind]}"
-                yield observe(can is True or type(can) is dict, one.request, why)
+                yield observe(can is True or type(can) is dict, call.request, why)
 
 
 @rule("CONT-10", fix="Write annotations as the schema has them: audience, lastModified, priority.")
 def annotations_are_well_formed(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path, block in _said(conversation, side, *KINDS):
+    for frame, path, block in _blocks_of_kinds(conversation, side, *KINDS):
         notes = block.get("annotations")
         if notes is not None:
             yield observe(_are_notes(notes), frame, f"{path}.annotations are malformed")
@@ -169,19 +171,19 @@ def _are_notes(notes: object) -> bool:
         return False
     audience = notes.get("audience")
     people = audience is None or (
-        type(audience) is list and all(one in ("user", "assistant") for one in audience)
+        type(audience) is list and all(reader in ("user", "assistant") for reader in audience)
     )
     return people and not _lacks(notes, lastModified=MAYBE_TEXT, priority=(int, float, type(None)))
 
 
 @rule("CONT-10", side="agent", fix="Drop annotations that you cannot read, and keep the block.")
 def broken_annotations_do_no_harm(conversation: Conversation) -> Iterator[Observation]:
-    for one in ready_prompts(conversation):
-        found = read_frame(one.request, conversation).forgiven
+    for prompt in ready_prompts(conversation):
+        found = read_frame(prompt.request, conversation).forgiven
         if any(".annotations" in deviation.path for deviation in found):
-            if one.has_result:
+            if prompt.has_result:
                 yield KEPT
-            elif one.code == -32602:
+            elif prompt.code == -32602:
                 yield observe(
-                    False, one.answer, "a prompt was refused because of its annotations", one.request
+                    False, prompt.answer, "a prompt was refused because of its annotations", prompt.request
                 )

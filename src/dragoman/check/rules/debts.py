@@ -36,32 +36,32 @@ SLOW = frozenset(
 @rule("RPC-03", fix="Answer every request, with a result or with an error.", unavoidable=True)
 def every_request_is_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
     asked = requests_to(conversation, side)
-    used = Counter(repr(one.request.message["id"]) for one in asked)
-    for one in asked:
-        if one.answer is not None:
+    used = Counter(repr(request.request.message["id"]) for request in asked)
+    for request in asked:
+        if request.answer is not None:
             yield KEPT
             continue
-        is_alone = used[repr(one.request.message["id"])] == 1
-        if is_alone and _is_plain(conversation, one) and _is_overdue(conversation, side, one):
-            yield observe(False, one.request, "a request was never answered")
+        is_alone = used[repr(request.request.message["id"])] == 1
+        if is_alone and _is_plain(conversation, request) and _is_overdue(conversation, side, request):
+            yield observe(False, request.request, "a request was never answered")
 
 
-def _is_plain(conversation: Conversation, one: Exchange) -> bool:
+def _is_plain(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether it is a request of the protocol that nothing is wrong with, and that takes no time."""
-    is_right = one.request.message.get("jsonrpc") == "2.0"
-    is_right = is_right and type(one.request.message["id"]) in (int, str)
-    return is_right and one.method not in SLOW and method_of(one.request, conversation) is not None
+    is_right = exchange.request.message.get("jsonrpc") == "2.0"
+    is_right = is_right and type(exchange.request.message["id"]) in (int, str)
+    return is_right and exchange.method not in SLOW and method_of(exchange.request, conversation) is not None
 
 
-def _is_overdue(conversation: Conversation, side: Side, one: Exchange) -> bool:
-    number = one.request.number
+def _is_overdue(conversation: Conversation, side: Side, exchange: Exchange) -> bool:
+    number = exchange.request.number
     if proof(conversation, side).after(number) is None:
         return False
     facts = conversation.recording.facts
     if "scene" in facts and facts.get("exit") is not None and not facts.keys() & {"died", "hung"}:
         return True  # an examiner waits for what it has asked
     end = next((other for other in restarts(conversation) if other > number), None)
-    return one.method not in SETUPS and any(
+    return exchange.method not in SETUPS and any(
         turn.exchange.request.number > number
         and turn.end is not None
         and (end is None or turn.end.number < end)

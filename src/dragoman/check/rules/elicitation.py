@@ -60,9 +60,9 @@ def can(conversation: Conversation, frame: Frame, mode: str) -> bool:
     return type(client_capability_at(conversation, frame, "elicitation", mode)) is dict
 
 
-def properties(one: Exchange) -> dict[str, JsonObject]:
+def properties(exchange: Exchange) -> dict[str, JsonObject]:
     """The fields of a form that are objects."""
-    schema = one.params.get("requestedSchema")
+    schema = exchange.params.get("requestedSchema")
     fields = schema.get("properties") if type(schema) is dict else None
     if type(fields) is not dict:
         return {}
@@ -73,10 +73,12 @@ def properties(one: Exchange) -> dict[str, JsonObject]:
 def only_advertised_modes_are_asked_for(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None:
         return
-    for one in elicitations(conversation):
-        mode = text(one.params.get("mode"))
+    for elicitation in elicitations(conversation):
+        mode = text(elicitation.params.get("mode"))
         yield observe(
-            can(conversation, one.request, mode), one.request, "the client did not advertise this mode"
+            can(conversation, elicitation.request, mode),
+            elicitation.request,
+            "the client did not advertise this mode",
         )
     for turn in conversation.turns:
         none = not any(can(conversation, turn.exchange.request, mode) for mode in MODES)
@@ -95,15 +97,17 @@ def there_is_a_way_without_forms(conversation: Conversation) -> Iterator[Observa
 
 @rule("ELIC-04", side="agent", fix="Send mode, message, and either sessionId or requestId.")
 def a_request_to_the_user_is_whole(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        missing = [name for name in ("mode", "message") if type(one.params.get(name)) is not str]
-        request_id = one.params.get("requestId")
+    for elicitation in elicitations(conversation):
+        missing = [name for name in ("mode", "message") if type(elicitation.params.get(name)) is not str]
+        request_id = elicitation.params.get("requestId")
         has_request = type(request_id) in (int, str)
-        if type(one.params.get("sessionId")) is not str and not has_request:
+        if type(elicitation.params.get("sessionId")) is not str and not has_request:
             missing.append("sessionId or requestId")
-        if one.params.get("mode") == "url":
-            missing += [name for name in ("url", "elicitationId") if type(one.params.get(name)) is not str]
-        yield observe(not missing, one.request, f"{', '.join(missing)} is missing or wrong")
+        if elicitation.params.get("mode") == "url":
+            missing += [
+                name for name in ("url", "elicitationId") if type(elicitation.params.get(name)) is not str
+            ]
+        yield observe(not missing, elicitation.request, f"{', '.join(missing)} is missing or wrong")
 
 
 @rule(
@@ -113,13 +117,14 @@ def a_request_to_the_user_is_whole(conversation: Conversation) -> Iterator[Obser
     unavoidable=True,
 )
 def the_named_request_is_open(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        named = one.params.get("requestId")
-        if named is not None and type(one.params.get("sessionId")) is not str:
+    for elicitation in elicitations(conversation):
+        named = elicitation.params.get("requestId")
+        if named is not None and type(elicitation.params.get("sessionId")) is not str:
             right = any(
-                _is_open(other, named, one.request) for other in conversation.calls(direction="to_agent")
+                _is_open(other, named, elicitation.request)
+                for other in conversation.calls(direction="to_agent")
             )
-            yield observe(right, one.request, "requestId is no open request of the client")
+            yield observe(right, elicitation.request, "requestId is no open request of the client")
 
 
 def _is_open(other: Exchange, named: object, frame: Frame) -> bool:
@@ -129,18 +134,20 @@ def _is_open(other: Exchange, named: object, frame: Frame) -> bool:
 
 
 def _forms(conversation: Conversation) -> list[Exchange]:
-    return [one for one in elicitations(conversation) if one.params.get("mode") == "form"]
+    return [
+        elicitation for elicitation in elicitations(conversation) if elicitation.params.get("mode") == "form"
+    ]
 
 
 @rule("ELIC-07", side="agent", fix="Ask for strings, numbers, integers, booleans or lists, all on one level.")
 def a_form_is_flat(conversation: Conversation) -> Iterator[Observation]:
-    for one in _forms(conversation):
-        schema = one.params.get("requestedSchema")
+    for form in _forms(conversation):
+        schema = form.params.get("requestedSchema")
         fields = schema.get("properties") if type(schema) is dict else None
         right = type(schema) is dict and type(fields) in (dict, type(None))
         if type(fields) is dict:
             right = right and all(_is_flat(field) for field in fields.values())
-        yield observe(right, one.request, "requestedSchema is missing, or a field is of another type")
+        yield observe(right, form.request, "requestedSchema is missing, or a field is of another type")
 
 
 def _is_flat(field: object) -> bool:
@@ -150,11 +157,13 @@ def _is_flat(field: object) -> bool:
 
 @rule("ELIC-32", side="agent", fix="Begin modes and types of your own with an underscore.")
 def private_values_are_marked(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        mode = text(one.params.get("mode"))
-        kinds = [text(field.get("type")) for field in properties(one).values()]
+    for elicitation in elicitations(conversation):
+        mode = text(elicitation.params.get("mode"))
+        kinds = [text(field.get("type")) for field in properties(elicitation).values()]
         right = _is_ours(mode, MODES) and all(_is_ours(kind, TYPES) for kind in kinds)
-        yield observe(right, one.request, "a mode or type that is not known, and does not begin with _")
+        yield observe(
+            right, elicitation.request, "a mode or type that is not known, and does not begin with _"
+        )
 
 
 def _is_ours(value: str, known: tuple[str, ...]) -> bool:
@@ -163,18 +172,18 @@ def _is_ours(value: str, known: tuple[str, ...]) -> bool:
 
 @rule("ELIC-08", side="agent", fix='Write "type": "object" and properties into requestedSchema.')
 def a_form_says_that_it_is_an_object(conversation: Conversation) -> Iterator[Observation]:
-    for one in _forms(conversation):
-        schema = one.params.get("requestedSchema")
+    for form in _forms(conversation):
+        schema = form.params.get("requestedSchema")
         if type(schema) is dict:
             right = schema.get("type") == "object" and type(schema.get("properties")) is dict
-            yield observe(right, one.request, "type or properties is missing or wrong")
+            yield observe(right, form.request, "type or properties is missing or wrong")
 
 
 @rule("ELIC-10", "ELIC-11", side="agent", fix="Never ask for secrets in a form: use the mode url.")
 def forms_ask_for_no_secrets(conversation: Conversation) -> Iterator[Observation]:
-    for one in _forms(conversation):
-        secret = any(_is_secret(name, field) for name, field in properties(one).items())
-        yield observe(not secret, one.request, "a field of the form asks for a secret")
+    for form in _forms(conversation):
+        secret = any(_is_secret(name, field) for name, field in properties(form).items())
+        yield observe(not secret, form.request, "a field of the form asks for a secret")
 
 
 def _is_secret(name: str, field: JsonObject) -> bool:
@@ -191,20 +200,26 @@ def _is_secret(name: str, field: JsonObject) -> bool:
     fix="Go on after every answer: accept without content, decline, cancel and errors.",
 )
 def every_answer_of_the_user_is_lived_with(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        turn = turn_of(conversation, one.request, session_of(one))
-        if one.answer is None or turn is None or turn.exchange.answer is None:
+    for elicitation in elicitations(conversation):
+        turn = turn_of(conversation, elicitation.request, session_of(elicitation))
+        if elicitation.answer is None or turn is None or turn.exchange.answer is None:
             continue
-        if one.result.get("action") != "accept" or one.result.get("content") is None:
+        if elicitation.result.get("action") != "accept" or elicitation.result.get("content") is None:
             right = turn.exchange.has_result
-            yield observe(right, turn.exchange.answer, "the turn failed after this answer", one.answer)
+            yield observe(
+                right, turn.exchange.answer, "the turn failed after this answer", elicitation.answer
+            )
 
 
 @rule("ELIC-23", side="agent", fix="Give every open url elicitation an id of its own.", unavoidable=True)
 def ids_of_elicitations_are_unique(conversation: Conversation) -> Iterator[Observation]:
     outstanding: dict[str, Frame] = {}
-    answers = {one.answer.number: one for one in elicitations(conversation) if one.answer is not None}
-    requests = {one.request.number: one for one in elicitations(conversation)}
+    answers = {
+        elicitation.answer.number: elicitation
+        for elicitation in elicitations(conversation)
+        if elicitation.answer is not None
+    }
+    requests = {elicitation.request.number: elicitation for elicitation in elicitations(conversation)}
     for frame in conversation.frames:
         if frame.number in requests and frame.params.get("mode") == "url":
             name = text(frame.params.get("elicitationId"))
@@ -222,16 +237,16 @@ def only_what_was_asked_is_completed(conversation: Conversation) -> Iterator[Obs
     for frame in conversation.notes(COMPLETE, direction="to_client"):
         name = frame.params.get("elicitationId")
         known = any(
-            one.params.get("elicitationId") == name and one.request.number < frame.number
-            for one in elicitations(conversation)
+            elicitation.params.get("elicitationId") == name and elicitation.request.number < frame.number
+            for elicitation in elicitations(conversation)
         )
         yield observe(known, frame, "it completes an elicitation that nobody asked for")
 
 
 def _urls(conversation: Conversation) -> Iterator[tuple[Exchange, str]]:
-    for one in elicitations(conversation):
-        if one.params.get("mode") == "url" and type(one.params.get("url")) is str:
-            yield one, one.params["url"]
+    for elicitation in elicitations(conversation):
+        if elicitation.params.get("mode") == "url" and type(elicitation.params.get("url")) is str:
+            yield elicitation, elicitation.params["url"]
 
 
 @rule("ELIC-28", side="agent", fix="Put no passwords, tokens or keys into URLs.")
@@ -255,11 +270,11 @@ def _has_credentials(url: str) -> bool:
 def urls_are_safe(conversation: Conversation) -> Iterator[Observation]:
     for one, url in _urls(conversation):
         yield observe(_is_safe(url), one.request, "the url is not https")
-    for one in _forms(conversation):
+    for form in _forms(conversation):
         shown = [
-            text(field.get(name)) for field in properties(one).values() for name in ("title", "description")
+            text(field.get(name)) for field in properties(form).values() for name in ("title", "description")
         ]
-        yield observe(not any(map(_LINK.search, shown)), one.request, "a field of the form holds a link")
+        yield observe(not any(map(_LINK.search, shown)), form.request, "a field of the form holds a link")
 
 
 def _is_safe(url: str) -> bool:

@@ -26,10 +26,19 @@ _NUMBERS = {"integer": (int,), "number": (int, float)}
 def a_mode_that_was_not_advertised_is_refused(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None:
         return
-    for one in elicitations(conversation):
-        mode = one.params.get("mode")
-        if mode in MODES and not can(conversation, one.request, mode) and one.answer is not None:
-            yield observe(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
+    for elicitation in elicitations(conversation):
+        mode = elicitation.params.get("mode")
+        if (
+            mode in MODES
+            and not can(conversation, elicitation.request, mode)
+            and elicitation.answer is not None
+        ):
+            yield observe(
+                elicitation.code == BAD_PARAMS,
+                elicitation.answer,
+                "not refused with -32602",
+                elicitation.request,
+            )
 
 
 @rule(
@@ -38,23 +47,33 @@ def a_mode_that_was_not_advertised_is_refused(conversation: Conversation) -> Ite
     fix="Take a form without type for an object, and one without properties for empty.",
 )
 def incomplete_forms_are_taken(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        schema = one.params.get("requestedSchema")
-        if one.params.get("mode") != "form" or type(schema) is not dict or one.answer is None:
+    for elicitation in elicitations(conversation):
+        schema = elicitation.params.get("requestedSchema")
+        if elicitation.params.get("mode") != "form" or type(schema) is not dict or elicitation.answer is None:
             continue
         if "properties" in schema and schema["properties"] is None:
-            yield observe(one.has_error, one.answer, "properties is null, and it was taken", one.request)
+            yield observe(
+                elicitation.has_error,
+                elicitation.answer,
+                "properties is null, and it was taken",
+                elicitation.request,
+            )
         elif schema.get("type") != "object" or "properties" not in schema:
-            yield observe(one.code != BAD_PARAMS, one.answer, "an incomplete form was refused", one.request)
+            yield observe(
+                elicitation.code != BAD_PARAMS,
+                elicitation.answer,
+                "an incomplete form was refused",
+                elicitation.request,
+            )
 
 
 @rule("ELIC-18", side="client", fix="Answer with an action, and with content only if it is accept.")
 def an_answer_has_an_action(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        if one.has_result:
-            content = one.result.get("content")
-            right = one.result.get("action") in ACTIONS and type(content) in (dict, type(None))
-            yield observe(right, one.answer, "action is none of the three, or content is no object")
+    for elicitation in elicitations(conversation):
+        if elicitation.has_result:
+            content = elicitation.result.get("content")
+            right = elicitation.result.get("action") in ACTIONS and type(content) in (dict, type(None))
+            yield observe(right, elicitation.answer, "action is none of the three, or content is no object")
 
 
 @rule(
@@ -64,20 +83,20 @@ def an_answer_has_an_action(conversation: Conversation) -> Iterator[Observation]
     fix="Look whether what was filled in fits the form before you send it.",
 )
 def what_is_accepted_fits_the_form(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        content = one.result.get("content")
-        if one.result.get("action") != "accept" or one.params.get("mode") != "form":
+    for elicitation in elicitations(conversation):
+        content = elicitation.result.get("content")
+        if elicitation.result.get("action") != "accept" or elicitation.params.get("mode") != "form":
             continue
-        fault = _fault(one, content if type(content) is dict else {})
-        yield observe(not fault, one.answer, fault, one.request)
+        fault = _fault(elicitation, content if type(content) is dict else {})
+        yield observe(not fault, elicitation.answer, fault, elicitation.request)
 
 
-def _fault(one: Exchange, content: JsonObject) -> str:
-    schema = one.params.get("requestedSchema")
+def _fault(exchange: Exchange, content: JsonObject) -> str:
+    schema = exchange.params.get("requestedSchema")
     needed = schema.get("required") if type(schema) is dict else None
     if type(needed) is list and any(type(name) is str and name not in content for name in needed):
         return "a required field is missing"
-    for name, field in properties(one).items():
+    for name, field in properties(exchange).items():
         if content.get(name) is not None and not _fits(content[name], field):
             return "a field does not fit the form"
     return ""
@@ -115,7 +134,7 @@ def _choices(field: JsonObject) -> list[Json]:
     listed = field.get("enum")
     if type(listed) is list:
         return listed
-    return [one.get("const") for one in (items(field.get("oneOf")) or items(field.get("anyOf")))]
+    return [item.get("const") for item in (items(field.get("oneOf")) or items(field.get("anyOf")))]
 
 
 def _is_between(value: float, least: Json, most: Json) -> bool:
@@ -125,7 +144,7 @@ def _is_between(value: float, least: Json, most: Json) -> bool:
 
 @rule("ELIC-26", side="client", fix="Ignore the completion of what you do not know, or know to be complete.")
 def odd_completions_are_ignored(conversation: Conversation) -> Iterator[Observation]:
-    known = {text(one.params.get("elicitationId")) for one in elicitations(conversation)}
+    known = {text(elicitation.params.get("elicitationId")) for elicitation in elicitations(conversation)}
     done: set[str] = set()
     odd: list[Frame] = []
     for frame in conversation.notes(COMPLETE, direction="to_client"):
@@ -138,16 +157,25 @@ def odd_completions_are_ignored(conversation: Conversation) -> Iterator[Observat
 
 @rule("ELIC-32", side="client", fix="Never take a mode that you do not know for one that you know.")
 def an_unknown_mode_is_not_accepted(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        mode = one.params.get("mode")
-        if type(mode) is str and mode not in MODES and one.answer is not None:
-            accepted = one.result.get("action") == "accept"
-            yield observe(not accepted, one.answer, "a question of an unknown mode was accepted", one.request)
+    for elicitation in elicitations(conversation):
+        mode = elicitation.params.get("mode")
+        if type(mode) is str and mode not in MODES and elicitation.answer is not None:
+            accepted = elicitation.result.get("action") == "accept"
+            yield observe(
+                not accepted,
+                elicitation.answer,
+                "a question of an unknown mode was accepted",
+                elicitation.request,
+            )
 
 
 @rule("ELIC-33", side="client", fix="Give up on a pattern that takes too long.")
 def slow_patterns_do_not_hang_a_client(conversation: Conversation) -> Iterator[Observation]:
-    slow = [one.request for one in elicitations(conversation) if any(map(_is_slow, properties(one).values()))]
+    slow = [
+        elicitation.request
+        for elicitation in elicitations(conversation)
+        if any(map(_is_slow, properties(elicitation).values()))
+    ]
     yield from observe_survival(conversation, slow, "a pattern that can take for ever")
 
 
@@ -157,10 +185,13 @@ def _is_slow(field: JsonObject) -> bool:
 
 @rule("ELIC-34", side="client", fix="Keep a format that you do not know, and show the field as plain text.")
 def unknown_formats_do_not_spoil_a_form(conversation: Conversation) -> Iterator[Observation]:
-    for one in elicitations(conversation):
-        formats = [field.get("format") for field in properties(one).values()]
+    for elicitation in elicitations(conversation):
+        formats = [field.get("format") for field in properties(elicitation).values()]
         odd = any(type(name) is str and name not in FORMATS for name in formats)
-        if odd and can(conversation, one.request, "form") and one.answer is not None:
+        if odd and can(conversation, elicitation.request, "form") and elicitation.answer is not None:
             yield observe(
-                one.code != BAD_PARAMS, one.answer, "a form with an unknown format was refused", one.request
+                elicitation.code != BAD_PARAMS,
+                elicitation.answer,
+                "a form with an unknown format was refused",
+                elicitation.request,
             )

@@ -28,8 +28,8 @@ def answered(conversation: Conversation, name: str, *statuses: int) -> Iterator[
         yield observe_reply(status in statuses, found, f"{name}: answered with status {status}")
 
 
-def observe_reply(kept: bool, found: JsonObject, why: str) -> Observation:
-    number = found.get("frame")
+def observe_reply(kept: bool, fields: JsonObject, why: str) -> Observation:
+    number = fields.get("frame")
     return Observation(kept, (number,) if type(number) is int and number > 0 else (), "" if kept else why)
 
 

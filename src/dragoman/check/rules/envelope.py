@@ -78,7 +78,7 @@ def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> 
     "RPC-03", fix="Answer under the id of the request: the same type, the same value, once.", unavoidable=True
 )
 def an_answer_repeats_the_id_of_a_request(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from (KEPT for one in requests_to(conversation, side) if one.answer is not None)
+    yield from (KEPT for request in requests_to(conversation, side) if request.answer is not None)
     allowed = {stray.reply.number for stray in strays(conversation, side) if stray.reply is not None}
     allowed |= {frame.number for frame in refusals_without_line(conversation, side)}  # judged with RPC-05
     inside = ids_inside(conversation, side)
@@ -93,9 +93,9 @@ def an_answer_repeats_the_id_of_a_request(conversation: Conversation, side: Side
             yield Observation(False, (frame.number,), _why_unasked(frame, requests_to(conversation, side)))
 
 
-def _why_unasked(frame: Frame, asked: list[Exchange]) -> str:
+def _why_unasked(frame: Frame, exchanges: list[Exchange]) -> str:
     found = frame.message["id"]
-    before = [one.request.message["id"] for one in asked if one.request.number < frame.number]
+    before = [request.request.message["id"] for request in exchanges if request.request.number < frame.number]
     if any(type(one) is type(found) and one == found for one in before):
         return "a request was answered a second time"
     if any(str(one) == str(found) for one in before):
@@ -191,15 +191,16 @@ def both_sides_may_use_an_id_at_once(conversation: Conversation, side: Side) -> 
     own: dict[tuple[str, str], list[Exchange]] = {}
     for other in conversation.calls(direction=direction_from(side)):
         own.setdefault(_key(other), []).append(other)
-    for one in requests_to(conversation, side):
-        if not any(_overlap(one, other) for other in own.get(_key(one), ())):
+    for request in requests_to(conversation, side):
+        if not any(_overlap(request, other) for other in own.get(_key(request), ())):
             continue
-        if one.answer is not None:
+        if request.answer is not None:
             yield KEPT
         elif (
-            proof(conversation, side).after(one.request.number) is not None and one.method != "session/prompt"
+            proof(conversation, side).after(request.request.number) is not None
+            and request.method != "session/prompt"
         ):
-            yield observe(False, one.request, "a request with an id that was in use was never answered")
+            yield observe(False, request.request, "a request with an id that was in use was never answered")
 
 
 def _key(exchange: Exchange) -> tuple[str, str]:
@@ -207,17 +208,17 @@ def _key(exchange: Exchange) -> tuple[str, str]:
     return type(found).__name__, repr(found)
 
 
-def _overlap(one: Exchange, other: Exchange) -> bool:
-    first, second = sorted((one, other), key=lambda exchange: exchange.request.number)
+def _overlap(call: Exchange, other: Exchange) -> bool:
+    first, second = sorted((call, other), key=lambda exchange: exchange.request.number)
     return first.answer is None or first.answer.number > second.request.number
 
 
 @rule("RPC-20", fix="Answer each request, also under an id that is in use.")
 def an_id_in_flight_is_used_again(conversation: Conversation, side: Side) -> Iterator[Observation]:
     last: dict[tuple[str, str], Exchange] = {}
-    for one in requests_to(conversation, side):
-        before = last.get(_key(one))
-        if before is not None and _overlap(before, one):
-            both = before.answer is not None and one.answer is not None
-            yield observe(both, before.request, "one of two requests was never answered", one.request)
-        last[_key(one)] = one
+    for request in requests_to(conversation, side):
+        before = last.get(_key(request))
+        if before is not None and _overlap(before, request):
+            both = before.answer is not None and request.answer is not None
+            yield observe(both, before.request, "one of two requests was never answered", request.request)
+        last[_key(request)] = request

@@ -48,40 +48,42 @@ def codes_are_numbers_of_32_bits(conversation: Conversation, side: Side) -> Iter
     fix="Refuse a session that is not there with -32002, and its id in data.sessionId.",
 )
 def a_missing_session_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
-    for one in requests_to(conversation, "agent"):
-        session = one.params.get("sessionId")
-        if not one.has_error or type(session) is not str:
+    for request in requests_to(conversation, "agent"):
+        session = request.params.get("sessionId")
+        if not request.has_error or type(session) is not str:
             continue
-        if one.code == NOT_FOUND:
-            named = _data(one).get("sessionId", session)
-            yield observe(named == session, one.answer, "data.sessionId is another session", one.request)
-        elif _matches(_NO_SESSION, one):
+        if request.code == NOT_FOUND:
+            named = _data(request).get("sessionId", session)
             yield observe(
-                False, one.answer, "a session is not there, and the code is not -32002", one.request
+                named == session, request.answer, "data.sessionId is another session", request.request
+            )
+        elif _matches(_NO_SESSION, request):
+            yield observe(
+                False, request.answer, "a session is not there, and the code is not -32002", request.request
             )
 
 
 @rule("ERR-03", side="client", fix="Refuse to read a file that is not there with -32002.")
 def a_missing_file_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("fs/read_text_file", direction="to_client"):
-        if one.code == NOT_FOUND:
+    for call in conversation.calls("fs/read_text_file", direction="to_client"):
+        if call.code == NOT_FOUND:
             yield KEPT
-        elif one.has_error and _matches(_NO_FILE, one):
-            yield observe(False, one.answer, "a file is not there, and the code is not -32002", one.request)
+        elif call.has_error and _matches(_NO_FILE, call):
+            yield observe(False, call.answer, "a file is not there, and the code is not -32002", call.request)
 
 
-def _error(one: Exchange) -> JsonObject:
-    found = one.answer.message.get("error") if one.answer is not None else None
+def _error(exchange: Exchange) -> JsonObject:
+    found = exchange.answer.message.get("error") if exchange.answer is not None else None
     return found if type(found) is dict else {}
 
 
-def _data(one: Exchange) -> JsonObject:
-    found = _error(one).get("data")
+def _data(exchange: Exchange) -> JsonObject:
+    found = _error(exchange).get("data")
     return found if type(found) is dict else {}
 
 
-def _matches(pattern: re.Pattern[str], one: Exchange) -> bool:
-    message = _error(one).get("message")
+def _matches(pattern: re.Pattern[str], exchange: Exchange) -> bool:
+    message = _error(exchange).get("message")
     return type(message) is str and bool(pattern.search(message))
 
 
@@ -101,23 +103,25 @@ def reserved_codes_are_left_alone(conversation: Conversation, side: Side) -> Ite
 @rule("ERR-05", side="client", fix="Show an error with a code that you do not know, and go on.")
 def a_client_lives_with_unknown_codes(conversation: Conversation) -> Iterator[Observation]:
     status = conversation.recording.facts.get("exit")
-    for one in conversation.calls(direction="to_agent"):
-        is_known = type(one.code) is not int or one.code in RPC_CODES | ACP_CODES | {CANCELLED}
-        if is_known or one.answer is None or one.method == "initialize":
+    for call in conversation.calls(direction="to_agent"):
+        is_known = type(call.code) is not int or call.code in RPC_CODES | ACP_CODES | {CANCELLED}
+        if is_known or call.answer is None or call.method == "initialize":
             continue
-        if has_spoken(conversation, "client", one.answer):
+        if has_spoken(conversation, "client", call.answer):
             yield KEPT
         elif type(status) is int and status < 0:
-            yield observe(False, one.answer, "the client died of an error with a code that it does not know")
+            yield observe(False, call.answer, "the client died of an error with a code that it does not know")
 
 
 @rule("ERR-06", fix="Leave the values of params out of errors: some are secrets.")
 def errors_repeat_no_secrets(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        secrets = list(_secrets(one.params)) if one.has_error else []
-        if secrets and one.answer is not None:
-            leaks = any(secret.encode() in one.answer.raw for secret in secrets)
-            yield observe(not leaks, one.answer, "the error repeats a value of env or headers", one.request)
+    for request in requests_to(conversation, side):
+        secrets = list(_secrets(request.params)) if request.has_error else []
+        if secrets and request.answer is not None:
+            leaks = any(secret.encode() in request.answer.raw for secret in secrets)
+            yield observe(
+                not leaks, request.answer, "the error repeats a value of env or headers", request.request
+            )
 
 
 def _secrets(params: JsonObject) -> Iterator[str]:

@@ -57,14 +57,14 @@ def meta_is_an_object(conversation: Conversation, side: Side) -> Iterator[Observ
 
 @rule("EXT-02", fix="Take _meta in every message.")
 def meta_is_taken(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        meta = one.params.get("_meta", 0)
-        if type(meta) not in (dict, type(None)) or not is_harmless(one):
+    for request in requests_to(conversation, side):
+        meta = request.params.get("_meta", 0)
+        if type(meta) not in (dict, type(None)) or not is_harmless(request):
             continue
-        if one.has_result:
+        if request.has_result:
             yield KEPT
-        elif one.code == -32602 and not (type(meta) is dict and _contradicts(meta, one.params)):
-            yield observe(False, one.answer, "refused because of _meta", one.request)
+        elif request.code == -32602 and not (type(meta) is dict and _contradicts(meta, request.params)):
+            yield observe(False, request.answer, "refused because of _meta", request.request)
 
 
 @rule("EXT-03", fix="Write traceparent, tracestate and baggage as W3C trace context defines them.")
@@ -82,16 +82,18 @@ def _is_trace(name: str, value: object) -> bool:
 
 @rule("EXT-04", "EXT-05", fix="Read nothing out of _meta that belongs to the message around it.")
 def meta_changes_nothing(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        meta = one.params.get("_meta")
+    for request in requests_to(conversation, side):
+        meta = request.params.get("_meta")
         # It names members of the message, and says something else about them.
-        if type(meta) is not dict or not _contradicts(meta, one.params) or not is_harmless(one):
+        if type(meta) is not dict or not _contradicts(meta, request.params) or not is_harmless(request):
             continue
-        if one.has_result:
+        if request.has_result:
             why = "_meta was taken for the message itself"
-            yield observe(not _believed(conversation, one, meta), one.answer, why, one.request)
-        elif one.code in (-32600, -32602, -32603, -32002) and succeeds_otherwise(conversation, side, one):
-            yield observe(False, one.answer, "refused because of what _meta says", one.request)
+            yield observe(not _believed(conversation, request, meta), request.answer, why, request.request)
+        elif request.code in (-32600, -32602, -32603, -32002) and succeeds_otherwise(
+            conversation, side, request
+        ):
+            yield observe(False, request.answer, "refused because of what _meta says", request.request)
 
 
 def _contradicts(meta: JsonObject, params: JsonObject) -> bool:
@@ -99,14 +101,14 @@ def _contradicts(meta: JsonObject, params: JsonObject) -> bool:
     return any(meta[name] != params.get(name) for name in names)
 
 
-def _believed(conversation: Conversation, one: Exchange, meta: JsonObject) -> bool:
+def _believed(conversation: Conversation, exchange: Exchange, meta: JsonObject) -> bool:
     """Whether the session has the id, or is listed in the folder, that only `_meta` speaks of."""
-    made = one.result.get("sessionId")
-    if one.method != "session/new" or type(made) is not str:
+    made = exchange.result.get("sessionId")
+    if exchange.method != "session/new" or type(made) is not str:
         return False
     if made == meta.get("sessionId"):
         return True
-    if meta.get("cwd") == one.params.get("cwd"):
+    if meta.get("cwd") == exchange.params.get("cwd"):
         return False
     for listing in conversation.calls("session/list", direction="to_agent"):
         sessions = listing.result.get("sessions")
@@ -127,15 +129,15 @@ def private_methods_begin_with_an_underscore(conversation: Conversation, side: S
 
 @rule("EXT-07", fix="Answer every private request: with -32601 if you do not know it.")
 def a_private_request_is_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        if not one.method.startswith("_") or not is_ready(conversation, one):
+    for request in requests_to(conversation, side):
+        if not request.method.startswith("_") or not is_ready(conversation, request):
             continue
-        if one.answer is None:
-            if is_probe(one.method) and is_never_answered(conversation, side, one):
-                yield observe(False, one.request, "a private request was never answered")
-        elif is_probe(one.method) and one.code not in (-32000, -32800):
+        if request.answer is None:
+            if is_probe(request.method) and is_never_answered(conversation, side, request):
+                yield observe(False, request.request, "a private request was never answered")
+        elif is_probe(request.method) and request.code not in (-32000, -32800):
             why = "a private method that nobody knows is not refused with -32601"
-            yield observe(one.code == -32601, one.answer, why, one.request)
+            yield observe(request.code == -32601, request.answer, why, request.request)
         else:
             yield KEPT
 
@@ -164,20 +166,20 @@ def _is_unknown(method: str) -> bool:
 
 def _last_before(conversation: Conversation, side: Side, answer: Frame) -> Frame | None:
     notes = (
-        one
-        for one in reversed(frames_to(conversation, side))
-        if one.is_notification and one.number < answer.number
+        frame
+        for frame in reversed(frames_to(conversation, side))
+        if frame.is_notification and frame.number < answer.number
     )
     return next(notes, None)
 
 
 @rule("EXT-11", fix="Read _meta that is no object as absent.")
 def malformed_meta_counts_as_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        meta = one.params.get("_meta", {})
-        if type(meta) in (dict, type(None)) or not is_harmless(one) or one.method == "initialize":
+    for request in requests_to(conversation, side):
+        meta = request.params.get("_meta", {})
+        if type(meta) in (dict, type(None)) or not is_harmless(request) or request.method == "initialize":
             continue
-        if one.has_result:
+        if request.has_result:
             yield KEPT
-        elif one.code in (-32600, -32602, -32603):
-            yield observe(False, one.answer, "refused because _meta is no object", one.request)
+        elif request.code in (-32600, -32602, -32603):
+            yield observe(False, request.answer, "refused because _meta is no object", request.request)

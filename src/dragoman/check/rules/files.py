@@ -33,7 +33,7 @@ def _calls(conversation: Conversation, *methods: str) -> list[Exchange]:
 
 
 def _marked(conversation: Conversation, *names: str) -> list[Exchange]:
-    return [one for one in _calls(conversation) if is_in_stretch(conversation, one.request, *names)]
+    return [call for call in _calls(conversation) if is_in_stretch(conversation, call.request, *names)]
 
 
 @rule(
@@ -42,9 +42,9 @@ def _marked(conversation: Conversation, *names: str) -> list[Exchange]:
 def files_are_asked_for_only_where_they_are_lent(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None:
         return
-    for one in _calls(conversation):
-        right = client_capability_at(conversation, one.request, "fs", FLAGS[one.method]) is True
-        yield observe(right, one.request, f"the client did not advertise fs.{FLAGS[one.method]}")
+    for call in _calls(conversation):
+        right = client_capability_at(conversation, call.request, "fs", FLAGS[call.method]) is True
+        yield observe(right, call.request, f"the client did not advertise fs.{FLAGS[call.method]}")
     for turn in conversation.turns:
         lent = [
             client_capability_at(conversation, turn.exchange.request, "fs", flag) is True
@@ -56,34 +56,34 @@ def files_are_asked_for_only_where_they_are_lent(conversation: Conversation) -> 
 
 @rule("FS-02", side="agent", fix="Send sessionId and path; line and limit as numbers; content with a write.")
 def requests_for_files_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    for one in _calls(conversation):
-        faults = shape_errors(one.request, conversation)
-        yield observe(not faults, one.request, str(faults[0]) if faults else "")
+    for call in _calls(conversation):
+        faults = shape_errors(call.request, conversation)
+        yield observe(not faults, call.request, str(faults[0]) if faults else "")
 
 
 @rule("FS-03", side="agent", fix="Ask for files by absolute paths.")
 def paths_of_files_are_absolute(conversation: Conversation) -> Iterator[Observation]:
-    for one in _calls(conversation):
-        if type(one.params.get("path")) is str:
-            yield observe(is_absolute(one.params["path"]), one.request, "path is not absolute")
+    for call in _calls(conversation):
+        if type(call.params.get("path")) is str:
+            yield observe(is_absolute(call.params["path"]), call.request, "path is not absolute")
 
 
 @rule("FS-05", side="client", fix="Count lines from 1, and give no more of them than limit says.")
 def parts_of_a_file_are_those_asked_for(conversation: Conversation) -> Iterator[Observation]:
-    for one, whole in _reads_of_known_texts(conversation):
-        line, limit = one.params.get("line"), one.params.get("limit")
+    for read, whole in _reads_of_known_texts(conversation):
+        line, limit = read.params.get("line"), read.params.get("limit")
         start = line if type(line) is int else 1
         count = limit if type(limit) is int else len(whole)
         wanted = whole[start - 1 : start - 1 + count] if start > 0 and count > 0 else []
-        if wanted and one.has_result and (line is not None or limit is not None):
-            right = _plain(_lines(text(one.result.get("content")))) == _plain(wanted)
-            yield observe(right, one.answer, "these are other lines than those asked for", one.request)
+        if wanted and read.has_result and (line is not None or limit is not None):
+            right = _plain(_lines(text(read.result.get("content")))) == _plain(wanted)
+            yield observe(right, read.answer, "these are other lines than those asked for", read.request)
 
 
 def _reads_of_known_texts(conversation: Conversation) -> Iterator[tuple[Exchange, list[str]]]:
     """Reads of files whose text is known, because it was just read or written and nothing else happened."""
     known: dict[str, list[str]] = {}
-    files = {one.request.number: one for one in _calls(conversation)}
+    files = {call.request.number: call for call in _calls(conversation)}
     for frame in conversation.frames:
         if _may_change_files(frame):
             known.clear()
@@ -121,30 +121,30 @@ def _plain(lines: list[str]) -> list[str]:
 
 @rule("FS-06", side="client", fix="Answer reads of line 0, past the end, and of no lines.")
 def odd_reads_are_answered(conversation: Conversation) -> Iterator[Observation]:
-    known = {one.request.number: whole for one, whole in _reads_of_known_texts(conversation)}
-    for one in _calls(conversation, READ):
-        line, limit = one.params.get("line"), one.params.get("limit")
-        whole = known.get(one.request.number)
+    known = {read.request.number: whole for read, whole in _reads_of_known_texts(conversation)}
+    for call in _calls(conversation, READ):
+        line, limit = call.params.get("line"), call.params.get("limit")
+        whole = known.get(call.request.number)
         past = whole is not None and type(line) is int and line > len(whole)
         if (type(line) is int and line == 0) or (type(limit) is int and limit == 0) or past:
-            yield from answered(conversation, one)
+            yield from answered(conversation, call)
 
 
-def answered(conversation: Conversation, one: Exchange) -> Iterator[Observation]:
+def answered(conversation: Conversation, exchange: Exchange) -> Iterator[Observation]:
     """Whatever the answer is: that there is one."""
-    if one.answer is not None:
-        yield observe(True, one.answer, "")
-    elif has_spoken_after(conversation, one.request, "client"):
-        yield observe(False, one.request, "it was never answered")
+    if exchange.answer is not None:
+        yield observe(True, exchange.answer, "")
+    elif has_spoken_after(conversation, exchange.request, "client"):
+        yield observe(False, exchange.request, "it was never answered")
 
 
 @rule("FS-07", side="client", fix="Make a file that is written to if there is none.")
 def a_write_makes_a_file(conversation: Conversation) -> Iterator[Observation]:
     written = conversation.recording.facts.get("written")
-    for one in _marked(conversation, "write a file"):
-        if one.answer is not None:
-            right = not one.has_error and written is not False
-            yield observe(right, one.answer, "a new file could not be written", one.request)
+    for call in _marked(conversation, "write a file"):
+        if call.answer is not None:
+            right = not call.has_error and written is not False
+            yield observe(right, call.answer, "a new file could not be written", call.request)
     for missed, write in _missing(conversation):
         yield observe(True, write.answer, "", missed.request)
 
@@ -153,41 +153,41 @@ def _missing(conversation: Conversation) -> Iterator[tuple[Exchange, Exchange]]:
     """Reads that failed, each with the write that made the file in the same turn."""
     failed: dict[str, Exchange] = {}
     seen: set[str] = set()
-    for one in _calls(conversation):
-        path = normalize(text(one.params.get("path")))
-        if one.method == WRITE and one.answer is not None and not one.has_error and path in failed:
-            if session_of(failed[path]) == session_of(one):
-                yield failed[path], one
+    for call in _calls(conversation):
+        path = normalize(text(call.params.get("path")))
+        if call.method == WRITE and call.answer is not None and not call.has_error and path in failed:
+            if session_of(failed[path]) == session_of(call):
+                yield failed[path], call
             del failed[path]
-        elif one.method == READ and one.has_error and path not in seen and one.code != BAD_PARAMS:
-            failed[path] = one
-        if one.answer is not None and not one.has_error:
+        elif call.method == READ and call.has_error and path not in seen and call.code != BAD_PARAMS:
+            failed[path] = call
+        if call.answer is not None and not call.has_error:
             seen.add(path)
 
 
 @rule("FS-08", side="client", fix="Answer a write into a folder that is not there.")
 def a_write_into_a_missing_folder_is_answered(conversation: Conversation) -> Iterator[Observation]:
-    for one in _marked(conversation, "write into a missing folder"):
-        yield from answered(conversation, one)
+    for call in _marked(conversation, "write into a missing folder"):
+        yield from answered(conversation, call)
 
 
 @rule("FS-09", side="client", fix="Answer a write with an empty object.", versions=(1,))
 def a_write_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
-    for one in _calls(conversation, WRITE):
-        if one.answer is not None and not one.has_error:
-            right = type(one.answer.message.get("result")) in (dict, type(None))
-            yield observe(right, one.answer, "the result of a write is neither an object nor null")
+    for call in _calls(conversation, WRITE):
+        if call.answer is not None and not call.has_error:
+            right = type(call.answer.message.get("result")) in (dict, type(None))
+            yield observe(right, call.answer, "the result of a write is neither an object nor null")
 
 
 @rule("FS-09", side="agent", fix="Take null for the result of a write.", versions=(1,))
 def null_is_a_result_of_a_write(conversation: Conversation) -> Iterator[Observation]:
-    for one in _calls(conversation, WRITE):
-        if one.answer is None or one.answer.message.get("result", 0) is not None:
+    for call in _calls(conversation, WRITE):
+        if call.answer is None or call.answer.message.get("result", 0) is not None:
             continue
-        turn = turn_of(conversation, one.request, session_of(one))
+        turn = turn_of(conversation, call.request, session_of(call))
         if turn is not None and turn.exchange.answer is not None:
             why = "the turn failed after null was the result of a write"
-            yield observe(turn.exchange.has_result, turn.exchange.answer, why, one.answer)
+            yield observe(turn.exchange.has_result, turn.exchange.answer, why, call.answer)
 
 
 @rule("FS-10", side="client", fix="Answer a read of a file that is not there with -32002.")
@@ -200,24 +200,24 @@ def a_missing_file_is_not_found(conversation: Conversation) -> Iterator[Observat
 
 @rule("FS-11", side="client", fix="Resolve dots and links before you look whether a file was lent.")
 def what_was_not_lent_stays_closed(conversation: Conversation) -> Iterator[Observation]:
-    tried = [one for one in _marked(conversation, *OUTSIDE) if one.answer is not None]
-    if any(one.has_error for one in tried):  # who lets everything through has never said that it would not
-        for one in tried:
-            yield observe(one.has_error, one.answer, "a file outside was read by a detour", one.request)
+    tried = [call for call in _marked(conversation, *OUTSIDE) if call.answer is not None]
+    if any(call.has_error for call in tried):  # who lets everything through has never said that it would not
+        for call in tried:
+            yield observe(call.has_error, call.answer, "a file outside was read by a detour", call.request)
 
 
 @rule("FS-12", side="client", fix="Answer a read of what is no text with an error.")
 def what_is_no_text_is_not_read(conversation: Conversation) -> Iterator[Observation]:
-    for one in _marked(conversation, "read what is no text"):
-        if one.answer is not None:
-            yield observe(one.has_error, one.answer, "bytes that are no text were given out as text")
+    for call in _marked(conversation, "read what is no text"):
+        if call.answer is not None:
+            yield observe(call.has_error, call.answer, "bytes that are no text were given out as text")
 
 
 @rule("FS-13", side="client", fix="Answer a line or a limit that is no number with -32602.")
 def a_bad_line_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in _calls(conversation, READ):
-        if one.answer is not None and any(_is_bad(one.params.get(name)) for name in ("line", "limit")):
-            yield observe(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
+    for call in _calls(conversation, READ):
+        if call.answer is not None and any(_is_bad(call.params.get(name)) for name in ("line", "limit")):
+            yield observe(call.code == BAD_PARAMS, call.answer, "not refused with -32602", call.request)
 
 
 def _is_bad(number: object) -> bool:

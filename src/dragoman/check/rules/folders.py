@@ -52,15 +52,15 @@ def commands_run_in_the_folder(conversation: Conversation) -> Iterator[Observati
             or not is_in_stretch(conversation, turn.exchange.request, "run")
         ):
             continue
-        for one in conversation.calls("terminal/output", direction="to_client"):
-            printed = text(one.result.get("output")).strip()
+        for call in conversation.calls("terminal/output", direction="to_client"):
+            printed = text(call.result.get("output")).strip()
             if (
-                session_of(one) == turn.session
-                and is_running_at(turn, one.request.number)
+                session_of(call) == turn.session
+                and is_running_at(turn, call.request.number)
                 and is_absolute(printed)
             ):
                 right = is_same(printed, setup.cwd) or is_under(printed, setup.folders)
-                yield observe(right, one.request, "a command was run in another folder", one.answer)
+                yield observe(right, call.request, "a command was run in another folder", call.answer)
 
 
 @rule_v1("SES-07", side="agent", fix="Let tools work on files in the session's cwd.")
@@ -71,7 +71,7 @@ def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Obse
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not is_absolute(setup.cwd):
             continue
-        done = [one for one in ended_calls(turn) if any(is_under(path, [setup.cwd]) for path in one.paths)]
+        done = [call for call in ended_calls(turn) if any(is_under(path, [setup.cwd]) for path in call.paths)]
         worked = [one for one in done if one.succeeded]
         asked = is_in_stretch(conversation, turn.exchange.request, "read", "work") and lends
         if worked or (done and asked):
@@ -132,7 +132,7 @@ def touched_paths(turn: ObservedTurn) -> list[tuple[Frame, str]]:
 def file_requests(conversation: Conversation) -> list[Exchange]:
     """The agent's requests for files, with a path that can be judged."""
     asked = conversation.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
-    return [one for one in asked if is_absolute(one.params.get("path"))]
+    return [request for request in asked if is_absolute(request.params.get("path"))]
 
 
 def was_allowed(conversation: Conversation, exchange: Exchange) -> bool:
@@ -164,13 +164,13 @@ def _links(turn: ObservedTurn) -> Iterator[str]:
 
 @rule_v1("SES-08", side="agent", fix="Ask before a file outside of the session's folders is touched.")
 def files_outside_of_the_folders_are_not_touched_unasked(conversation: Conversation) -> Iterator[Observation]:
-    for one in file_requests(conversation):
-        setup = setup_at(conversation, session_of(one), one.request.number)
+    for request in file_requests(conversation):
+        setup = setup_at(conversation, session_of(request), request.request.number)
         if setup is None or not all(map(is_absolute, setup.folders)):
             continue
-        inside = is_under(one.params["path"], setup.folders)
-        if inside or (one.has_result and not was_allowed(conversation, one)):
-            yield observe(inside, one.request, "a file outside of the folders, and nobody was asked")
+        inside = is_under(request.params["path"], setup.folders)
+        if inside or (request.has_result and not was_allowed(conversation, request)):
+            yield observe(inside, request.request, "a file outside of the folders, and nobody was asked")
 
 
 @rule_v1("SES-08", side="agent", fix="Ask before a tool works outside of the session's folders.")
@@ -183,25 +183,30 @@ def tools_do_not_work_outside_of_the_folders_unasked(conversation: Conversation)
         if setup is None or not all(map(is_absolute, setup.folders)):
             continue
         asked = is_in_stretch(conversation, turn.exchange.request, "stray", "outside")
-        for one in ended_calls(turn):
-            away = [path for path in one.paths if not is_under(path, setup.folders)]
-            if away and one.kind in (USES if asked else CHANGES):
-                touched = one.succeeded and not may_use(conversation, turn.session, away[0], one.end)
-                yield observe(not touched, one.end, "a tool worked outside of the folders, unasked")
+        for call in ended_calls(turn):
+            away = [path for path in call.paths if not is_under(path, setup.folders)]
+            if away and call.kind in (USES if asked else CHANGES):
+                touched = call.succeeded and not may_use(conversation, turn.session, away[0], call.end)
+                yield observe(not touched, call.end, "a tool worked outside of the folders, unasked")
 
 
 @rule_v1("SES-18", side="agent", fix="Keep the folders of sessions apart.")
 def sessions_do_not_work_in_the_folders_of_others(conversation: Conversation) -> Iterator[Observation]:
-    for one in [*file_requests(conversation), *conversation.calls("terminal/create", direction="to_client")]:
-        path = text(one.params.get("path", one.params.get("cwd")))
-        apart = _folders_of_others(conversation, one)
-        if apart and is_absolute(path) and not was_allowed(conversation, one):
-            yield observe(not is_under(path, apart), one.request, "the folder of another session was used")
+    for request in [
+        *file_requests(conversation),
+        *conversation.calls("terminal/create", direction="to_client"),
+    ]:
+        path = text(request.params.get("path", request.params.get("cwd")))
+        apart = _folders_of_others(conversation, request)
+        if apart and is_absolute(path) and not was_allowed(conversation, request):
+            yield observe(
+                not is_under(path, apart), request.request, "the folder of another session was used"
+            )
 
 
-def _folders_of_others(conversation: Conversation, one: Exchange) -> list[str]:
+def _folders_of_others(conversation: Conversation, exchange: Exchange) -> list[str]:
     """Where other sessions work, as far as this one does not."""
-    mine = setup_at(conversation, session_of(one), one.request.number)
+    mine = setup_at(conversation, session_of(exchange), exchange.request.number)
     if mine is None:
         return []
     others = {other.cwd for other in setups(conversation) if other.session != mine.session}

@@ -33,16 +33,16 @@ UNOBSERVED: dict[str, str] = {
 def handshakes(conversation: Conversation) -> list[Exchange]:
     """All of them up to the first that succeeded, that one included."""
     found = []
-    for one in conversation.calls("initialize", direction="to_agent"):
-        found.append(one)
-        if one.has_result:
+    for call in conversation.calls("initialize", direction="to_agent"):
+        found.append(call)
+        if call.has_result:
             break
     return found
 
 
-def requested_version(one: Exchange) -> Json:
+def requested_version(exchange: Exchange) -> Json:
     """The version that was asked for if it is one, else None."""
-    version = one.params.get("protocolVersion")
+    version = exchange.params.get("protocolVersion")
     return version if type(version) is int and version in VERSIONS else None
 
 
@@ -63,7 +63,7 @@ def nothing_is_asked_before_the_handshake_is_over(conversation: Conversation) ->
             yield observe(False, conversation.frames[0], "a conversation without initialize")
         return
     end = first.answer.number if first.answer is not None else conversation.frames[-1].number + 1
-    early = [one for one in asked if one.request.number < end and one.method != "initialize"]
+    early = [request for request in asked if request.request.number < end and request.method != "initialize"]
     yield observe(
         not early, early[0].request if early else first.request, "sent before initialize was answered"
     )
@@ -71,40 +71,40 @@ def nothing_is_asked_before_the_handshake_is_over(conversation: Conversation) ->
 
 @rule("INIT-02", side="client", fix="Send protocolVersion as one integer from 0 to 65535.")
 def the_client_names_one_version(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
+    for handshake in handshakes(conversation):
         why = "protocolVersion is no integer from 0 to 65535"
-        yield observe(requested_version(one) is not None, one.request, why)
+        yield observe(requested_version(handshake) is not None, handshake.request, why)
 
 
 @rule("INIT-03", side="client", fix="Send clientCapabilities as an object that says what the client can do.")
 def the_client_says_what_it_can(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
+    for handshake in handshakes(conversation):
         name = (
             "capabilities"
-            if requested_version(one) == 2 and "capabilities" in one.params
+            if requested_version(handshake) == 2 and "capabilities" in handshake.params
             else "clientCapabilities"
         )
-        if name in one.params:
-            wrong = [found for found in _all_errors(one.request, conversation) if f"$.{name}" in found]
-            fine = type(one.params[name]) is dict and not wrong
-            yield observe(fine, one.request, wrong[0] if wrong else f"{name} is no object")
+        if name in handshake.params:
+            wrong = [error for error in _all_errors(handshake.request, conversation) if f"$.{name}" in error]
+            fine = type(handshake.params[name]) is dict and not wrong
+            yield observe(fine, handshake.request, wrong[0] if wrong else f"{name} is no object")
 
 
 def _all_errors(frame: Frame, conversation: Conversation) -> list[str]:
-    return [str(found) for found in shape_errors(frame, conversation)]
+    return [str(error) for error in shape_errors(frame, conversation)]
 
 
 @rule("INIT-04", side="client", fix="Send clientInfo with name and version.")
 def the_client_says_who_it_is(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        yield _introduced(info_of(one.params, "clientInfo"), one.request, "clientInfo")
+    for handshake in handshakes(conversation):
+        yield _introduced(info_of(handshake.params, "clientInfo"), handshake.request, "clientInfo")
 
 
 @rule("INIT-10", side="agent", fix="Answer initialize with agentInfo: name and version.")
 def the_agent_says_who_it_is(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        if one.has_result and one.answer is not None:
-            yield _introduced(info_of(one.result, "agentInfo"), one.answer, "agentInfo")
+    for handshake in handshakes(conversation):
+        if handshake.has_result and handshake.answer is not None:
+            yield _introduced(info_of(handshake.result, "agentInfo"), handshake.answer, "agentInfo")
 
 
 def _introduced(info: object, frame: Frame, name: str) -> Observation:
@@ -115,66 +115,82 @@ def _introduced(info: object, frame: Frame, name: str) -> Observation:
 
 @rule("INIT-05", side="agent", fix="Answer initialize with protocolVersion and agentCapabilities.")
 def the_agent_answers_with_version_and_capabilities(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        if one.answer is None or one.has_error:
+    for handshake in handshakes(conversation):
+        if handshake.answer is None or handshake.has_error:
             continue
-        version = one.result.get("protocolVersion")
+        version = handshake.result.get("protocolVersion")
         if type(version) is not int or version not in VERSIONS:
-            yield observe(False, one.answer, "protocolVersion is no integer from 0 to 65535")
+            yield observe(False, handshake.answer, "protocolVersion is no integer from 0 to 65535")
             continue
-        if _is_first_shape(one):
+        if _is_first_shape(handshake):
             continue  # judged by INIT-07
         # Ways to log in have rules of their own.
         wrong = [
-            text for text in _all_errors(one.answer, conversation) if not text.startswith("$.authMethods")
+            text
+            for text in _all_errors(handshake.answer, conversation)
+            if not text.startswith("$.authMethods")
         ]
-        yield observe(not wrong, one.answer, wrong[0] if wrong else "")
+        yield observe(not wrong, handshake.answer, wrong[0] if wrong else "")
 
 
-def _is_first_shape(one: Exchange) -> bool:
+def _is_first_shape(exchange: Exchange) -> bool:
     """Whether an answer agrees to version 2 in the words of version 1."""
-    is_second = one.result.get("protocolVersion") == 2
-    return is_second and "agentCapabilities" in one.result and "capabilities" not in one.result
+    is_second = exchange.result.get("protocolVersion") == 2
+    return is_second and "agentCapabilities" in exchange.result and "capabilities" not in exchange.result
 
 
 @rule("INIT-06", side="agent", fix="Answer with the version that was asked for if you speak it.")
 def a_version_that_exists_is_agreed_upon(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        odd = read_frame(one.request, conversation).refused is not None or _is_malformed(
-            one.request, conversation
+    for handshake in handshakes(conversation):
+        odd = read_frame(handshake.request, conversation).refused is not None or _is_malformed(
+            handshake.request, conversation
         )
-        if requested_version(one) == 1 and one.answer is not None and not (odd and one.has_error):
+        if (
+            requested_version(handshake) == 1
+            and handshake.answer is not None
+            and not (odd and handshake.has_error)
+        ):
             # An agent that speaks the second version only says so.
-            fine = one.has_result and one.result.get("protocolVersion") in KNOWN
+            fine = handshake.has_result and handshake.result.get("protocolVersion") in KNOWN
             yield observe(
-                fine, one.answer, "version 1 was asked for, and is not answered with 1", one.request
+                fine,
+                handshake.answer,
+                "version 1 was asked for, and is not answered with 1",
+                handshake.request,
             )
         elif (
-            requested_version(one) == 2
-            and one.result.get("protocolVersion") == 2
-            and not _is_first_shape(one)
+            requested_version(handshake) == 2
+            and handshake.result.get("protocolVersion") == 2
+            and not _is_first_shape(handshake)
         ):
-            yield observe(True, one.answer, "")
+            yield observe(True, handshake.answer, "")
 
 
 @rule("INIT-07", side="agent", fix="Answer a version you do not speak with the latest one you speak.")
 def an_unknown_version_is_answered_with_the_latest(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        version = requested_version(one)
-        if version is None or version < 2 or one.answer is None:
+    for handshake in handshakes(conversation):
+        version = requested_version(handshake)
+        if version is None or version < 2 or handshake.answer is None:
             continue
-        if one.has_error:
-            yield observe(False, one.answer, "a version the agent does not speak is an error", one.request)
-        elif one.result.get("protocolVersion") == version and version not in KNOWN:
-            yield observe(False, one.answer, "a version that does not exist was agreed upon", one.request)
-        elif _is_first_shape(one):
+        if handshake.has_error:
             yield observe(
-                False, one.answer, "version 2 was agreed upon, in an answer of version 1", one.request
+                False, handshake.answer, "a version the agent does not speak is an error", handshake.request
             )
-        elif one.result.get("protocolVersion") != version:
+        elif handshake.result.get("protocolVersion") == version and version not in KNOWN:
             yield observe(
-                one.result.get("protocolVersion") in KNOWN,
-                one.answer,
+                False, handshake.answer, "a version that does not exist was agreed upon", handshake.request
+            )
+        elif _is_first_shape(handshake):
+            yield observe(
+                False,
+                handshake.answer,
+                "version 2 was agreed upon, in an answer of version 1",
+                handshake.request,
+            )
+        elif handshake.result.get("protocolVersion") != version:
+            yield observe(
+                handshake.result.get("protocolVersion") in KNOWN,
+                handshake.answer,
                 "protocolVersion is not a version that exists",
             )
 
@@ -185,10 +201,12 @@ def an_unknown_version_is_answered_with_the_latest(conversation: Conversation) -
     fix="Answer a version below all of yours with one you speak, or say what you speak.",
 )
 def a_version_below_all_is_answered(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
-        if requested_version(one) == 0 and one.answer is not None:
-            fine = one.result.get("protocolVersion") in KNOWN or one.code in (-32022, -32602)
-            yield observe(fine, one.answer, "version 0 was answered with something else", one.request)
+    for handshake in handshakes(conversation):
+        if requested_version(handshake) == 0 and handshake.answer is not None:
+            fine = handshake.result.get("protocolVersion") in KNOWN or handshake.code in (-32022, -32602)
+            yield observe(
+                fine, handshake.answer, "version 0 was answered with something else", handshake.request
+            )
 
 
 @rule(
@@ -237,14 +255,17 @@ def both_speak_the_agreed_version(conversation: Conversation, side: Side) -> Ite
 
 @rule("INIT-15", side="agent", fix="Read a capability of the wrong type as absent.")
 def malformed_capabilities_do_not_fail_the_handshake(conversation: Conversation) -> Iterator[Observation]:
-    for one in handshakes(conversation):
+    for handshake in handshakes(conversation):
         if (
-            requested_version(one) is not None
-            and one.answer is not None
-            and _is_malformed(one.request, conversation)
+            requested_version(handshake) is not None
+            and handshake.answer is not None
+            and _is_malformed(handshake.request, conversation)
         ):
             yield observe(
-                one.has_result, one.answer, "a capability of the wrong type is an error", one.request
+                handshake.has_result,
+                handshake.answer,
+                "a capability of the wrong type is an error",
+                handshake.request,
             )
 
 
@@ -268,10 +289,10 @@ def _is_malformed(frame: Frame, conversation: Conversation) -> bool:
 
 @rule("INIT-16", side="agent", fix="Refuse initialize without an integer protocolVersion with -32602.")
 def a_version_that_is_none_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("initialize", direction="to_agent"):
-        if requested_version(one) is None and one.answer is not None and not is_ready(conversation, one):
+    for call in conversation.calls("initialize", direction="to_agent"):
+        if requested_version(call) is None and call.answer is not None and not is_ready(conversation, call):
             why = "protocolVersion is missing or no version, and is not refused with -32602"
-            yield observe(one.code == -32602, one.answer, why, one.request)
+            yield observe(call.code == -32602, call.answer, why, call.request)
 
 
 @rule("INIT-17", side="agent", fix="Refuse every request before initialize with -32600.")
@@ -280,26 +301,26 @@ def nothing_is_done_before_the_handshake(conversation: Conversation) -> Iterator
     if first is None:
         return
     tries = conversation.calls("initialize", direction="to_agent")
-    for one in requests_to(conversation, "agent"):
-        if one.request.number > tries[0].request.number:
+    for request in requests_to(conversation, "agent"):
+        if request.request.number > tries[0].request.number:
             return
-        if one.answer is None or one.code in (-32000, -32601) or one.method.startswith("_"):
+        if request.answer is None or request.code in (-32000, -32601) or request.method.startswith("_"):
             continue
         if (
-            one.answer.number < tries[0].request.number
-            and read_frame(one.request, conversation).refused is None
+            request.answer.number < tries[0].request.number
+            and read_frame(request.request, conversation).refused is None
         ):
-            yield observe(one.code == -32600, one.answer, "not refused with -32600", one.request)
+            yield observe(request.code == -32600, request.answer, "not refused with -32600", request.request)
 
 
 @rule("INIT-18", side="agent", fix="Answer a second initialize, with a result or with an error.")
 def a_second_handshake_is_answered(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("initialize", direction="to_agent"):
-        if not is_ready(conversation, one) or one.request.number in restarts(conversation):
+    for call in conversation.calls("initialize", direction="to_agent"):
+        if not is_ready(conversation, call) or call.request.number in restarts(conversation):
             continue
-        if one.answer is not None:
-            yield observe(True, one.answer, "")
-        elif proof(conversation, "agent").after(one.request.number) or has_fallen_silent(
-            conversation, "agent", one.request
+        if call.answer is not None:
+            yield observe(True, call.answer, "")
+        elif proof(conversation, "agent").after(call.request.number) or has_fallen_silent(
+            conversation, "agent", call.request
         ):
-            yield observe(False, one.request, "a second initialize was never answered")
+            yield observe(False, call.request, "a second initialize was never answered")

@@ -18,22 +18,22 @@ REQUIRED_LISTS = ("entries", "sessions", "content", "options", "availableCommand
 """Lists that must be there, and may hold anything."""
 
 
-def _taken(
+def _acceptances(
     conversation: Conversation, side: Side, odd: Callable[[Deviation], bool], what: str
 ) -> Iterator[Observation]:
     """Whether requests with something to forgive were not refused for it, and the rest did no harm."""
-    for one in requests_to(conversation, side):
-        reading = read_frame(one.request, conversation)
+    for request in requests_to(conversation, side):
+        reading = read_frame(request.request, conversation)
         if (
-            one.answer is None
+            request.answer is None
             or not any(map(odd, reading.forgiven))
-            or not _is_ready(conversation, one.method, one.request)
+            or not _is_ready(conversation, request.method, request.request)
         ):
             continue
-        if one.has_result:
+        if request.has_result:
             yield KEPT
-        elif one.code == -32602:
-            yield observe(False, one.answer, f"refused because of {what}", one.request)
+        elif request.code == -32602:
+            yield observe(False, request.answer, f"refused because of {what}", request.request)
     yield from _survived(conversation, side, odd, what)
 
 
@@ -63,48 +63,57 @@ def _is_broken_off(conversation: Conversation, side: Side) -> bool:
 
 @rule("LEN-01", fix="Read a bad value of a member that may be left out as if it were left out.")
 def bad_values_count_as_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    def odd(found: Deviation) -> bool:
-        return found.kind == "bad value" and not found.path.endswith("_meta") and not _is_list(found)
+    def odd(deviation: Deviation) -> bool:
+        return (
+            deviation.kind == "bad value" and not deviation.path.endswith("_meta") and not _is_list(deviation)
+        )
 
-    yield from _taken(conversation, side, odd, "a value of the wrong type that counts as absent")
+    yield from _acceptances(conversation, side, odd, "a value of the wrong type that counts as absent")
 
 
 @rule("LEN-02", fix="Leave bad items out of a list, and keep the others.")
 def bad_items_are_left_out(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from _taken(conversation, side, lambda found: found.kind == "bad item", "a bad item in a list")
+    yield from _acceptances(
+        conversation, side, lambda found: found.kind == "bad item", "a bad item in a list"
+    )
 
 
 @rule("LEN-03", fix="Read null for a list as an empty list.")
 def null_counts_as_empty(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from _taken(
+    yield from _acceptances(
         conversation, side, lambda found: found.kind == "null", "null where a list may be empty"
     )
 
 
 @rule("LEN-04", fix="Read a list of the wrong type as an empty one.")
 def a_bad_list_counts_as_empty(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from _taken(
+    yield from _acceptances(
         conversation, side, lambda found: found.kind == "bad value" and _is_list(found), "a list that is none"
     )
 
 
-def _is_list(found: Deviation) -> bool:
-    return found.path.rpartition(".")[2] in REQUIRED_LISTS
+def _is_list(deviation: Deviation) -> bool:
+    return deviation.path.rpartition(".")[2] in REQUIRED_LISTS
 
 
 @rule("LEN-05", fix="Refuse a message that lacks something, or has it of the wrong type, with -32602.")
 def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        reading = read_frame(one.request, conversation)
-        ready = one.method == "initialize" or is_ready(conversation, one)
-        if reading.refused is None or one.answer is None or not ready or _was_lenient(reading.refused.path):
+    for request in requests_to(conversation, side):
+        reading = read_frame(request.request, conversation)
+        ready = request.method == "initialize" or is_ready(conversation, request)
+        if (
+            reading.refused is None
+            or request.answer is None
+            or not ready
+            or _was_lenient(reading.refused.path)
+        ):
             continue
-        if one.has_error:
-            if one.code not in OTHER_MATTERS:
+        if request.has_error:
+            if request.code not in OTHER_MATTERS:
                 yield KEPT
         else:
             why = f"a request was taken in which {reading.refused}"
-            yield observe(False, one.answer, why, one.request)
+            yield observe(False, request.answer, why, request.request)
 
 
 def _was_lenient(path: str) -> bool:
@@ -126,7 +135,9 @@ def what_is_written_is_strictly_right(conversation: Conversation, side: Side) ->
     def why(frame: Frame) -> str:
         # An entry of an unknown type is a login of the agent's own, says the schema.
         found = (
-            str(one) for one in shape_errors(frame, conversation) if not one.path.startswith("$.authMethods")
+            str(error)
+            for error in shape_errors(frame, conversation)
+            if not error.path.startswith("$.authMethods")
         )
         return next(found, "")
 

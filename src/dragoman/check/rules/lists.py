@@ -37,71 +37,71 @@ def lists(conversation: Conversation) -> list[Exchange]:
     return conversation.calls("session/list", direction="to_agent")
 
 
-def listed_sessions(one: Exchange) -> list[JsonObject]:
-    return items(one.result.get("sessions"))
+def listed_sessions(exchange: Exchange) -> list[JsonObject]:
+    return items(exchange.result.get("sessions"))
 
 
-def _is_plain(one: Exchange) -> bool:
+def _is_plain(exchange: Exchange) -> bool:
     """Whether nothing about it is odd: a first page, of all folders or of an absolute one."""
-    folder = one.params.get("cwd")
-    return one.params.get("cursor") is None and (folder is None or is_absolute(folder))
+    folder = exchange.params.get("cwd")
+    return exchange.params.get("cursor") is None and (folder is None or is_absolute(folder))
 
 
 @rule_v1("LST-01", side="client", fix="Call session/list only if sessionCapabilities.list is an object.")
 def only_agents_that_can_list_are_asked_to(conversation: Conversation) -> Iterator[Observation]:
     can = type(conversation.agent_can("sessionCapabilities", "list")) is dict
-    for one in lists(conversation):
-        yield observe(can, one.request, "session/list was not advertised")
+    for call in lists(conversation):
+        yield observe(can, call.request, "session/list was not advertised")
 
 
 @rule_v1("LST-02", side="agent", fix="Answer session/list without params with the first page.")
 def a_listing_needs_no_params(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        if not one.request.message.get("params") and is_fair(conversation, one):
-            yield observe(one.has_result, one.request, "session/list without params failed", one.answer)
+    for call in lists(conversation):
+        if not call.request.message.get("params") and is_fair(conversation, call):
+            yield observe(call.has_result, call.request, "session/list without params failed", call.answer)
 
 
 @rule_v1("LST-03", side="agent", fix="Answer session/list with a list under sessions.")
 def a_listing_has_sessions(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        if one.has_result:
-            yield observe(type(one.result.get("sessions")) is list, one.answer, "sessions is no list")
+    for call in lists(conversation):
+        if call.has_result:
+            yield observe(type(call.result.get("sessions")) is list, call.answer, "sessions is no list")
 
 
 @rule_v1("LST-04", side="agent", fix="Answer with an empty list if no session matches.")
 def no_match_is_an_empty_list(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        if one.params.get("cwd") is None or not _is_plain(one) or not is_fair(conversation, one):
+    for call in lists(conversation):
+        if call.params.get("cwd") is None or not _is_plain(call) or not is_fair(conversation, call):
             continue
         # Other errors have other reasons.
         is_about_it = (
-            one.has_result
-            or one.code == NOT_FOUND
-            or is_in_stretch(conversation, one.request, "list nowhere")
+            call.has_result
+            or call.code == NOT_FOUND
+            or is_in_stretch(conversation, call.request, "list nowhere")
         )
-        if is_about_it and not listed_sessions(one):
-            right = one.has_result and one.result.get("sessions") == []
+        if is_about_it and not listed_sessions(call):
+            right = call.has_result and call.result.get("sessions") == []
             yield observe(
-                right, one.request, "no session matches, and the result is not an empty list", one.answer
+                right, call.request, "no session matches, and the result is not an empty list", call.answer
             )
 
 
 @rule_v1("LST-05", side="agent", fix="List only the sessions of the folder that was asked for.")
 def a_folder_filters(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        folder = text(one.params.get("cwd"))
-        if is_absolute(folder) and listed_sessions(one):
-            wrong = [item for item in listed_sessions(one) if not is_same(text(item.get("cwd")), folder)]
-            yield observe(not wrong, one.answer, "a session of another folder is listed", one.request)
+    for call in lists(conversation):
+        folder = text(call.params.get("cwd"))
+        if is_absolute(folder) and listed_sessions(call):
+            wrong = [item for item in listed_sessions(call) if not is_same(text(item.get("cwd")), folder)]
+            yield observe(not wrong, call.answer, "a session of another folder is listed", call.request)
 
 
 @rule_v1("LST-06", side="agent", fix="Give every listed session an id, an absolute cwd and ISO 8601 times.")
 def listed_sessions_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        sessions = one.result.get("sessions")
+    for call in lists(conversation):
+        sessions = call.result.get("sessions")
         if type(sessions) is list and sessions:
             fault = next((fault for fault in map(item_fault, sessions) if fault), "")
-            yield observe(not fault, one.answer, fault)
+            yield observe(not fault, call.answer, fault)
 
 
 def item_fault(item: Json) -> str:
@@ -122,82 +122,83 @@ def item_fault(item: Json) -> str:
 @rule_v1("LST-07", side="client", fix="Stop listing when there is no nextCursor.")
 def a_listing_ends_without_a_cursor(conversation: Conversation) -> Iterator[Observation]:
     calls = lists(conversation)
-    for one, following in zip(calls, [*calls[1:], None][: len(calls)], strict=True):
-        if one.answer is None or not one.has_result or one.result.get("nextCursor") is not None:
+    for call, following in zip(calls, [*calls[1:], None][: len(calls)], strict=True):
+        if call.answer is None or not call.has_result or call.result.get("nextCursor") is not None:
             continue
-        if following is not None and following.request.number > one.answer.number:
+        if following is not None and following.request.number > call.answer.number:
             right = following.params.get("cursor") is None
-            yield observe(right, following.request, "the client asked for a page after the last", one.answer)
-        elif following is None and has_spoken_after(conversation, one.answer, "client"):
-            yield observe(True, one.answer, "")
+            yield observe(right, following.request, "the client asked for a page after the last", call.answer)
+        elif following is None and has_spoken_after(conversation, call.answer, "client"):
+            yield observe(True, call.answer, "")
 
 
 @rule_v1("LST-08", side="client", fix="Send a cursor back exactly as it came.")
 def a_cursor_comes_back_as_it_was(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        cursor = one.params.get("cursor")
+    for call in lists(conversation):
+        cursor = call.params.get("cursor")
         if cursor is not None:
-            given = _cursors(conversation, one.request)
-            yield observe(cursor in given, one.request, "a cursor that was not given on this connection")
+            given = _cursors(conversation, call.request)
+            yield observe(cursor in given, call.request, "a cursor that was not given on this connection")
 
 
 def _cursors(conversation: Conversation, frame: Frame) -> list[Json]:
     return [
-        one.result["nextCursor"]
-        for one in lists(conversation)
-        if one.result.get("nextCursor") is not None
-        and one.answer is not None
-        and one.answer.number < frame.number
+        call.result["nextCursor"]
+        for call in lists(conversation)
+        if call.result.get("nextCursor") is not None
+        and call.answer is not None
+        and call.answer.number < frame.number
     ]
 
 
 @rule_v1("LST-09", side="agent", fix="Refuse a cursor that was never given with -32602.")
 def garbage_is_no_cursor(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        cursor = text(one.params.get("cursor"))
-        is_made_up = cursor and cursor not in _cursors(conversation, one.request)
-        if is_made_up and is_fair(conversation, one) and one.code != NO_METHOD:
-            yield observe(one.has_error, one.request, "a made-up cursor was taken", one.answer)
+    for call in lists(conversation):
+        cursor = text(call.params.get("cursor"))
+        is_made_up = cursor and cursor not in _cursors(conversation, call.request)
+        if is_made_up and is_fair(conversation, call) and call.code != NO_METHOD:
+            yield observe(call.has_error, call.request, "a made-up cursor was taken", call.answer)
 
 
 @rule_v1("LST-10", side="agent", fix="Bound the length of a page and give a nextCursor.")
 def pages_are_bounded(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        if one.result.get("nextCursor") is not None or len(listed_sessions(one)) > PAGE:
+    for call in lists(conversation):
+        if call.result.get("nextCursor") is not None or len(listed_sessions(call)) > PAGE:
             yield observe(
-                len(listed_sessions(one)) <= PAGE, one.answer, f"more than {PAGE} sessions on one page"
+                len(listed_sessions(call)) <= PAGE, call.answer, f"more than {PAGE} sessions on one page"
             )
 
 
 @rule_v1("LST-11", side="agent", fix="List all additional directories of a session in their order, or none.")
 def listed_roots_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        for item in listed_sessions(one):
+    for call in lists(conversation):
+        for item in listed_sessions(call):
             roots = item.get("additionalDirectories")
             if roots is None:
                 continue
             right = type(roots) is list and all(map(is_absolute, roots))
-            setup = setup_at(conversation, text(item.get("sessionId")), one.request.number)
+            setup = setup_at(conversation, text(item.get("sessionId")), call.request.number)
             if right and setup is not None and setup.roots:
                 right = [text(root) for root in roots] == list(setup.roots)
-            yield observe(right, one.answer, "the additional directories are not the session's")
+            yield observe(right, call.answer, "the additional directories are not the session's")
 
 
 @rule_v1("LST-12", side="client", fix="Take the reported directories as they are; forget earlier ones.")
 def reported_roots_are_not_merged(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/load", "session/resume"):
+    for request in setup_requests(conversation, "session/load", "session/resume"):
         reports = [
             [text(root) for root in item["additionalDirectories"]]
             for listing in lists(conversation)
-            if listing.answer is not None and listing.answer.number < one.request.number
+            if listing.answer is not None and listing.answer.number < request.request.number
             for item in listed_sessions(listing)
-            if item.get("sessionId") == session_of(one) and type(item.get("additionalDirectories")) is list
+            if item.get("sessionId") == session_of(request)
+            and type(item.get("additionalDirectories")) is list
         ]
         old = {root for report in reports[:-1] for root in report} - set(reports[-1] if reports else ())
         if old:
-            sent = one.params.get("additionalDirectories")
+            sent = request.params.get("additionalDirectories")
             merged = [root for root in sent if root in old] if type(sent) is list else []
-            yield observe(not merged, one.request, "a directory that is no longer reported")
+            yield observe(not merged, request.request, "a directory that is no longer reported")
 
 
 @rule_v1("LST-13", side="agent", fix="Change nothing when sessions are listed.")
@@ -211,12 +212,16 @@ def listing_changes_nothing(conversation: Conversation) -> Iterator[Observation]
             yield observe(same, again.answer, "the same listing gives something else", one.answer)
 
 
-def _is_repeated(conversation: Conversation, one: Exchange, again: Exchange) -> bool:
+def _is_repeated(conversation: Conversation, exchange: Exchange, again: Exchange) -> bool:
     """Whether the same was asked twice with nothing between; other processes work in other folders."""
-    if one.answer is None or one.params != again.params or not is_absolute(one.params.get("cwd")):
+    if (
+        exchange.answer is None
+        or exchange.params != again.params
+        or not is_absolute(exchange.params.get("cwd"))
+    ):
         return False
-    between = conversation.between(one.request, again.answer)
-    return all(frame is one.answer or frame is again.request for frame in between)
+    between = conversation.between(exchange.request, again.answer)
+    return all(frame is exchange.answer or frame is again.request for frame in between)
 
 
 @rule_v1("LST-14", side="agent", fix="Send only title, updatedAt and _meta with session_info_update.")
@@ -237,21 +242,21 @@ def _info_fault(frame: Frame) -> str:
 
 @rule_v1("LST-16", side="agent", fix="List sessions with the title that was told last.")
 def a_title_that_was_told_is_listed(conversation: Conversation) -> Iterator[Observation]:
-    for one in lists(conversation):
-        for item in listed_sessions(one):
+    for call in lists(conversation):
+        for item in listed_sessions(call):
             told = [
                 frame
                 for frame in conversation.updates("session_info_update")
                 if session_of(frame) == item.get("sessionId") and "title" in update_of(frame)
             ]
-            before = [frame for frame in told if frame.number < one.request.number]
-            if before and one.answer is not None:
-                late = [frame for frame in told if one.request.number < frame.number < one.answer.number]
+            before = [frame for frame in told if frame.number < call.request.number]
+            if before and call.answer is not None:
+                late = [frame for frame in told if call.request.number < frame.number < call.answer.number]
                 titles = [update_of(frame)["title"] for frame in [before[-1], *late]]
                 right = item.get("title") in titles or (None in titles and not item.get("title"))
                 yield observe(
                     right,
-                    one.answer,
+                    call.answer,
                     "the listed title differs from the last session_info_update",
                     before[-1],
                 )
@@ -260,10 +265,10 @@ def a_title_that_was_told_is_listed(conversation: Conversation) -> Iterator[Obse
 @rule_v1("LST-17", side="client", fix="Leave out listed sessions that make no sense, and keep the others.")
 def a_client_lives_with_malformed_items(conversation: Conversation) -> Iterator[Observation]:
     odd = [
-        one.answer
-        for one in lists(conversation)
-        if one.answer is not None
-        and type(one.result.get("sessions")) is list
-        and any(missing_member(item, sessionId=str, cwd=str) for item in one.result["sessions"])
+        call.answer
+        for call in lists(conversation)
+        if call.answer is not None
+        and type(call.result.get("sessions")) is list
+        and any(missing_member(item, sessionId=str, cwd=str) for item in call.result["sessions"])
     ]
     yield from observe_survival(conversation, odd, "a listing with a malformed session")

@@ -38,21 +38,21 @@ PART = 8
 """As many letters are found by accident only rarely."""
 
 
-def replay(conversation: Conversation, one: Exchange) -> list[Frame]:
+def replay(conversation: Conversation, exchange: Exchange) -> list[Frame]:
     """The updates of a session between a request and its answer."""
     return [
         frame
-        for frame in conversation.between(one.request, one.answer)
-        if is_update(frame) and session_of(frame) == session_of(one)
+        for frame in conversation.between(exchange.request, exchange.answer)
+        if is_update(frame) and session_of(frame) == session_of(exchange)
     ]
 
 
 def quiet_loads(conversation: Conversation, method: str) -> list[Exchange]:
     """Those that succeeded while no turn of their session was running: what came is theirs."""
     return [
-        one
-        for one in setup_requests(conversation, method)
-        if one.has_result and not running_turns(conversation, one.request.number, session_of(one))
+        request
+        for request in setup_requests(conversation, method)
+        if request.has_result and not running_turns(conversation, request.request.number, session_of(request))
     ]
 
 
@@ -64,32 +64,32 @@ def squeeze(words: str) -> str:
 @rule_v1("LOAD-01", side="client", fix="Call session/load only if the agent advertised loadSession.")
 def only_agents_that_can_load_are_asked_to(conversation: Conversation) -> Iterator[Observation]:
     can = conversation.agent_can("loadSession") is True
-    for one in setup_requests(conversation, "session/load"):
-        yield observe(can, one.request, "session/load, and the agent did not advertise loadSession")
+    for request in setup_requests(conversation, "session/load"):
+        yield observe(can, request.request, "session/load, and the agent did not advertise loadSession")
 
 
 @rule_v1("LOAD-02", side="client", fix="Send session/load with sessionId, cwd and mcpServers.")
 def a_load_has_all_it_needs(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/load"):
-        right = type(one.params.get("mcpServers")) is list and bool(session_of(one))
-        right = right and bool(text(one.params.get("cwd")))
-        yield observe(right, one.request, "sessionId, cwd or mcpServers is missing")
+    for request in setup_requests(conversation, "session/load"):
+        right = type(request.params.get("mcpServers")) is list and bool(session_of(request))
+        right = right and bool(text(request.params.get("cwd")))
+        yield observe(right, request.request, "sessionId, cwd or mcpServers is missing")
 
 
 @rule_v1("LOAD-03", side="agent", fix="Replay every message of the session before session/load is answered.")
 def the_whole_conversation_comes_again(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/load"):
+    for load in quiet_loads(conversation, "session/load"):
         # What comes after the answer comes too late, which is another mistake.
-        replayed = [*replay(conversation, one), *_until_next(conversation, one)]
-        told = facts_before(conversation, session_of(one), one.request)
+        replayed = [*replay(conversation, load), *_until_next(conversation, load)]
+        told = facts_before(conversation, session_of(load), load.request)
         users = squeeze("".join(chunk_texts(replayed, "user_message_chunk")))
         for words in filter(squeeze, told.user):
-            yield observe(squeeze(words) in users, one.request, "a prompt was not replayed", one.answer)
+            yield observe(squeeze(words) in users, load.request, "a prompt was not replayed", load.answer)
         agents = squeeze("".join(chunk_texts(replayed, "agent_message_chunk")))
         for parts in told.agent:
             if squeeze("".join(parts)):
                 found = _comes_again(parts, agents)
-                yield observe(found, one.request, "the answer of a turn was not replayed", one.answer)
+                yield observe(found, load.request, "the answer of a turn was not replayed", load.answer)
 
 
 def _comes_again(parts: list[str], replayed: str) -> bool:
@@ -111,35 +111,35 @@ def _first_words(parts: list[str], *, backwards: bool = False) -> str:
 
 @rule_v1("LOAD-04", side="agent", fix="Answer session/load after the last update of the replay.")
 def nothing_is_replayed_after_the_answer(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/load"):
-        late = [frame for frame in _until_next(conversation, one) if _is_history(conversation, one, frame)]
-        if late or has_spoken_after(conversation, one.answer, "agent"):
-            yield observe(not late, one.answer, "the replay goes on after the answer", *late[:1])
+    for load in quiet_loads(conversation, "session/load"):
+        late = [frame for frame in _until_next(conversation, load) if _is_history(conversation, load, frame)]
+        if late or has_spoken_after(conversation, load.answer, "agent"):
+            yield observe(not late, load.answer, "the replay goes on after the answer", *late[:1])
 
 
-def _is_history(conversation: Conversation, one: Exchange, frame: Frame) -> bool:
+def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
     """Agents greet and warn after a load: a message is history if it was told before, or answers a user."""
     if not is_update(frame, "agent_message_chunk"):
         return is_update(frame, *HISTORY_KINDS)
-    messages = [other for other in replay(conversation, one) if is_update(other, *CHUNKS)]
+    messages = [other for other in replay(conversation, exchange) if is_update(other, *CHUNKS)]
     if messages and is_update(messages[-1], "user_message_chunk"):
         return True
-    return was_replayed(conversation, one, frame)
+    return was_replayed(conversation, exchange, frame)
 
 
-def was_replayed(conversation: Conversation, one: Exchange, frame: Frame) -> bool:
+def was_replayed(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
     """Whether a chunk repeats what the agent said before the session was left."""
     said = squeeze("".join(chunk_texts([frame], "agent_message_chunk")))
-    before = facts_before(conversation, session_of(one), one.request).agent
+    before = facts_before(conversation, session_of(exchange), exchange.request).agent
     return bool(said) and any(said in squeeze("".join(parts)) for parts in before)
 
 
-def _until_next(conversation: Conversation, one: Exchange) -> Iterator[Frame]:
+def _until_next(conversation: Conversation, exchange: Exchange) -> Iterator[Frame]:
     """What is said about the session after the answer, before the client does anything with it again."""
-    if one.answer is None:
+    if exchange.answer is None:
         return
-    for frame in conversation.between(one.answer, None):
-        if session_of(frame) == session_of(one):
+    for frame in conversation.between(exchange.answer, None):
+        if session_of(frame) == session_of(exchange):
             if frame.direction == "to_agent":
                 return
             yield frame
@@ -147,17 +147,19 @@ def _until_next(conversation: Conversation, one: Exchange) -> Iterator[Frame]:
 
 @rule_v1("LOAD-05", side="agent", fix="Replay what the user said as user_message_chunk.")
 def what_the_user_said_is_replayed_as_such(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/load"):
-        kinds = {text(update_of(frame).get("sessionUpdate")) for frame in replay(conversation, one)}
+    for load in quiet_loads(conversation, "session/load"):
+        kinds = {text(update_of(frame).get("sessionUpdate")) for frame in replay(conversation, load)}
         if kinds & {"agent_message_chunk", "user_message_chunk"}:
             right = "user_message_chunk" in kinds
-            yield observe(right, one.request, "answers were replayed without what the user said", one.answer)
+            yield observe(
+                right, load.request, "answers were replayed without what the user said", load.answer
+            )
 
 
 @rule_v1("LOAD-06", side="agent", fix="Give each replayed message a messageId of its own.")
 def ids_of_replayed_messages_are_their_own(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/load"):
-        yield from ids_stay_with_their_message(replay(conversation, one))
+    for load in quiet_loads(conversation, "session/load"):
+        yield from ids_stay_with_their_message(replay(conversation, load))
 
 
 def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Observation]:
@@ -180,16 +182,18 @@ def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Observation]:
 
 @rule_v1("LOAD-07", side="agent", fix="Answer session/load with an object.")
 def a_load_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/load"):
-        if one.has_result and one.answer is not None:
-            right = type(one.answer.message["result"]) is dict
-            yield observe(right, one.answer, "the result is no object")
+    for request in setup_requests(conversation, "session/load"):
+        if request.has_result and request.answer is not None:
+            right = type(request.answer.message["result"]) is dict
+            yield observe(right, request.answer, "the result is no object")
 
 
 @rule_v1("LOAD-07", side="client", fix="Take null as well as an object as the answer to session/load.")
 def a_client_takes_both_answers_to_a_load(conversation: Conversation) -> Iterator[Observation]:
     answers = [
-        one.answer for one in setup_requests(conversation, "session/load") if one.has_result and one.answer
+        request.answer
+        for request in setup_requests(conversation, "session/load")
+        if request.has_result and request.answer
     ]
     yield from observe_survival(conversation, answers, "the answer to session/load")
 
@@ -200,13 +204,13 @@ def a_loaded_session_goes_on(conversation: Conversation) -> Iterator[Observation
 
 
 def observe_continuation(conversation: Conversation, method: str) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, method):
+    for load in quiet_loads(conversation, method):
         following = (
             turn
             for turn in conversation.turns
-            if turn.session == session_of(one)
-            and one.answer is not None
-            and turn.exchange.request.number > one.answer.number
+            if turn.session == session_of(load)
+            and load.answer is not None
+            and turn.exchange.request.number > load.answer.number
         )
         turn = next(following, None)
         if turn is not None and is_fair(conversation, turn.exchange):
@@ -226,51 +230,55 @@ def a_session_that_is_missing_is_not_loaded(conversation: Conversation) -> Itera
 
 
 def observe_missing(conversation: Conversation, method: str) -> Iterator[Observation]:
-    for one in setup_requests(conversation, method):
-        if is_fair(conversation, one) and one.code != NO_METHOD and is_missing(conversation, one):
-            updates = replay(conversation, one)
-            right = one.code == NOT_FOUND and not updates
-            yield observe(right, one.request, "an unknown session is not answered with -32002", one.answer)
+    for request in setup_requests(conversation, method):
+        if is_fair(conversation, request) and request.code != NO_METHOD and is_missing(conversation, request):
+            updates = replay(conversation, request)
+            right = request.code == NOT_FOUND and not updates
+            yield observe(
+                right, request.request, "an unknown session is not answered with -32002", request.answer
+            )
 
 
 @rule_v1("LOAD-10", side="agent", fix="Answer session/load with -32601 if loadSession is not advertised.")
 def who_cannot_load_says_so(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/load"):
-        if is_fair(conversation, one) and conversation.agent_can("loadSession") is not True:
-            yield observe(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)
+    for request in setup_requests(conversation, "session/load"):
+        if is_fair(conversation, request) and conversation.agent_can("loadSession") is not True:
+            yield observe(
+                request.code == NO_METHOD, request.request, "not answered with -32601", request.answer
+            )
 
 
 @rule_v1("LOAD-11", side="agent", fix="Name the loaded session in every update of its replay.")
 def every_update_of_a_replay_names_the_session(conversation: Conversation) -> Iterator[Observation]:
     known = known_sessions(conversation) | announced_sessions(conversation)
-    for one in quiet_loads(conversation, "session/load"):
-        for frame in conversation.between(one.request, one.answer):
+    for load in quiet_loads(conversation, "session/load"):
+        for frame in conversation.between(load.request, load.answer):
             if is_update(frame, *HISTORY_KINDS):
-                mine = session_of(frame) == session_of(one)
+                mine = session_of(frame) == session_of(load)
                 if mine or session_of(frame) not in known:
                     yield observe(mine, frame, "an update of the replay names another session")
 
 
 @rule_v1("LOAD-12", side="agent", fix="Send usage_update on load and resume when the usage is known.")
 def usage_is_told_again(conversation: Conversation) -> Iterator[Observation]:
-    for one in [*quiet_loads(conversation, "session/load"), *quiet_loads(conversation, "session/resume")]:
-        if facts_before(conversation, session_of(one), one.request).usage:
-            told = [*replay(conversation, one), *_until_next(conversation, one)]
+    for load in [*quiet_loads(conversation, "session/load"), *quiet_loads(conversation, "session/resume")]:
+        if facts_before(conversation, session_of(load), load.request).usage:
+            told = [*replay(conversation, load), *_until_next(conversation, load)]
             right = any(is_update(frame, "usage_update") for frame in told)
-            yield observe(right, one.request, "usage was known, and was not told", one.answer)
+            yield observe(right, load.request, "usage was known, and was not told", load.answer)
 
 
 @rule_v1("LOAD-13", side="agent", fix="Leave notices out of the replay.")
 def notices_are_not_replayed(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/load"):
-        before = facts_before(conversation, session_of(one), one.request).notices
+    for load in quiet_loads(conversation, "session/load"):
+        before = facts_before(conversation, session_of(load), load.request).notices
         if before:
             again = [
                 frame
-                for frame in replay(conversation, one)
+                for frame in replay(conversation, load)
                 if is_update(frame, "notice") and update_of(frame).get("title") in before
             ]
-            yield observe(not again, one.request, "a notice was replayed", *again[:1])
+            yield observe(not again, load.request, "a notice was replayed", *again[:1])
 
 
 @rule_v1("LOAD-14", side="agent", fix="Give modes and configOptions their shapes, or leave them out.")
@@ -280,9 +288,9 @@ def settings_of_a_loaded_session_are_whole(conversation: Conversation) -> Iterat
 
 @rule_v1("LOAD-16", side="agent", fix="Replay a finished compaction as one update with its summary.")
 def a_finished_compaction_is_replayed_as_one_update(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/load"):
+    for load in quiet_loads(conversation, "session/load"):
         seen: dict[str, list[Frame]] = {}
-        for frame in replay(conversation, one):
+        for frame in replay(conversation, load):
             if is_update(frame, "compaction_update", "compaction_summary_chunk"):
                 seen.setdefault(text(update_of(frame).get("compactionId")), []).append(frame)
         for frames in seen.values():

@@ -79,10 +79,10 @@ def only_offered_methods_are_used(conversation: Conversation) -> Iterator[Observ
     strange = [
         entry.get("id") for entry in _objects(conversation) if entry.get("type") not in (None, "agent")
     ]
-    for one in _logins(conversation):
-        method = one.params.get("methodId")
+    for login in _logins(conversation):
+        method = login.params.get("methodId")
         if method in known or method not in strange:  # judged by AUTH-06, AUTH-24 and AUTH-25
-            yield observe(method in known, one.request, "methodId was never offered", _answer(conversation))
+            yield observe(method in known, login.request, "methodId was never offered", _answer(conversation))
 
 
 def _logins(conversation: Conversation) -> list[Exchange]:
@@ -97,7 +97,7 @@ def _logins(conversation: Conversation) -> list[Exchange]:
 
 
 def _used(conversation: Conversation, entry: JsonObject) -> Exchange | None:
-    mine = (one for one in _logins(conversation) if one.params.get("methodId") == entry.get("id"))
+    mine = (login for login in _logins(conversation) if login.params.get("methodId") == entry.get("id"))
     return next(mine, None)
 
 
@@ -156,69 +156,73 @@ def a_logout_is_answered_with_an_empty_object(conversation: Conversation) -> Ite
 
 
 def _empty(calls: list[Exchange]) -> Iterator[Observation]:
-    for one in calls:
-        if one.answer is not None and not one.has_error:
-            result = one.answer.message.get("result")
+    for call in calls:
+        if call.answer is not None and not call.has_error:
+            result = call.answer.message.get("result")
             fine = type(result) is dict and not (result.keys() - {"_meta"})
-            yield observe(fine, one.answer, "the result is no empty object", one.request)
+            yield observe(fine, call.answer, "the result is no empty object", call.request)
 
 
 @rule("AUTH-08", side="agent", fix="Serve requests after a login that succeeded.")
 def a_login_opens_the_gate(conversation: Conversation) -> Iterator[Observation]:
     is_in = False
-    for one in conversation.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
-        if one.method in LOGINS:
-            is_in = is_in or one.has_result
-        elif one.method in LOGOUTS:
+    for call in conversation.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
+        if call.method in LOGINS:
+            is_in = is_in or call.has_result
+        elif call.method in LOGOUTS:
             is_in = False
-        elif is_in and one.answer is not None:
+        elif is_in and call.answer is not None:
             yield observe(
-                one.code != LOGIN_NEEDED,
-                one.answer,
+                call.code != LOGIN_NEEDED,
+                call.answer,
                 "a login is still required after authenticate",
-                one.request,
+                call.request,
             )
 
 
 @rule("AUTH-09", "ERR-02", side="agent", fix="Refuse what needs a login with -32000, and with no other code.")
 def a_closed_gate_has_its_own_code(conversation: Conversation) -> Iterator[Observation]:
-    login = next((one for one in conversation.calls(*LOGINS, direction="to_agent") if one.has_result), None)
-    for one in conversation.calls(*GATED, direction="to_agent"):
-        if one.code == LOGIN_NEEDED:
+    login = next(
+        (call for call in conversation.calls(*LOGINS, direction="to_agent") if call.has_result), None
+    )
+    for call in conversation.calls(*GATED, direction="to_agent"):
+        if call.code == LOGIN_NEEDED:
             yield KEPT
         elif (
-            one.has_error
+            call.has_error
             and offered_methods(conversation)
-            and (_says_so(one) or _is_cured(conversation, one, login))
+            and (_says_so(call) or _is_cured(conversation, call, login))
         ):
-            yield observe(False, one.answer, "a login is needed, and the code is not -32000", one.request)
+            yield observe(False, call.answer, "a login is needed, and the code is not -32000", call.request)
 
 
-def _says_so(one: Exchange) -> bool:
-    error = one.answer.message["error"] if one.answer is not None else {}
+def _says_so(exchange: Exchange) -> bool:
+    error = exchange.answer.message["error"] if exchange.answer is not None else {}
     message = error.get("message")
     return type(message) is str and bool(_ABOUT_LOGIN.search(message))
 
 
-def _is_cured(conversation: Conversation, one: Exchange, login: Exchange | None) -> bool:
+def _is_cured(conversation: Conversation, exchange: Exchange, login: Exchange | None) -> bool:
     """Whether the very same request succeeded as soon as somebody had logged in."""
-    if login is None or one.answer is None or one.answer.number > login.request.number:
+    if login is None or exchange.answer is None or exchange.answer.number > login.request.number:
         return False
     fine = [
-        other.request for other in conversation.calls(one.method, direction="to_agent") if other.has_result
+        other.request
+        for other in conversation.calls(exchange.method, direction="to_agent")
+        if other.has_result
     ]
     before = any(request.number < login.request.number for request in fine)
-    same = (request for request in fine if request.params == one.params)
+    same = (request for request in fine if request.params == exchange.params)
     return not before and any(request.number > login.request.number for request in same)
 
 
 @rule("AUTH-10", side="agent", fix="Refuse a methodId that you never offered with -32602.")
 def an_unknown_method_is_no_login(conversation: Conversation) -> Iterator[Observation]:
     known = [entry.get("id") for entry in _objects(conversation)]
-    for one in _logins(conversation):
-        if one.params["methodId"] not in known and one.answer is not None:
+    for login in _logins(conversation):
+        if login.params["methodId"] not in known and login.answer is not None:
             yield observe(
-                one.has_error, one.answer, "a methodId that was never offered succeeded", one.request
+                login.has_error, login.answer, "a methodId that was never offered succeeded", login.request
             )
 
 
@@ -249,36 +253,36 @@ def the_environment_is_a_map_of_strings(conversation: Conversation) -> Iterator[
 
 @rule("AUTH-17", side="client", fix="Send logout only to agents with auth.logout.", versions=(1,))
 def logout_is_only_for_who_has_it(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("logout", direction="to_agent"):
+    for call in conversation.calls("logout", direction="to_agent"):
         if conversation.initialize is not None and conversation.initialize.has_result:
             fine = type(conversation.agent_can("auth", "logout")) is dict
-            yield observe(fine, one.request, "logout, and the agent did not offer it")
+            yield observe(fine, call.request, "logout, and the agent did not offer it")
 
 
 @rule("AUTH-19", side="agent", fix="Ask for a login again after logout.")
 def a_logout_closes_the_gate(conversation: Conversation) -> Iterator[Observation]:
     is_gated = is_out = False
-    for one in conversation.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
-        if one.method in LOGINS:
+    for call in conversation.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
+        if call.method in LOGINS:
             is_out = False
-        elif one.method in LOGOUTS:
-            is_out = one.has_result
-        elif is_out and is_gated and one.answer is not None and one.code not in SILENT:
+        elif call.method in LOGOUTS:
+            is_out = call.has_result
+        elif is_out and is_gated and call.answer is not None and call.code not in SILENT:
             yield observe(
-                one.code == LOGIN_NEEDED, one.answer, "a session was opened without a login", one.request
+                call.code == LOGIN_NEEDED, call.answer, "a session was opened without a login", call.request
             )
         else:
-            is_gated = is_gated or one.code == LOGIN_NEEDED
+            is_gated = is_gated or call.code == LOGIN_NEEDED
 
 
 @rule("AUTH-21", side="client", fix="Live with -32000 in the middle of a session: offer to log in again.")
 def a_client_lives_with_a_gate_that_closes(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("session/prompt", direction="to_agent"):
-        if one.code == LOGIN_NEEDED and one.answer is not None:
-            if has_spoken(conversation, "client", one.answer):
+    for call in conversation.calls("session/prompt", direction="to_agent"):
+        if call.code == LOGIN_NEEDED and call.answer is not None:
+            if has_spoken(conversation, "client", call.answer):
                 yield KEPT
             elif conversation.recording.facts.get("exit") not in (None, 0):
-                yield observe(False, one.answer, "the client said nothing more when a login was asked for")
+                yield observe(False, call.answer, "the client said nothing more when a login was asked for")
 
 
 @rule(
@@ -304,8 +308,8 @@ def a_broken_method_is_left_out(conversation: Conversation) -> Iterator[Observat
 def logout_is_unknown_where_it_is_not_offered(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None or type(conversation.agent_can("auth", "logout")) is dict:
         return
-    for one in conversation.calls("logout", direction="to_agent"):
-        if one.answer is not None:
+    for call in conversation.calls("logout", direction="to_agent"):
+        if call.answer is not None:
             yield observe(
-                one.code == -32601, one.answer, "logout is not offered, and was not refused", one.request
+                call.code == -32601, call.answer, "logout is not offered, and was not refused", call.request
             )

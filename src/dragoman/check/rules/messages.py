@@ -104,12 +104,14 @@ def a_client_takes_updates_outside_of_a_turn(conversation: Conversation) -> Iter
 
 def _idle_updates(conversation: Conversation) -> list[Frame]:
     """Updates that come while no turn of their session is running, nor any setup."""
-    setups = [one for one in setup_requests(conversation) if one.answer is not None]
+    setups = [request for request in setup_requests(conversation) if request.answer is not None]
     return [
         frame
         for frame in conversation.updates()
         if update_of(frame).get("sessionUpdate") not in (*TURN_KINDS, "user_message_chunk")
         and session_of(frame) in known_sessions(conversation)
         and not running_turns(conversation, frame.number, session_of(frame))
-        and not any(one.request.number < frame.number < one.answer.number for one in setups if one.answer)
+        and not any(
+            setup.request.number < frame.number < setup.answer.number for setup in setups if setup.answer
+        )
     ]

@@ -50,9 +50,9 @@ def modes_at(conversation: Conversation, session: str, number: int) -> JsonObjec
 
 
 def _offers(conversation: Conversation) -> Iterator[tuple[Exchange, Json]]:
-    for one in setup_requests(conversation):
-        if one.result.get("modes") is not None:
-            yield one, one.result["modes"]
+    for request in setup_requests(conversation):
+        if request.result.get("modes") is not None:
+            yield request, request.result["modes"]
 
 
 @rule_v1("MODE-01", "MODE-02", side="agent", fix="Give modes a currentModeId and availableModes.")
@@ -76,51 +76,60 @@ def _sets(conversation: Conversation) -> list[Exchange]:
 
 @rule_v1("MODE-04", side="client", fix="Set only modes that the session offers.")
 def a_mode_that_is_set_was_offered(conversation: Conversation) -> Iterator[Observation]:
-    for one in _sets(conversation):
-        offered = mode_ids(modes_at(conversation, session_of(one), one.request.number))
+    for change in _sets(conversation):
+        offered = mode_ids(modes_at(conversation, session_of(change), change.request.number))
         if offered:
-            right = one.params.get("modeId") in offered
-            yield observe(right, one.request, "modeId is none of the modes that were offered")
+            right = change.params.get("modeId") in offered
+            yield observe(right, change.request, "modeId is none of the modes that were offered")
 
 
 @rule_v1("MODE-05", side="agent", fix="Take session/set_mode at any time and answer it with an empty object.")
 def a_mode_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observation]:
-    for one in _sets(conversation):
-        if is_fair(conversation, one) and is_known(conversation, one):
-            right = one.has_result and type(one.answer.message["result"]) is dict if one.answer else False
-            yield observe(right, one.request, "a mode that was offered could not be set", one.answer)
+    for change in _sets(conversation):
+        if is_fair(conversation, change) and is_known(conversation, change):
+            right = (
+                change.has_result and type(change.answer.message["result"]) is dict
+                if change.answer
+                else False
+            )
+            yield observe(right, change.request, "a mode that was offered could not be set", change.answer)
 
 
-def is_known(conversation: Conversation, one: Exchange) -> bool:
+def is_known(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether a mode that is set was offered, for a session in use."""
-    number = one.request.number
-    offered = mode_ids(modes_at(conversation, session_of(one), number))
-    return one.params.get("modeId") in offered and is_open(conversation, session_of(one), number) is True
+    number = exchange.request.number
+    offered = mode_ids(modes_at(conversation, session_of(exchange), number))
+    return (
+        exchange.params.get("modeId") in offered
+        and is_open(conversation, session_of(exchange), number) is True
+    )
 
 
 @rule_v1("MODE-06", side="agent", fix="Refuse a modeId that was not offered with -32602.")
 def an_unknown_mode_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in _sets(conversation):
-        offered = mode_ids(modes_at(conversation, session_of(one), one.request.number))
-        chosen = text(one.params.get("modeId"))
-        if offered and chosen and chosen not in offered and is_fair(conversation, one):
-            yield observe(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
+    for change in _sets(conversation):
+        offered = mode_ids(modes_at(conversation, session_of(change), change.request.number))
+        chosen = text(change.params.get("modeId"))
+        if offered and chosen and chosen not in offered and is_fair(conversation, change):
+            yield observe(change.code == BAD_PARAMS, change.request, "not refused with -32602", change.answer)
 
 
 @rule_v1("MODE-09", side="agent", fix="Refuse session/set_mode with -32601 or -32602 if there are no modes.")
 def without_modes_none_can_be_set(conversation: Conversation) -> Iterator[Observation]:
-    for one in _sets(conversation):
-        setup = setup_at(conversation, session_of(one), one.request.number)
-        if setup is not None and not setup.exchange.result.get("modes") and is_fair(conversation, one):
-            right = one.code in (NO_METHOD, BAD_PARAMS)
-            yield observe(right, one.request, "there are no modes, and one was set", one.answer)
+    for change in _sets(conversation):
+        setup = setup_at(conversation, session_of(change), change.request.number)
+        if setup is not None and not setup.exchange.result.get("modes") and is_fair(conversation, change):
+            right = change.code in (NO_METHOD, BAD_PARAMS)
+            yield observe(right, change.request, "there are no modes, and one was set", change.answer)
 
 
 @rule_v1("MODE-07", side="agent", fix="Send current_mode_update when the mode changes by itself.")
 def a_mode_that_changes_is_told(conversation: Conversation) -> Iterator[Observation]:
     current: dict[str, str] = {}
-    answers = {one.exchange.answer.number: one for one in setups(conversation) if one.exchange.answer}
-    done = {one.answer.number: one for one in _sets(conversation) if one.has_result and one.answer}
+    answers = {setup.exchange.answer.number: setup for setup in setups(conversation) if setup.exchange.answer}
+    done = {
+        change.answer.number: change for change in _sets(conversation) if change.has_result and change.answer
+    }
     for frame in conversation.frames:
         if frame.number in answers:
             setup = answers[frame.number]
@@ -133,13 +142,13 @@ def a_mode_that_changes_is_told(conversation: Conversation) -> Iterator[Observat
         elif frame.number in done:
             current[session_of(done[frame.number])] = text(done[frame.number].params.get("modeId"))
         elif is_update(frame, "current_mode_update"):
-            yield from _told(conversation, frame)
+            yield from _judge_announcement(conversation, frame)
             current[session_of(frame)] = text(update_of(frame).get("currentModeId"))
         elif frame.method == "session/set_config_option":
             current.pop(session_of(frame), None)  # a mode may be an option too
 
 
-def _told(conversation: Conversation, frame: Frame) -> Iterator[Observation]:
+def _judge_announcement(conversation: Conversation, frame: Frame) -> Iterator[Observation]:
     offered = mode_ids(modes_at(conversation, session_of(frame), frame.number))
     named = text(update_of(frame).get("currentModeId"))
     if offered and named:

@@ -41,8 +41,12 @@ def listings(conversation: Conversation) -> list[OptionListing]:
 
 
 def _listings(conversation: Conversation) -> Iterator[OptionListing]:
-    answered = {one.exchange.answer.number: one for one in setups(conversation) if one.exchange.answer}
-    done = {one.answer.number: one for one in sets(conversation) if one.has_result and one.answer}
+    answered = {
+        setup.exchange.answer.number: setup for setup in setups(conversation) if setup.exchange.answer
+    }
+    done = {
+        change.answer.number: change for change in sets(conversation) if change.has_result and change.answer
+    }
     for frame in conversation.frames:
         if frame.number in answered:
             setup = answered[frame.number]
@@ -64,7 +68,11 @@ def sets(conversation: Conversation) -> list[Exchange]:
 
 def listed_at(conversation: Conversation, session: str, number: int) -> OptionListing | None:
     """The last listing of a session before a moment."""
-    mine = [one for one in listings(conversation) if one.session == session and one.frame.number < number]
+    mine = [
+        listing
+        for listing in listings(conversation)
+        if listing.session == session and listing.frame.number < number
+    ]
     return mine[-1] if mine else None
 
 
@@ -107,64 +115,66 @@ def _choices_fault(choices: list[Json]) -> str:
 
 @rule_v1("CFG-01", "CFG-05", side="agent", fix="Give every option id, name, type and currentValue.")
 def options_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    for one in listings(conversation):
-        if one.options is None:
+    for listing in listings(conversation):
+        if listing.options is None:
             continue  # an answer without them lacks more than their shape
-        fault = option_fault(one.options)
-        yield observe(not fault, one.frame, fault)
+        fault = option_fault(listing.options)
+        yield observe(not fault, listing.frame, fault)
 
 
 @rule_v1("CFG-06", side="agent", fix="Give every option a value that holds if nobody sets one.")
 def every_option_has_a_value(conversation: Conversation) -> Iterator[Observation]:
-    for one in listings(conversation):
-        empty = [option for option in items(one.options) if option.get("currentValue") is None]
-        yield observe(not empty, one.frame, "an option has no current value")
+    for listing in listings(conversation):
+        empty = [option for option in items(listing.options) if option.get("currentValue") is None]
+        yield observe(not empty, listing.frame, "an option has no current value")
 
 
 @rule_v1("CFG-07", side="agent", fix="Name one of the option's own values as its currentValue.")
 def the_value_of_a_select_is_one_of_its_choices(conversation: Conversation) -> Iterator[Observation]:
-    for one in listings(conversation):
-        selects = [option for option in items(one.options) if option.get("type") == "select"]
+    for listing in listings(conversation):
+        selects = [option for option in items(listing.options) if option.get("type") == "select"]
         wrong = [option for option in selects if option.get("currentValue") not in values_of(option)]
         if selects:
-            yield observe(not wrong, one.frame, "a currentValue is none of its option's choices")
+            yield observe(not wrong, listing.frame, "a currentValue is none of its option's choices")
 
 
 @rule_v1("CFG-08", side="agent", fix="Send boolean options only to clients that advertise them.")
 def booleans_are_for_clients_that_know_them(conversation: Conversation) -> Iterator[Observation]:
     knows = conversation.client_can("session", "configOptions", "boolean") not in (None, False)
-    for one in listings(conversation):
-        has = any(option.get("type") == "boolean" for option in items(one.options))
+    for listing in listings(conversation):
+        has = any(option.get("type") == "boolean" for option in items(listing.options))
         if has or not knows:
-            yield observe(knows or not has, one.frame, "a boolean option, and the client knows none")
+            yield observe(knows or not has, listing.frame, "a boolean option, and the client knows none")
 
 
 @rule_v1("CFG-11", side="agent", fix="Begin categories of your own with an underscore.")
 def categories_are_known_or_private(conversation: Conversation) -> Iterator[Observation]:
-    for one in listings(conversation):
-        found = [option["category"] for option in items(one.options) if option.get("category") is not None]
+    for listing in listings(conversation):
+        found = [
+            option["category"] for option in items(listing.options) if option.get("category") is not None
+        ]
         wrong = [name for name in found if name not in CATEGORIES and not text(name).startswith("_")]
         if found:
-            yield observe(not wrong, one.frame, "a category is neither known nor private")
+            yield observe(not wrong, listing.frame, "a category is neither known nor private")
 
 
 @rule_v1("CFG-14", side="client", fix="Set an option with a text, or with type boolean and true or false.")
 def an_option_is_set_with_a_value_of_its_kind(conversation: Conversation) -> Iterator[Observation]:
-    for one in sets(conversation):
-        kind = bool if one.params.get("type") == "boolean" else str
-        missing = missing_member(one.params, sessionId=str, configId=str, value=kind)
-        yield observe(not missing, one.request, f"{missing} is missing or wrong")
+    for change in sets(conversation):
+        kind = bool if change.params.get("type") == "boolean" else str
+        missing = missing_member(change.params, sessionId=str, configId=str, value=kind)
+        yield observe(not missing, change.request, f"{missing} is missing or wrong")
 
 
-def is_legal(conversation: Conversation, one: Exchange) -> bool | None:
+def is_legal(conversation: Conversation, exchange: Exchange) -> bool | None:
     """Whether what is set was offered; None if that cannot be told."""
-    listing = listed_at(conversation, session_of(one), one.request.number)
+    listing = listed_at(conversation, session_of(exchange), exchange.request.number)
     if listing is None or option_fault(listing.options):
         return None
-    option = listing.by_id.get(text(one.params.get("configId")))
-    value = one.params.get("value")
+    option = listing.by_id.get(text(exchange.params.get("configId")))
+    value = exchange.params.get("value")
     if option is None:
-        return False if text(one.params.get("configId")) else None
+        return False if text(exchange.params.get("configId")) else None
     if option["type"] == "boolean":
         return type(value) is bool
     return value in values_of(option) if type(value) is str and option["type"] == "select" else None
@@ -172,61 +182,68 @@ def is_legal(conversation: Conversation, one: Exchange) -> bool | None:
 
 @rule_v1("CFG-15", side="agent", fix="Read a text as the id of a value when type is absent or unknown.")
 def the_type_of_a_text_does_not_matter(conversation: Conversation) -> Iterator[Observation]:
-    for one in sets(conversation):
-        is_text = type(one.params.get("value")) is str and one.params.get("type") != "boolean"
-        if is_text and is_legal(conversation, one) and _can_judge(conversation, one):
+    for change in sets(conversation):
+        is_text = type(change.params.get("value")) is str and change.params.get("type") != "boolean"
+        if is_text and is_legal(conversation, change) and _can_judge(conversation, change):
             chosen = [
                 option
-                for option in items(one.result.get("configOptions"))
-                if option.get("id") == one.params["configId"]
+                for option in items(change.result.get("configOptions"))
+                if option.get("id") == change.params["configId"]
             ]
-            right = bool(chosen) and chosen[0].get("currentValue") == one.params["value"]
-            yield observe(right, one.request, "a value that was offered has not become current", one.answer)
+            right = bool(chosen) and chosen[0].get("currentValue") == change.params["value"]
+            yield observe(
+                right, change.request, "a value that was offered has not become current", change.answer
+            )
 
 
-def _can_judge(conversation: Conversation, one: Exchange) -> bool:
-    return is_fair(conversation, one) and is_open(conversation, session_of(one), one.request.number) is True
+def _can_judge(conversation: Conversation, exchange: Exchange) -> bool:
+    return (
+        is_fair(conversation, exchange)
+        and is_open(conversation, session_of(exchange), exchange.request.number) is True
+    )
 
 
 @rule_v1("CFG-18", side="agent", fix="Refuse unknown options and values with -32602, and change nothing.")
 def what_was_not_offered_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in sets(conversation):
-        if is_legal(conversation, one) is False and _can_judge(conversation, one):
-            yield observe(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
+    for change in sets(conversation):
+        if is_legal(conversation, change) is False and _can_judge(conversation, change):
+            yield observe(change.code == BAD_PARAMS, change.request, "not refused with -32602", change.answer)
 
 
 @rule_v1("CFG-19", side="agent", fix="Take session/set_config_option at any time.")
 def an_option_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observation]:
-    for one in sets(conversation):
-        if is_legal(conversation, one) and _can_judge(conversation, one):
-            yield observe(one.has_result, one.request, "an offered value could not be set", one.answer)
+    for change in sets(conversation):
+        if is_legal(conversation, change) and _can_judge(conversation, change):
+            yield observe(
+                change.has_result, change.request, "an offered value could not be set", change.answer
+            )
 
 
 @rule_v1("CFG-16", side="agent", fix="Answer session/set_config_option with the whole list of options.")
 def the_answer_lists_all_options(conversation: Conversation) -> Iterator[Observation]:
-    for one in listings(conversation):
-        if one.source == "session/set_config_option" and listed_at(
-            conversation, one.session, one.frame.number
+    for listing in listings(conversation):
+        if listing.source == "session/set_config_option" and listed_at(
+            conversation, listing.session, listing.frame.number
         ):
-            whole = type(one.options) is list and not is_part(conversation, one)
-            yield observe(whole, one.frame, "not all options are listed")
+            whole = type(listing.options) is list and not is_part(conversation, listing)
+            yield observe(whole, listing.frame, "not all options are listed")
 
 
 @rule_v1("CFG-17", side="agent", fix="Send the whole list of options with config_option_update.")
 def an_update_lists_all_options(conversation: Conversation) -> Iterator[Observation]:
-    for one in listings(conversation):
-        if one.source == "session/update":
-            whole = type(one.options) is list and not is_part(conversation, one)
-            yield observe(whole, one.frame, "not all options are listed")
+    for listing in listings(conversation):
+        if listing.source == "session/update":
+            whole = type(listing.options) is list and not is_part(conversation, listing)
+            yield observe(whole, listing.frame, "not all options are listed")
 
 
-def is_part(conversation: Conversation, one: OptionListing) -> bool:
+def is_part(conversation: Conversation, listing: OptionListing) -> bool:
     """Whether another listing shows more while all that is shown here is the same: options may come and go
     with the values of others, but not by themselves.
     """
-    mine = {name: option.get("currentValue") for name, option in one.by_id.items()}
+    mine = {name: option.get("currentValue") for name, option in listing.by_id.items()}
     for other in listings(conversation):
-        if other.session != one.session:
+        if other.session != listing.session:
             continue
         theirs = {name: option.get("currentValue") for name, option in other.by_id.items()}
         if len(theirs) > len(mine) and _agree(mine, theirs):

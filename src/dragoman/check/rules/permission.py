@@ -46,7 +46,8 @@ def _fault(params: JsonObject, version: int) -> str:
     else:
         fault = missing_member(params, sessionId=str, title=str, options=list)
     wrong = (
-        missing_member(one, optionId=str, name=str, kind=str) for one in ([] if fault else params["options"])
+        missing_member(option, optionId=str, name=str, kind=str)
+        for option in ([] if fault else params["options"])
     )
     return fault or next((f"{name} of an option" for name in wrong if name), "")
 

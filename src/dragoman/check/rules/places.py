@@ -50,21 +50,21 @@ def lines_count_from_one(conversation: Conversation) -> Iterator[Observation]:
 def the_first_line_is_line_one(conversation: Conversation) -> Iterator[Observation]:
     """A part of a file is compared with the whole of it, if nothing but reading happened in between."""
     whole: dict[str, Exchange] = {}
-    for one in conversation.calls("fs/read_text_file", direction="to_client"):
-        path, text = one.params.get("path"), one.result.get("content")
+    for call in conversation.calls("fs/read_text_file", direction="to_client"):
+        path, text = call.params.get("path"), call.result.get("content")
         if type(path) is not str or type(text) is not str:
             continue
         before = whole.get(path)
-        if one.params.get("line") is None and one.params.get("limit") is None:
-            whole[path] = one
+        if call.params.get("line") is None and call.params.get("limit") is None:
+            whole[path] = call
         elif (
             before is not None
-            and type(one.params.get("line")) is int
-            and _is_quiet(conversation, before, one)
+            and type(call.params.get("line")) is int
+            and _is_quiet(conversation, before, call)
         ):
-            fine = _is_part(text, before.result["content"], one.params["line"], one.params.get("limit"))
+            fine = _is_part(text, before.result["content"], call.params["line"], call.params.get("limit"))
             yield observe(
-                fine, one.answer, "the lines are others than those that were asked for", before.answer
+                fine, call.answer, "the lines are others than those that were asked for", before.answer
             )
 
 

@@ -113,7 +113,9 @@ def _texts(frame: Frame) -> set[str]:
 
 def _open_texts(frame: Frame) -> set[str]:
     entries = items(plan_of(frame))
-    return {text(one.get("content")) for one in entries if one.get("status") in ("pending", "in_progress")}
+    return {
+        text(entry.get("content")) for entry in entries if entry.get("status") in ("pending", "in_progress")
+    }
 
 
 @rule("PLAN-05", side="agent", fix="Send the plan again whenever the status of an entry changes.")

@@ -35,8 +35,8 @@ TELLING = 16
 @rule("TERM-02", side="client", fix="Answer terminal/create as soon as the command has begun.")
 def a_terminal_is_there_at_once(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        request, answer = console.made.request, console.made.answer
-        outputs = [one for one in console.of(OUTPUT) if one.has_result]
+        request, answer = console.creation.request, console.creation.answer
+        outputs = [call for call in console.of(OUTPUT) if call.has_result]
         ran_on = bool(outputs) and outputs[0].result.get("exitStatus") is None
         took = answer.at - request.at if answer is not None and has_clock(conversation) else None
         if ran_on or (took is not None and took < QUICK):
@@ -47,10 +47,10 @@ def a_terminal_is_there_at_once(conversation: Conversation) -> Iterator[Observat
 
 @rule("TERM-02", side="client", fix="Answer terminal/create with a terminalId.")
 def a_terminal_has_a_name(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("terminal/create", direction="to_client"):
-        if one.has_result:
+    for call in conversation.calls("terminal/create", direction="to_client"):
+        if call.has_result:
             yield observe(
-                bool(text(one.result.get("terminalId"))), one.answer, "there is no terminalId", one.request
+                bool(text(call.result.get("terminalId"))), call.answer, "there is no terminalId", call.request
             )
 
 
@@ -58,14 +58,14 @@ def a_terminal_has_a_name(conversation: Conversation) -> Iterator[Observation]:
 def the_beginning_is_cut(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
         begins = ""
-        for one in console.of(OUTPUT):
-            said = text(one.result.get("output"))
-            if one.has_result and one.result.get("truncated") is True:
+        for call in console.of(OUTPUT):
+            said = text(call.result.get("output"))
+            if call.has_result and call.result.get("truncated") is True:
                 is_front = len(begins) >= TELLING and said.startswith(begins)
                 yield observe(
-                    not is_front, one.answer, "the output was truncated at its end, not at its beginning"
+                    not is_front, call.answer, "the output was truncated at its end, not at its beginning"
                 )
-            elif one.has_result:
+            elif call.has_result:
                 begins = begins or said[: TELLING * 4]
 
 
@@ -74,16 +74,16 @@ def the_beginning_is_cut(conversation: Conversation) -> Iterator[Observation]:
 )
 def the_cut_is_between_characters(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        for one in console.of(OUTPUT):
-            if console.limit is None or not one.has_result:
+        for call in console.of(OUTPUT):
+            if console.limit is None or not call.has_result:
                 continue
-            said = text(one.result.get("output"))
+            said = text(call.result.get("output"))
             size = len(said.encode(errors="surrogatepass"))
             if size > console.limit:
-                yield observe(False, one.answer, "more bytes than outputByteLimit", console.made.request)
-            elif one.result.get("truncated") is True and not said.isascii():
+                yield observe(False, call.answer, "more bytes than outputByteLimit", console.creation.request)
+            elif call.result.get("truncated") is True and not said.isascii():
                 broken = said.startswith("\ufffd")
-                yield observe(not broken, one.answer, "the cut is in the middle of a character")
+                yield observe(not broken, call.answer, "the cut is in the middle of a character")
 
 
 @rule(
@@ -91,23 +91,25 @@ def the_cut_is_between_characters(conversation: Conversation) -> Iterator[Observ
 )
 def a_killed_terminal_can_be_asked(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        killed = next((one for one in console.of(KILL) if has_succeeded(one)), None)
-        for one in console.of(OUTPUT, WAIT):
+        killed = next((call for call in console.of(KILL) if has_succeeded(call)), None)
+        for call in console.of(OUTPUT, WAIT):
             if (
                 killed is not None
-                and _comes_between(one, killed, console.released)
-                and one.answer is not None
+                and _comes_between(call, killed, console.released)
+                and call.answer is not None
             ):
-                is_kept = has_succeeded(one) or one.code == CANCELLED
-                yield observe(is_kept, one.answer, "refused after terminal/kill", killed.answer)
+                is_kept = has_succeeded(call) or call.code == CANCELLED
+                yield observe(is_kept, call.answer, "refused after terminal/kill", killed.answer)
 
 
-def _comes_between(one: Exchange, killed: Exchange, released: Exchange | None) -> bool:
-    return _is_after(one, killed) and (released is None or one.request.number < released.request.number)
+def _comes_between(exchange: Exchange, killed: Exchange, released: Exchange | None) -> bool:
+    return _is_after(exchange, killed) and (
+        released is None or exchange.request.number < released.request.number
+    )
 
 
-def _is_after(one: Exchange, other: Exchange) -> bool:
-    return other.answer is not None and one.request.number > other.answer.number
+def _is_after(exchange: Exchange, other: Exchange) -> bool:
+    return other.answer is not None and exchange.request.number > other.answer.number
 
 
 @rule("TERM-11", side="client", fix="End the command when its terminal is released.")
@@ -117,27 +119,29 @@ def a_released_command_ends(conversation: Conversation) -> Iterator[Observation]
         if console.released is None:
             continue
         if (
-            is_in_stretch(conversation, console.made.request, "terminal to release early")
+            is_in_stretch(conversation, console.creation.request, "terminal to release early")
             and type(gone) is bool
         ):
             yield observe(gone, console.released.answer, "the command ran on after its terminal was released")
-        for one in console.of(WAIT):
-            if _was_open_at(one, console.released.request) and one.answer is not None:
-                yield observe(True, one.answer, "", console.released.request)
+        for call in console.of(WAIT):
+            if _was_open_at(call, console.released.request) and call.answer is not None:
+                yield observe(True, call.answer, "", console.released.request)
 
 
-def _was_open_at(one: Exchange, frame: Frame) -> bool:
-    return one.request.number < frame.number and (one.answer is None or one.answer.number > frame.number)
+def _was_open_at(exchange: Exchange, frame: Frame) -> bool:
+    return exchange.request.number < frame.number and (
+        exchange.answer is None or exchange.answer.number > frame.number
+    )
 
 
 @rule("TERM-12", side="client", fix="Refuse everything about a terminal that was released.")
 def a_released_terminal_is_gone(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        for one in console.calls:
-            later = console.released is not None and _is_after(one, console.released)
-            if later and one.answer is not None and console.released is not None:
+        for call in console.calls:
+            later = console.released is not None and _is_after(call, console.released)
+            if later and call.answer is not None and console.released is not None:
                 yield observe(
-                    one.has_error, one.answer, "answered after its release", console.released.request
+                    call.has_error, call.answer, "answered after its release", console.released.request
                 )
 
 
@@ -145,13 +149,15 @@ def a_released_terminal_is_gone(conversation: Conversation) -> Iterator[Observat
 def waiting_holds_nobody_up(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
         waits = console.of(WAIT)
-        for one in waits:
+        for wait in waits:
             for other in console.calls:
-                if other is not one and other.method in (OUTPUT, WAIT) and _was_open_at(one, other.request):
-                    yield from _both(conversation, one, other)
+                if other is not wait and other.method in (OUTPUT, WAIT) and _was_open_at(wait, other.request):
+                    yield from _answered_together(conversation, wait, other)
 
 
-def _both(conversation: Conversation, waiting: Exchange, other: Exchange) -> Iterator[Observation]:
+def _answered_together(
+    conversation: Conversation, waiting: Exchange, other: Exchange
+) -> Iterator[Observation]:
     if other.answer is None:
         if waiting.answer is not None and has_spoken_after(conversation, waiting.answer, "client"):
             yield observe(False, other.request, "never answered while another one waited", waiting.request)
@@ -167,29 +173,29 @@ def _both(conversation: Conversation, waiting: Exchange, other: Exchange) -> Ite
 @rule("TERM-15", side="client", fix="Answer every request about a terminal, also about one that is over.")
 def odd_requests_are_answered(conversation: Conversation) -> Iterator[Observation]:
     known = {
-        id(one) for console in observed_terminals(conversation) for one in (console.made, *console.calls)
+        id(one) for console in observed_terminals(conversation) for one in (console.creation, *console.calls)
     }
-    for one in conversation.calls(*METHODS, direction="to_client"):
-        if id(one) not in known:  # a command that could not be started, or a terminal that nobody made
-            yield from answered(conversation, one)
+    for call in conversation.calls(*METHODS, direction="to_client"):
+        if id(call) not in known:  # a command that could not be started, or a terminal that nobody made
+            yield from answered(conversation, call)
     for console in observed_terminals(conversation):
         ended = console.exit()
-        for one in console.calls:
-            over = console.released is not None and _is_after(one, console.released)
-            killed_late = one.method == KILL and ended is not None and one.request.number > ended.number
+        for call in console.calls:
+            over = console.released is not None and _is_after(call, console.released)
+            killed_late = call.method == KILL and ended is not None and call.request.number > ended.number
             if over or killed_late:
-                yield from answered(conversation, one)
+                yield from answered(conversation, call)
 
 
 @rule("TERM-17", side="client", fix="End a wait that was cancelled with -32800, or with its result.")
 def a_cancelled_wait_ends(conversation: Conversation) -> Iterator[Observation]:
     cancels = conversation.notes("$/cancel_request", direction="to_client")
-    for one in conversation.calls(WAIT, direction="to_client"):
-        asked = one.request.message.get("id")
-        mine = [frame for frame in cancels if _names(frame, asked) and _was_open_at(one, frame)]
-        if mine and one.answer is not None:
-            right = has_succeeded(one) or one.code == CANCELLED
-            yield observe(right, one.answer, "ended with another error than -32800", mine[0])
+    for call in conversation.calls(WAIT, direction="to_client"):
+        asked = call.request.message.get("id")
+        mine = [frame for frame in cancels if _names(frame, asked) and _was_open_at(call, frame)]
+        if mine and call.answer is not None:
+            right = has_succeeded(call) or call.code == CANCELLED
+            yield observe(right, call.answer, "ended with another error than -32800", mine[0])
 
 
 def _names(frame: Frame, asked: object) -> bool:
@@ -200,30 +206,32 @@ def _names(frame: Frame, asked: object) -> bool:
 @rule("TERM-19", side="client", fix="Run a command in the session's folder unless it names one; add its env.")
 def a_command_runs_in_its_folder(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        setup = setup_at(conversation, console.session, console.made.request.number)
-        probed = is_in_stretch(conversation, console.made.request, "terminal") or _prints_its_folder(console)
-        lines = _said(console)
+        setup = setup_at(conversation, console.session, console.creation.request.number)
+        probed = is_in_stretch(conversation, console.creation.request, "terminal") or _prints_its_folder(
+            console
+        )
+        lines = _printed_lines(console)
         if setup is None or not probed or not lines:
             continue
-        wanted = text(console.made.params.get("cwd")) or setup.cwd
+        wanted = text(console.creation.params.get("cwd")) or setup.cwd
         right = is_same(lines[0], wanted) or _last(lines[0]) == _last(wanted)  # links are resolved or not
-        if is_in_stretch(conversation, console.made.request, "terminal"):
-            given = [text(one.get("value")) for one in items(console.made.params.get("env"))]
+        if is_in_stretch(conversation, console.creation.request, "terminal"):
+            given = [text(item.get("value")) for item in items(console.creation.params.get("env"))]
             right = right and all(value in lines for value in given)
         yield observe(
             right,
-            console.made.request,
+            console.creation.request,
             "the command ran in another folder, or without its environment variables",
         )
 
 
 def _prints_its_folder(console: ObservedTerminal) -> bool:
-    return console.made.params.get("command") == "pwd" and not console.made.params.get("args")
+    return console.creation.params.get("command") == "pwd" and not console.creation.params.get("args")
 
 
-def _said(console: ObservedTerminal) -> list[str]:
+def _printed_lines(console: ObservedTerminal) -> list[str]:
     """What a command has printed, once it has ended."""
-    done = [one for one in console.of(OUTPUT) if one.result.get("exitStatus") is not None]
+    done = [call for call in console.of(OUTPUT) if call.result.get("exitStatus") is not None]
     return text(done[-1].result.get("output")).split() if done else []
 
 

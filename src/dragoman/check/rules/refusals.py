@@ -74,7 +74,7 @@ def _written(conversation: Conversation, question: PermissionExchange) -> Frame 
             return None
         if frame.number > answer.number and frame.method == "fs/write_text_file":
             path = text(frame.params.get("path"))
-            if any(is_same(path, one) for one in paths):
+            if any(is_same(path, other_path) for other_path in paths):
                 return frame
     return None
 

@@ -65,19 +65,22 @@ def is_never_answered(conversation: Conversation, side: Side, exchange: Exchange
 
 @rule("RPC-09", fix="Answer a request for a method you do not have with -32601.")
 def an_unknown_method_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        is_request = one.request.message.get("jsonrpc") == "2.0"
-        if not is_request or not is_made_up(one.method) or not is_ready(conversation, one):
+    for request in requests_to(conversation, side):
+        is_request = request.request.message.get("jsonrpc") == "2.0"
+        if not is_request or not is_made_up(request.method) or not is_ready(conversation, request):
             continue
-        if is_probe(one.method) and is_never_answered(conversation, side, one):
-            yield observe(False, one.request, "a request for an unknown method was never answered")
-        elif one.has_error and one.code not in (-32000, -32800):
+        if is_probe(request.method) and is_never_answered(conversation, side, request):
+            yield observe(False, request.request, "a request for an unknown method was never answered")
+        elif request.has_error and request.code not in (-32000, -32800):
             yield observe(
-                one.code == -32601, one.answer, "an unknown method is not refused with -32601", one.request
+                request.code == -32601,
+                request.answer,
+                "an unknown method is not refused with -32601",
+                request.request,
             )
-        elif one.has_result and is_probe(one.method):
+        elif request.has_result and is_probe(request.method):
             yield observe(
-                False, one.answer, "a method that nobody has was answered with a result", one.request
+                False, request.answer, "a method that nobody has was answered with a result", request.request
             )
 
 
@@ -112,30 +115,30 @@ def _refused(conversation: Conversation, side: Side, stray: Stray, code: int) ->
 
 @rule("RPC-12", fix="Check params against the schema, and answer with -32602 if they are wrong.")
 def wrong_params_are_refused_as_such(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
+    for request in requests_to(conversation, side):
         if (
-            not one.has_error
-            or one.code in OTHER_MATTERS
-            or read_frame(one.request, conversation).refused is None
+            not request.has_error
+            or request.code in OTHER_MATTERS
+            or read_frame(request.request, conversation).refused is None
         ):
             continue
-        if one.method == "initialize" or is_ready(conversation, one):
+        if request.method == "initialize" or is_ready(conversation, request):
             why = "params of the wrong shape are not refused with -32602"
-            yield observe(one.code == -32602, one.answer, why, one.request)
+            yield observe(request.code == -32602, request.answer, why, request.request)
 
 
 @rule("RPC-13", fix="Catch what your handlers raise, answer with -32603, and keep the connection.")
 def a_failure_does_not_end_the_connection(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        if one.code == -32603 and one.answer is not None:
-            yield from _went_on(conversation, side, one.answer, "after an internal error")
+    for request in requests_to(conversation, side):
+        if request.code == -32603 and request.answer is not None:
+            yield from _went_on(conversation, side, request.answer, "after an internal error")
 
 
 @rule("RPC-14", fix="Keep reading after whatever you refused.")
 def the_connection_stays_usable(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        if one.answer is not None and one.code in (-32600, -32601, -32602, -32603):
-            yield from _went_on(conversation, side, one.answer, "after an error")
+    for request in requests_to(conversation, side):
+        if request.answer is not None and request.code in (-32600, -32601, -32602, -32603):
+            yield from _went_on(conversation, side, request.answer, "after an error")
     for stray in strays(conversation, side):
         yield from _went_on(conversation, side, stray.reply or stray.frame, "after a line that is no message")
 
@@ -170,7 +173,7 @@ def a_batch_is_refused(conversation: Conversation, side: Side) -> Iterator[Obser
 def _ran(conversation: Conversation, side: Side, stray: Stray) -> Frame | None:
     """An answer to an entry, alone or in an array."""
     entries = [one for one in stray.frame.json if type(one) is dict and one.get("id") is not None]
-    ids = {repr(one["id"]) for one in entries}
+    ids = {repr(entry["id"]) for entry in entries}
     unasked = {frame.number for frame in conversation.unasked}
     for frame in frames_from(conversation, side):
         if frame.number > stray.frame.number:
@@ -183,18 +186,20 @@ def _ran(conversation: Conversation, side: Side, stray: Stray) -> Frame | None:
 
 @rule("RPC-18", fix="Read absent params, and params that are null, as an empty object.")
 def params_may_be_absent(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        is_known = one.request.message.get("params") is None and _row(conversation, side, one.method)
+    for request in requests_to(conversation, side):
+        is_known = request.request.message.get("params") is None and _row(conversation, side, request.method)
         if (
             not is_known
-            or read_frame(one.request, conversation).refused is not None
-            or not is_ready(conversation, one)
+            or read_frame(request.request, conversation).refused is not None
+            or not is_ready(conversation, request)
         ):
             continue
-        if one.has_result:
+        if request.has_result:
             yield KEPT
-        elif one.code in (-32600, -32602, -32603):
-            yield observe(False, one.answer, "a request without optional params was refused", one.request)
+        elif request.code in (-32600, -32602, -32603):
+            yield observe(
+                False, request.answer, "a request without optional params was refused", request.request
+            )
 
 
 def _row(conversation: Conversation, side: Side, method: str) -> Method | None:
@@ -204,30 +209,34 @@ def _row(conversation: Conversation, side: Side, method: str) -> Method | None:
 
 @rule("RPC-21", fix="Ignore members that you do not know.")
 def unknown_members_are_ignored(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in requests_to(conversation, side):
-        reading = read_frame(one.request, conversation)
+    for request in requests_to(conversation, side):
+        reading = read_frame(request.request, conversation)
         unknown = any(found.kind == "unknown field" and found.path == "$" for found in reading.forgiven)
-        is_first = one.method != "initialize" or not is_ready(conversation, one)
-        if not unknown or not is_first or not is_harmless(one):
+        is_first = request.method != "initialize" or not is_ready(conversation, request)
+        if not unknown or not is_first or not is_harmless(request):
             continue
-        if one.has_result:
+        if request.has_result:
             yield KEPT
-        elif one.code in (-32600, -32602, -32603) and succeeds_otherwise(conversation, side, one):
-            yield observe(False, one.answer, "a request with a member nobody knows was refused", one.request)
+        elif request.code in (-32600, -32602, -32603) and succeeds_otherwise(conversation, side, request):
+            yield observe(
+                False, request.answer, "a request with a member nobody knows was refused", request.request
+            )
 
 
 def succeeds_otherwise(conversation: Conversation, side: Side, refused: Exchange) -> bool:
     """Whether such a request ever gets a result: whoever refuses all of them has other reasons."""
-    return any(one.method == refused.method and one.has_result for one in requests_to(conversation, side))
+    return any(
+        request.method == refused.method and request.has_result for request in requests_to(conversation, side)
+    )
 
 
-def is_harmless(one: Exchange) -> bool:
+def is_harmless(exchange: Exchange) -> bool:
     """Whether nothing else in it gives a reason to refuse it."""
-    params = one.params
-    if one.method == "session/new":
+    params = exchange.params
+    if exchange.method == "session/new":
         folder = params.get("cwd")
         is_plain = not params.get("mcpServers") and not params.get("additionalDirectories")
         return type(folder) is str and folder.startswith("/") and is_plain
-    if one.method == "session/list":
+    if exchange.method == "session/list":
         return not params.get("cursor") and not params.get("cwd")
-    return one.method in ("initialize", "session/request_permission")
+    return exchange.method in ("initialize", "session/request_permission")

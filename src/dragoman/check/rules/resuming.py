@@ -21,29 +21,29 @@ from dragoman.check.values import text
 @rule_v1("RES-01", side="client", fix="Call session/resume only if sessionCapabilities.resume is an object.")
 def only_agents_that_can_resume_are_asked_to(conversation: Conversation) -> Iterator[Observation]:
     can = type(conversation.agent_can("sessionCapabilities", "resume")) is dict
-    for one in setup_requests(conversation, "session/resume"):
-        yield observe(can, one.request, "session/resume was not advertised")
+    for request in setup_requests(conversation, "session/resume"):
+        yield observe(can, request.request, "session/resume was not advertised")
 
 
 @rule_v1("RES-02", side="client", fix="Send session/resume with sessionId, cwd and mcpServers.")
 def a_resume_has_all_it_needs(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/resume"):
-        right = bool(session_of(one)) and bool(text(one.params.get("cwd")))
-        right = right and type(one.params.get("mcpServers")) is list
-        yield observe(right, one.request, "sessionId, cwd or mcpServers is missing")
+    for request in setup_requests(conversation, "session/resume"):
+        right = bool(session_of(request)) and bool(text(request.params.get("cwd")))
+        right = right and type(request.params.get("mcpServers")) is list
+        yield observe(right, request.request, "sessionId, cwd or mcpServers is missing")
 
 
 @rule_v1("RES-03", side="agent", fix="Send no history on session/resume.")
 def nothing_is_replayed_on_resume(conversation: Conversation) -> Iterator[Observation]:
-    for one in quiet_loads(conversation, "session/resume"):
-        told = [frame for frame in replay(conversation, one) if is_update(frame, *HISTORY_KINDS)]
+    for load in quiet_loads(conversation, "session/resume"):
+        told = [frame for frame in replay(conversation, load) if is_update(frame, *HISTORY_KINDS)]
         # Agents greet and warn: a message alone is history if it was told before.
         history = [
             frame
             for frame in told
-            if not is_update(frame, "agent_message_chunk") or was_replayed(conversation, one, frame)
+            if not is_update(frame, "agent_message_chunk") or was_replayed(conversation, load, frame)
         ]
-        yield observe(not history, one.request, "history was replayed", *history[:1])
+        yield observe(not history, load.request, "history was replayed", *history[:1])
 
 
 @rule_v1("RES-04", side="agent", fix="Let a resumed session go on where it was.")
@@ -58,10 +58,10 @@ def settings_of_a_resumed_session_are_whole(conversation: Conversation) -> Itera
 
 @rule_v1("RES-06", side="agent", fix="Answer session/resume with an object.")
 def a_resume_is_answered_with_an_object(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/resume"):
-        if one.has_result and one.answer is not None:
-            right = type(one.answer.message["result"]) is dict
-            yield observe(right, one.answer, "the result is no object")
+    for request in setup_requests(conversation, "session/resume"):
+        if request.has_result and request.answer is not None:
+            right = type(request.answer.message["result"]) is dict
+            yield observe(right, request.answer, "the result is no object")
 
 
 @rule_v1("RES-07", side="agent", fix="Answer with -32002 if the session is not known.")

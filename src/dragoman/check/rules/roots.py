@@ -25,8 +25,8 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def _roots(one: Exchange) -> Json:
-    return one.params.get("additionalDirectories")
+def _roots(exchange: Exchange) -> Json:
+    return exchange.params.get("additionalDirectories")
 
 
 def _can(conversation: Conversation) -> bool:
@@ -39,44 +39,48 @@ def _is_good(roots: object) -> bool:
 
 @rule_v1("ADIR-01", side="client", fix="Send additionalDirectories only to agents that advertise them.")
 def roots_are_for_agents_that_take_them(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        if _roots(one):
-            yield observe(_can(conversation), one.request, "additionalDirectories was not advertised")
+    for request in setup_requests(conversation):
+        if _roots(request):
+            yield observe(_can(conversation), request.request, "additionalDirectories was not advertised")
 
 
 @rule_v1("ADIR-02", side="client", fix="Make additional directories absolute before they are sent.")
 def roots_are_absolute(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        if _roots(one):
-            yield observe(_is_good(_roots(one)), one.request, "an additional directory is not absolute")
+    for request in setup_requests(conversation):
+        if _roots(request):
+            yield observe(
+                _is_good(_roots(request)), request.request, "an additional directory is not absolute"
+            )
 
 
 @rule_v1("ADIR-03", side="agent", fix="Refuse roots that are no list of absolute paths with -32602.")
 def bad_roots_are_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        if _roots(one) is not None and not _is_good(_roots(one)) and is_fair(conversation, one):
-            yield observe(one.has_error, one.request, "bad additionalDirectories were taken", one.answer)
+    for request in setup_requests(conversation):
+        if _roots(request) is not None and not _is_good(_roots(request)) and is_fair(conversation, request):
+            yield observe(
+                request.has_error, request.request, "bad additionalDirectories were taken", request.answer
+            )
 
 
 @rule_v1("ADIR-04", side="agent", fix="Without additionalDirectories, work in cwd only.")
 def without_roots_there_is_only_the_folder(conversation: Conversation) -> Iterator[Observation]:
-    for one in file_requests(conversation):
-        setup = setup_at(conversation, session_of(one), one.request.number)
-        if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(conversation, one):
+    for request in file_requests(conversation):
+        setup = setup_at(conversation, session_of(request), request.request.number)
+        if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(conversation, request):
             continue
         roots = [root for other in setups(conversation) for root in other.roots if is_absolute(root)]
-        inside = is_under(one.params["path"], [setup.cwd])
-        if inside or is_under(one.params["path"], roots):
-            yield observe(inside, one.request, "a root was used that this session was not given")
+        inside = is_under(request.params["path"], [setup.cwd])
+        if inside or is_under(request.params["path"], roots):
+            yield observe(inside, request.request, "a root was used that this session was not given")
 
 
 @rule_v1("ADIR-05", side="agent", fix="Forget the roots of a session when it is loaded without them.")
 def roots_count_for_as_long_as_they_were_given(conversation: Conversation) -> Iterator[Observation]:
-    for one in file_requests(conversation):
-        old = _lost_roots(conversation, session_of(one), one.request)
-        if old and not was_allowed(conversation, one):
-            right = not is_under(one.params["path"], old)
-            yield observe(right, one.request, "a root that was not given again is used")
+    for request in file_requests(conversation):
+        old = _lost_roots(conversation, session_of(request), request.request)
+        if old and not was_allowed(conversation, request):
+            right = not is_under(request.params["path"], old)
+            yield observe(right, request.request, "a root that was not given again is used")
     for turn in conversation.turns:
         old = _lost_roots(conversation, turn.session, turn.exchange.request)
         for call in ended_calls(turn) if old else ():
@@ -101,21 +105,26 @@ def _lost_roots(conversation: Conversation, session: str, frame: Frame) -> list[
 
 @rule_v1("ADIR-06", side="client", fix="Send the whole list of additional directories on load and resume.")
 def roots_are_sent_again(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/load", "session/resume"):
-        before = setup_at(conversation, session_of(one), one.request.number)
+    for request in setup_requests(conversation, "session/load", "session/resume"):
+        before = setup_at(conversation, session_of(request), request.request.number)
         if before is not None and before.roots and _can(conversation):
-            sent = _roots(one)
+            sent = _roots(request)
             if not sent:
-                yield observe(False, one.request, "additionalDirectories was not sent again")
+                yield observe(False, request.request, "additionalDirectories was not sent again")
             elif type(sent) is list and set(before.roots) <= {text(root) for root in sent}:
-                yield observe(True, one.request, "")
+                yield observe(True, request.request, "")
 
 
 @rule_v1("ADIR-07", side="agent", fix="Refuse a root that cannot be used; never leave it out in silence.")
 def no_root_is_dropped_in_silence(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        if _roots(one) and _is_good(_roots(one)) and is_fair(conversation, one) and one.has_error:
-            yield observe(True, one.request, "")
+    for request in setup_requests(conversation):
+        if (
+            _roots(request)
+            and _is_good(_roots(request))
+            and is_fair(conversation, request)
+            and request.has_error
+        ):
+            yield observe(True, request.request, "")
     for listing in conversation.calls("session/list", direction="to_agent"):
         for item in items(listing.result.get("sessions")):
             setup = setup_at(conversation, text(item.get("sessionId")), listing.request.number)
@@ -146,27 +155,29 @@ def relative_paths_start_at_the_folder_only(conversation: Conversation) -> Itera
 
 @rule_v1("ADIR-10", side="client", fix="Leave out roots that stand twice or are the cwd.")
 def roots_stand_once(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        if _roots(one) and _is_good(_roots(one)):
-            all_of_them = [normalize(root) for root in [*_roots(one), text(one.params.get("cwd"))]]
+    for request in setup_requests(conversation):
+        if _roots(request) and _is_good(_roots(request)):
+            all_of_them = [normalize(root) for root in [*_roots(request), text(request.params.get("cwd"))]]
             once = len(set(all_of_them)) == len(all_of_them)
-            yield observe(once, one.request, "a root stands twice, or is the cwd")
+            yield observe(once, request.request, "a root stands twice, or is the cwd")
 
 
 @rule_v1("ADIR-11", side="client", fix="Serve only files in the session's folders, links resolved.")
 def files_outside_of_the_roots_are_not_served(conversation: Conversation) -> Iterator[Observation]:
-    for one in file_requests(conversation):
-        setup = setup_at(conversation, session_of(one), one.request.number)
-        if setup is None or one.answer is None or not all(map(is_absolute, setup.folders)):
+    for request in file_requests(conversation):
+        setup = setup_at(conversation, session_of(request), request.request.number)
+        if setup is None or request.answer is None or not all(map(is_absolute, setup.folders)):
             continue
-        outside = not is_under(one.params["path"], setup.folders)
-        if outside and (one.has_error or not was_allowed(conversation, one)):
-            yield observe(one.has_error, one.request, "a file outside of the roots was served", one.answer)
+        outside = not is_under(request.params["path"], setup.folders)
+        if outside and (request.has_error or not was_allowed(conversation, request)):
+            yield observe(
+                request.has_error, request.request, "a file outside of the roots was served", request.answer
+            )
 
 
 @rule_v1("ADIR-12", side="agent", fix="Refuse roots that do not suit a stored session with -32602.")
 def roots_of_a_stored_session_are_taken_or_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/load", "session/resume"):
-        if _roots(one) and _is_good(_roots(one)) and is_fair(conversation, one):
-            right = one.has_result or one.code == BAD_PARAMS
-            yield observe(right, one.request, "refused in another way than -32602", one.answer)
+    for request in setup_requests(conversation, "session/load", "session/resume"):
+        if _roots(request) and _is_good(_roots(request)) and is_fair(conversation, request):
+            right = request.has_result or request.code == BAD_PARAMS
+            yield observe(right, request.request, "refused in another way than -32602", request.answer)

@@ -42,26 +42,28 @@ def _pairs_fault(pairs: list[Json], name: str) -> str:
     return name if any(missing_member(pair, name=str, value=str) for pair in pairs) else ""
 
 
-def _entries(one: Exchange) -> list[Json]:
-    entries = one.params.get("mcpServers")
+def _entries(exchange: Exchange) -> list[Json]:
+    entries = exchange.params.get("mcpServers")
     return entries if type(entries) is list else []
 
 
 @rule_v1("SES-12", side="client", fix="Send HTTP and SSE servers only to agents that advertise them.")
 def remote_servers_are_for_agents_that_take_them(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        for entry in items(_entries(one)):
+    for request in setup_requests(conversation):
+        for entry in items(_entries(request)):
             if entry.get("type") in ("http", "sse"):
                 can = conversation.agent_can("mcpCapabilities", entry["type"]) is True
-                yield observe(can, one.request, "an MCP server of a transport that the agent does not have")
+                yield observe(
+                    can, request.request, "an MCP server of a transport that the agent does not have"
+                )
 
 
 @rule_v1("SES-14", "SES-21", side="client", fix="Give each MCP server the members that its transport needs.")
 def servers_have_the_shape_of_their_transport(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        for entry in _entries(one):
+    for request in setup_requests(conversation):
+        for entry in _entries(request):
             fault = entry_fault(entry) or _odd_stdio(entry)
-            yield observe(not fault, one.request, fault)
+            yield observe(not fault, request.request, fault)
 
 
 def _odd_stdio(entry: JsonObject) -> str:
@@ -94,7 +96,7 @@ def _logs(conversation: Conversation) -> list[list[Json]]:
 
 
 def _handed(conversation: Conversation) -> Json:
-    return next((one.request for one in setup_requests(conversation) if _entries(one)), None)
+    return next((request.request for request in setup_requests(conversation) if _entries(request)), None)
 
 
 @rule_v1("SES-13", side="agent", fix="Support MCP over HTTP and advertise mcpCapabilities.http.")
@@ -106,36 +108,44 @@ def servers_over_http_are_offered(conversation: Conversation) -> Iterator[Observ
 
 @rule_v1("SES-15", side="agent", fix="Refuse MCP servers of a transport that was not advertised with -32602.")
 def servers_of_another_transport_are_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
+    for request in setup_requests(conversation):
         missing = [
             entry
-            for entry in items(_entries(one))
+            for entry in items(_entries(request))
             if entry.get("type") in ("http", "sse")
             and conversation.agent_can("mcpCapabilities", entry["type"]) is not True
         ]
-        if missing and is_fair(conversation, one):
-            yield observe(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
+        if missing and is_fair(conversation, request):
+            yield observe(
+                request.code == BAD_PARAMS, request.request, "not refused with -32602", request.answer
+            )
 
 
 @rule_v1("SES-16", side="agent", fix="Refuse a setup whose mcpServers hold a malformed entry with -32602.")
 def one_broken_server_fails_the_request(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        broken = [entry for entry in _entries(one) if entry_fault(entry)]
-        if broken and is_fair(conversation, one):
+    for request in setup_requests(conversation):
+        broken = [entry for entry in _entries(request) if entry_fault(entry)]
+        if broken and is_fair(conversation, request):
             yield observe(
-                one.code == BAD_PARAMS, one.request, "a malformed MCP server was let through", one.answer
+                request.code == BAD_PARAMS,
+                request.request,
+                "a malformed MCP server was let through",
+                request.answer,
             )
 
 
 @rule_v1("SES-23", side="agent", fix="Look at type before the shape, and refuse types that are not known.")
 def a_server_of_an_unknown_type_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
+    for request in setup_requests(conversation):
         strange = [
             entry
-            for entry in items(_entries(one))
+            for entry in items(_entries(request))
             if type(entry.get("type")) is str and entry["type"] not in (*TYPES, "stdio")
         ]
-        if strange and is_fair(conversation, one):
+        if strange and is_fair(conversation, request):
             yield observe(
-                one.has_error, one.request, "an MCP server of an unknown type was accepted", one.answer
+                request.has_error,
+                request.request,
+                "an MCP server of an unknown type was accepted",
+                request.answer,
             )

@@ -35,50 +35,57 @@ _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no s
 
 @rule_v1("SES-01", side="client", fix="Send session/new with cwd and a list of mcpServers.")
 def a_new_session_has_its_folder_and_its_servers(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/new"):
-        right = type(one.params.get("cwd")) is str and type(one.params.get("mcpServers")) is list
-        yield observe(right, one.request, "cwd is no text, or mcpServers is no list")
+    for request in setup_requests(conversation, "session/new"):
+        right = type(request.params.get("cwd")) is str and type(request.params.get("mcpServers")) is list
+        yield observe(right, request.request, "cwd is no text, or mcpServers is no list")
 
 
 @rule("SES-02", side="client", fix="Make the path absolute before it is sent.")
 def the_folder_of_a_session_is_absolute(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation):
-        if text(one.params.get("cwd")):
-            yield observe(is_absolute(one.params["cwd"]), one.request, "cwd is not absolute")
+    for request in setup_requests(conversation):
+        if text(request.params.get("cwd")):
+            yield observe(is_absolute(request.params["cwd"]), request.request, "cwd is not absolute")
 
 
 @rule_v1("SES-03", side="agent", fix="Refuse session/new without mcpServers with -32602; read null as empty.")
 def missing_servers_are_refused_and_null_is_none(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/new"):
-        if not is_fair(conversation, one) or not is_absolute(one.params.get("cwd")):
+    for request in setup_requests(conversation, "session/new"):
+        if not is_fair(conversation, request) or not is_absolute(request.params.get("cwd")):
             continue
-        if "mcpServers" not in one.params:
+        if "mcpServers" not in request.params:
             yield observe(
-                one.code == BAD_PARAMS,
-                one.request,
+                request.code == BAD_PARAMS,
+                request.request,
                 "mcpServers was left out, and is not refused with -32602",
-                one.answer,
+                request.answer,
             )
-        elif one.params["mcpServers"] is None:
-            yield observe(one.has_result, one.request, "mcpServers null was refused", one.answer)
+        elif request.params["mcpServers"] is None:
+            yield observe(request.has_result, request.request, "mcpServers null was refused", request.answer)
 
 
 @rule("SES-04", side="agent", fix="Give every session an id of its own.")
 def every_session_has_an_id_of_its_own(conversation: Conversation) -> Iterator[Observation]:
     used: set[str] = set()
-    for one in setups(conversation):
-        if one.exchange.method in ("session/new", "session/fork"):
-            right = bool(one.session) and one.session not in used
-            yield observe(right, one.exchange.answer, "sessionId is no text, is empty, or was given before")
-            used.add(one.session)
+    for setup in setups(conversation):
+        if setup.exchange.method in ("session/new", "session/fork"):
+            right = bool(setup.session) and setup.session not in used
+            yield observe(right, setup.exchange.answer, "sessionId is no text, is empty, or was given before")
+            used.add(setup.session)
 
 
 @rule_v1("SES-09", side="agent", fix="Refuse a relative cwd with -32602.")
 def a_relative_folder_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    for one in setup_requests(conversation, "session/new"):
-        if is_fair(conversation, one) and text(one.params.get("cwd")) and not is_absolute(one.params["cwd"]):
+    for request in setup_requests(conversation, "session/new"):
+        if (
+            is_fair(conversation, request)
+            and text(request.params.get("cwd"))
+            and not is_absolute(request.params["cwd"])
+        ):
             yield observe(
-                one.code == BAD_PARAMS, one.request, "a relative cwd is not refused with -32602", one.answer
+                request.code == BAD_PARAMS,
+                request.request,
+                "a relative cwd is not refused with -32602",
+                request.answer,
             )
 
 
@@ -89,72 +96,78 @@ def settings_of_a_new_session_are_whole(conversation: Conversation) -> Iterator[
 
 def whole_settings(conversation: Conversation, method: str) -> Iterator[Observation]:
     """Whether modes and options in the answers to a method are as they must be, where there are any."""
-    for one in setup_requests(conversation, method):
-        modes, options = one.result.get("modes"), one.result.get("configOptions")
+    for request in setup_requests(conversation, method):
+        modes, options = request.result.get("modes"), request.result.get("configOptions")
         if modes is not None or options is not None:
             fault = "" if modes is None else mode_fault(modes)
             fault = fault or ("" if options is None else option_fault(options))
-            yield observe(not fault, one.answer, fault)
+            yield observe(not fault, request.answer, fault)
 
 
 @rule_v1("SES-19", side="agent", fix="Answer session/new before the first update of that session.")
 def the_answer_comes_before_the_first_update(conversation: Conversation) -> Iterator[Observation]:
-    for one in setups(conversation):
-        if one.exchange.method == "session/new" and one.session:
+    for setup in setups(conversation):
+        if setup.exchange.method == "session/new" and setup.session:
             early = [
                 frame
-                for frame in conversation.between(one.exchange.request, one.exchange.answer)
-                if is_update(frame) and session_of(frame) == one.session
+                for frame in conversation.between(setup.exchange.request, setup.exchange.answer)
+                if is_update(frame) and session_of(frame) == setup.session
             ]
             yield observe(
-                not early, early[0] if early else one.exchange.answer, "an update for a session not yet told"
+                not early,
+                early[0] if early else setup.exchange.answer,
+                "an update for a session not yet told",
             )
 
 
 @rule_v1("SES-20", side="agent", fix="Answer with -32002 and data.sessionId when a session is not in use.")
 def a_session_that_is_not_in_use_is_not_found(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls(*SCOPED, direction="to_agent"):
-        if is_fair(conversation, one) and one.code != NO_METHOD and _is_lost(conversation, one):
-            right = one.code == NOT_FOUND and _named(one) == session_of(one)
-            why = "data.sessionId is not set" if one.code == NOT_FOUND else "not answered with -32002"
-            yield observe(right, one.request, f"an unknown session: {why}", one.answer)
+    for call in conversation.calls(*SCOPED, direction="to_agent"):
+        if is_fair(conversation, call) and call.code != NO_METHOD and _is_lost(conversation, call):
+            right = call.code == NOT_FOUND and _named(call) == session_of(call)
+            why = "data.sessionId is not set" if call.code == NOT_FOUND else "not answered with -32002"
+            yield observe(right, call.request, f"an unknown session: {why}", call.answer)
 
 
-def _is_lost(conversation: Conversation, one: Exchange) -> bool:
-    session = session_of(one)
-    if not session or (one.method == "session/prompt" and type(one.params.get("prompt")) is not list):
+def _is_lost(conversation: Conversation, exchange: Exchange) -> bool:
+    session = session_of(exchange)
+    if not session or (
+        exchange.method == "session/prompt" and type(exchange.params.get("prompt")) is not list
+    ):
         return False
-    if one.method in CAPABILITIES:
-        return conversation.agent_can(*CAPABILITIES[one.method]) not in (None, False) and is_missing(
-            conversation, one
+    if exchange.method in CAPABILITIES:
+        return conversation.agent_can(*CAPABILITIES[exchange.method]) not in (None, False) and is_missing(
+            conversation, exchange
         )
-    if is_in_stretch(conversation, one.request, "prompt of nobody", "mode of nobody", "option of nobody"):
+    if is_in_stretch(
+        conversation, exchange.request, "prompt of nobody", "mode of nobody", "option of nobody"
+    ):
         return True  # also if a load of nobody was answered with success
-    return is_open(conversation, session, one.request.number) is False and session not in announced_sessions(
-        conversation
-    )
+    return is_open(
+        conversation, session, exchange.request.number
+    ) is False and session not in announced_sessions(conversation)
 
 
-def is_missing(conversation: Conversation, one: Exchange) -> bool:
+def is_missing(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether a load or resume names a session that does not exist. Other connections have sessions too: only
     one that an examination made up, or that the agent itself says it cannot find, is surely missing.
     """
-    error = one.answer.message.get("error") if one.answer is not None else None
+    error = exchange.answer.message.get("error") if exchange.answer is not None else None
     said = text(error.get("message")) if type(error) is dict else ""
-    is_nobody = is_in_stretch(conversation, one.request, "load of nobody", "resume of nobody")
-    return is_nobody or one.code == NOT_FOUND or bool(_MISSING.search(said))
+    is_nobody = is_in_stretch(conversation, exchange.request, "load of nobody", "resume of nobody")
+    return is_nobody or exchange.code == NOT_FOUND or bool(_MISSING.search(said))
 
 
-def _named(one: Exchange) -> str:
-    error = one.answer.message.get("error") if one.answer is not None else None
+def _named(exchange: Exchange) -> str:
+    error = exchange.answer.message.get("error") if exchange.answer is not None else None
     data = error.get("data") if type(error) is dict else None
     return text(data.get("sessionId")) if type(data) is dict else ""
 
 
 @rule_v1("SES-22", side="client", fix="Ignore updates for sessions that were never made.")
 def a_client_lives_with_updates_of_unknown_sessions(conversation: Conversation) -> Iterator[Observation]:
-    known = known_sessions(conversation) | {session_of(one) for one in setup_requests(conversation)}
-    open_new = [one for one in setup_requests(conversation) if one.answer is not None]
+    known = known_sessions(conversation) | {session_of(request) for request in setup_requests(conversation)}
+    open_new = [request for request in setup_requests(conversation) if request.answer is not None]
     strange = [
         frame
         for frame in conversation.updates()

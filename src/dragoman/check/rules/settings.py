@@ -28,22 +28,22 @@ def mode_option(listing: OptionListing | None) -> JsonObject:
 
 @rule_v1("CFG-02", side="client", fix="Where options are offered, set those and not modes.")
 def options_are_used_instead_of_modes(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
-        setup = setup_at(conversation, session_of(one), one.request.number)
+    for call in conversation.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
+        setup = setup_at(conversation, session_of(call), call.request.number)
         modes = setup.exchange.result.get("modes") if setup is not None else None
-        if modes is not None and mode_option(listed_at(conversation, session_of(one), one.request.number)):
-            right = one.method == "session/set_config_option"
-            yield observe(right, one.request, "a mode was set although it is an option too")
+        if modes is not None and mode_option(listed_at(conversation, session_of(call), call.request.number)):
+            right = call.method == "session/set_config_option"
+            yield observe(right, call.request, "a mode was set although it is an option too")
 
 
 @rule_v1("CFG-03", side="client", fix="Where only modes are offered, set them with session/set_mode.")
 def without_options_modes_are_used(conversation: Conversation) -> Iterator[Observation]:
-    for one in conversation.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
-        setup = setup_at(conversation, session_of(one), one.request.number)
+    for call in conversation.calls("session/set_mode", "session/set_config_option", direction="to_agent"):
+        setup = setup_at(conversation, session_of(call), call.request.number)
         modes = setup.exchange.result.get("modes") if setup is not None else None
-        if modes is not None and listed_at(conversation, session_of(one), one.request.number) is None:
-            right = one.method == "session/set_mode"
-            yield observe(right, one.request, "an option was set although only modes were offered")
+        if modes is not None and listed_at(conversation, session_of(call), call.request.number) is None:
+            right = call.method == "session/set_mode"
+            yield observe(right, call.request, "an option was set although only modes were offered")
 
 
 @rule_v1("CFG-04", side="agent", fix="Offer modes as an option of category mode too.")
@@ -62,61 +62,61 @@ def modes_and_the_option_say_the_same(conversation: Conversation) -> Iterator[Ob
 
 def _set_modes(conversation: Conversation) -> Iterator[Observation]:
     """After a mode is set, the next list of options has it, unless something else was set meanwhile."""
-    for one in conversation.calls("session/set_mode", direction="to_agent"):
-        if not one.has_result or one.answer is None:
+    for call in conversation.calls("session/set_mode", direction="to_agent"):
+        if not call.has_result or call.answer is None:
             continue
-        for frame in conversation.between(one.answer, None):
+        for frame in conversation.between(call.answer, None):
             if frame.method in ("session/set_mode", "session/set_config_option", "session/prompt"):
                 break
-            if is_update(frame, "current_mode_update") and session_of(frame) == session_of(one):
+            if is_update(frame, "current_mode_update") and session_of(frame) == session_of(call):
                 break
-            if is_update(frame, "config_option_update") and session_of(frame) == session_of(one):
+            if is_update(frame, "config_option_update") and session_of(frame) == session_of(call):
                 option = mode_option(OptionListing(frame, "", update_of(frame).get("configOptions"), ""))
-                if one.params.get("modeId") in values_of(option):
-                    right = option.get("currentValue") == one.params["modeId"]
-                    yield observe(right, frame, "a mode was set, and its option differs", one.request)
+                if call.params.get("modeId") in values_of(option):
+                    right = option.get("currentValue") == call.params["modeId"]
+                    yield observe(right, frame, "a mode was set, and its option differs", call.request)
                 break
 
 
 @rule_v1("CFG-09", side="client", fix="Leave out options of a type that is not known.")
 def a_client_lives_with_options_of_unknown_types(conversation: Conversation) -> Iterator[Observation]:
     odd = [
-        one
-        for one in listings(conversation)
+        listing
+        for listing in listings(conversation)
         if any(
             type(option.get("type")) is str and option["type"] not in ("select", "boolean")
-            for option in items(one.options)
+            for option in items(listing.options)
         )
     ]
     yield from observe_survival(conversation, [one.frame for one in odd], "an option of an unknown type")
-    for one in sets(conversation):
-        listing = listed_at(conversation, session_of(one), one.request.number)
-        option = listing.by_id.get(text(one.params.get("configId"))) if listing is not None else None
+    for change in sets(conversation):
+        listing = listed_at(conversation, session_of(change), change.request.number)
+        option = listing.by_id.get(text(change.params.get("configId"))) if listing is not None else None
         if option is not None and listing in odd:
             right = option.get("type") in ("select", "boolean")
-            yield observe(right, one.request, "an option of an unknown type was set")
+            yield observe(right, change.request, "an option of an unknown type was set")
 
 
 @rule_v1("CFG-10", side="client", fix="Take options whose category is missing or unknown.")
 def a_client_lives_with_unknown_categories(conversation: Conversation) -> Iterator[Observation]:
     odd = [
-        one.frame
-        for one in listings(conversation)
-        if not option_fault(one.options)
-        and any(option.get("category") not in CATEGORIES for option in items(one.options))
+        listing.frame
+        for listing in listings(conversation)
+        if not option_fault(listing.options)
+        and any(option.get("category") not in CATEGORIES for option in items(listing.options))
     ]
     yield from observe_survival(conversation, odd, "an option whose category is missing or unknown")
 
 
 @rule_v1("CFG-20", side="client", fix="Forget all earlier options when a list of them arrives.")
 def each_list_replaces_the_one_before(conversation: Conversation) -> Iterator[Observation]:
-    for one in sets(conversation):
-        chosen = text(one.params.get("configId"))
+    for change in sets(conversation):
+        chosen = text(change.params.get("configId"))
         mine = [
             listing
             for listing in listings(conversation)
-            if listing.session == session_of(one) and listing.frame.number < one.request.number
+            if listing.session == session_of(change) and listing.frame.number < change.request.number
         ]
         gone = {name for listing in mine[:-1] for name in listing.by_id} - set(mine[-1].by_id if mine else ())
         if gone:
-            yield observe(chosen not in gone, one.request, "an option that is no longer offered was set")
+            yield observe(chosen not in gone, change.request, "an option that is no longer offered was set")

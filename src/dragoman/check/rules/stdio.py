@@ -75,14 +75,14 @@ def _why_no_message(frame: Frame) -> str:
 @rule("STD-03", side="agent", fix="Write nothing but messages to stdout; logs belong on stderr.")
 def stdout_carries_only_messages(conversation: Conversation) -> Iterator[Observation]:
     yield from observe_values(
-        (one for one in frames_from(conversation, "agent") if one.raw.strip()), _why_no_message
+        (frame for frame in frames_from(conversation, "agent") if frame.raw.strip()), _why_no_message
     )
 
 
 @rule("STD-04", side="client", fix="Write nothing but messages to the agent's stdin.")
 def stdin_carries_only_messages(conversation: Conversation) -> Iterator[Observation]:
     yield from observe_values(
-        (one for one in frames_from(conversation, "client") if one.raw.strip()), _why_no_message
+        (frame for frame in frames_from(conversation, "client") if frame.raw.strip()), _why_no_message
     )
 
 

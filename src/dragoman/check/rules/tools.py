@@ -116,8 +116,8 @@ def the_id_of_a_finished_call_is_not_used_again(conversation: Conversation) -> I
 )
 def a_call_is_known_before_it_is_updated(conversation: Conversation) -> Iterator[Observation]:
     asked = {
-        (one.session, one.call): one.exchange.request.number
-        for one in reversed(permission_exchanges(conversation))
+        (question.session, question.call): question.exchange.request.number
+        for question in reversed(permission_exchanges(conversation))
     }
     for call, first in _first_told(conversation):
         known = asked.get((call.session, call.id), first.number) < first.number
@@ -179,9 +179,9 @@ def progress_is_told(conversation: Conversation) -> Iterator[Observation]:
 @rule("TOOL-10", side="agent", fix="Send completed or failed for every call before its turn ends.")
 def every_call_ends(conversation: Conversation) -> Iterator[Observation]:
     refused = {
-        (one.session, one.call)
-        for one in permission_exchanges(conversation)
-        if one.is_answered and not one.is_allowed
+        (exchange.session, exchange.call)
+        for exchange in permission_exchanges(conversation)
+        if exchange.is_answered and not exchange.is_allowed
     }
     for call in tool_calls(conversation):
         turn = _ran_in(conversation, call)
@@ -242,8 +242,8 @@ def raw_input_and_output_are_json(conversation: Conversation) -> Iterator[Observ
 
 @rule("TOOL-19", side="client", fix="Take any JSON as input and output of a tool.")
 def a_client_takes_any_raw_value(conversation: Conversation) -> Iterator[Observation]:
-    def is_plain(told: JsonObject) -> bool:
-        values = (told.get("rawInput"), told.get("rawOutput"))
+    def is_plain(fields: JsonObject) -> bool:
+        values = (fields.get("rawInput"), fields.get("rawOutput"))
         return any(value is not None and type(value) is not dict for value in values)
 
     odd = [frame for frame, told in tool_call_objects(conversation) if is_plain(told)]
@@ -256,15 +256,15 @@ def a_client_survives_bad_members_of_a_call(conversation: Conversation) -> Itera
     yield from observe_survival(conversation, odd, "a tool call with a bad optional member")
 
 
-def _is_bad(told: JsonObject) -> bool:
-    kind, status, places = told.get("kind"), told.get("status"), told.get("locations")
+def _is_bad(fields: JsonObject) -> bool:
+    kind, status, places = fields.get("kind"), fields.get("status"), fields.get("locations")
     bad_places = places is not None and (
-        type(places) is not list or any(not _is_place(one) for one in places)
+        type(places) is not list or any(not _is_place(place) for place in places)
     )
     is_odd = (kind is not None and text(kind) not in KINDS) or (
         status is not None and text(status) not in STATUSES
     )
-    return bool(text(told.get("toolCallId"))) and (is_odd or bad_places)
+    return bool(text(fields.get("toolCallId"))) and (is_odd or bad_places)
 
 
 def _is_place(value: object) -> bool:

@@ -55,7 +55,7 @@ def a_prompt_comes_after_the_setup(conversation: Conversation) -> Iterator[Obser
             yield observe(False, request, "a prompt before initialize was answered")
         elif turn.session not in announced_sessions(conversation):
             ready = is_open(conversation, turn.session, request.number)
-            was_set_up = any(session_of(one) == turn.session for one in setup_requests(conversation))
+            was_set_up = any(session_of(request) == turn.session for request in setup_requests(conversation))
             if ready or ready is None or not was_set_up:
                 yield observe(ready is True, request, "a prompt for a session that is not set up")
 
@@ -94,7 +94,11 @@ def no_turn_is_left_open(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         request = turn.exchange.request
         if turn.exchange.answer is None and is_open(conversation, turn.session, request.number) is True:
-            later = [one for one in conversation.turns if _is_later(one, turn) and one.exchange.has_result]
+            later = [
+                other_turn
+                for other_turn in conversation.turns
+                if _is_later(other_turn, turn) and other_turn.exchange.has_result
+            ]
             if later:
                 yield observe(False, request, "a prompt was never answered", later[0].exchange.answer)
             elif "died" in conversation.recording.facts:
@@ -187,13 +191,13 @@ def a_prompt_to_a_busy_session_is_answered(conversation: Conversation) -> Iterat
     for turn in conversation.turns:
         request = turn.exchange.request
         busy = [
-            one
-            for one in running_turns(conversation, request.number, turn.session)
-            if one.exchange.answer is not None
+            other_turn
+            for other_turn in running_turns(conversation, request.number, turn.session)
+            if other_turn.exchange.answer is not None
         ]
         if busy and turn.session:
             answered = turn.exchange.answer
-            later = [one for one in conversation.turns if one.exchange.request.number > request.number]
+            later = [turn for turn in conversation.turns if turn.exchange.request.number > request.number]
             if answered is not None or any(one.exchange.has_result for one in later):
                 yield observe(answered is not None, request, "a second prompt was never answered", answered)
 
@@ -219,10 +223,10 @@ def turns_of_two_sessions_run_at_once(conversation: Conversation) -> Iterator[Ob
 def _is_stuck(conversation: Conversation, turn: ObservedTurn, frame: Frame) -> bool:
     """Whether a turn was waiting for the client for long since a frame."""
     return has_clock(conversation) and any(
-        session_of(one) == turn.session
-        and one.request.number < frame.number
-        and (one.answer is None or one.answer.at - frame.at > STUCK_SECONDS)
-        for one in conversation.calls(direction="to_client")
+        session_of(call) == turn.session
+        and call.request.number < frame.number
+        and (call.answer is None or call.answer.at - frame.at > STUCK_SECONDS)
+        for call in conversation.calls(direction="to_client")
     )
 
 

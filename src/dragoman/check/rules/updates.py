@@ -63,7 +63,7 @@ def a_change_of_mode_has_the_name_of_the_schema(conversation: Conversation) -> I
 
 @rule_v1("UPD-04", side="agent", fix="Send whole lists of options and commands.")
 def updates_of_lists_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    parts = [one.frame.number for one in listings(conversation) if is_part(conversation, one)]
+    parts = [listing.frame.number for listing in listings(conversation) if is_part(conversation, listing)]
     for frame in conversation.updates(*LISTS):
         found = update_of(frame).get(LISTS[update_of(frame)["sessionUpdate"]])
         right = type(found) is list and frame.number not in parts
@@ -72,15 +72,17 @@ def updates_of_lists_are_whole(conversation: Conversation) -> Iterator[Observati
 
 @rule_v1("UPD-05", side="agent", fix="Send notices only to clients that advertise session.notices.")
 def notices_are_for_clients_that_want_them(conversation: Conversation) -> Iterator[Observation]:
-    yield from _wanted(conversation, conversation.client_can("session", "notices"), "notice")
+    yield from _undeclared_updates(conversation, conversation.client_can("session", "notices"), "notice")
 
 
 @rule_v1("UPD-10", side="agent", fix="Send compactions only to clients that advertise session.compaction.")
 def compactions_are_for_clients_that_want_them(conversation: Conversation) -> Iterator[Observation]:
-    yield from _wanted(conversation, conversation.client_can("session", "compaction"), *COMPACTIONS)
+    yield from _undeclared_updates(
+        conversation, conversation.client_can("session", "compaction"), *COMPACTIONS
+    )
 
 
-def _wanted(conversation: Conversation, capability: object, *kinds: str) -> Iterator[Observation]:
+def _undeclared_updates(conversation: Conversation, capability: object, *kinds: str) -> Iterator[Observation]:
     if conversation.initialize is not None:
         for frame in conversation.updates(*kinds):
             yield observe(capability not in (None, False), frame, "the client did not advertise it")
@@ -125,13 +127,15 @@ def a_compaction_has_an_id_and_a_status(conversation: Conversation) -> Iterator[
 def _compactions(conversation: Conversation) -> dict[tuple[str, str], list[Frame]]:
     """The updates of each compaction in order, without those of replays."""
     replays = [
-        one
-        for one in setup_requests(conversation, "session/load", "session/resume")
-        if one.answer is not None
+        request
+        for request in setup_requests(conversation, "session/load", "session/resume")
+        if request.answer is not None
     ]
     found: dict[tuple[str, str], list[Frame]] = {}
     for frame in conversation.updates(*COMPACTIONS):
-        if not any(one.request.number < frame.number < one.answer.number for one in replays if one.answer):
+        if not any(
+            replay.request.number < frame.number < replay.answer.number for replay in replays if replay.answer
+        ):
             key = (session_of(frame), text(update_of(frame).get("compactionId")))
             found.setdefault(key, []).append(frame)
     return found

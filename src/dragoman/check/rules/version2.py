@@ -154,7 +154,7 @@ def an_idle_session_does_not_work(conversation: Conversation) -> Iterator[Observ
 def _late(turn: ObservedTurn) -> list[Frame]:
     """Updates of work after the turn's end, until the session says what it does, or is asked something."""
     listed = update_of(turn.end).get("background") if turn.end is not None else None
-    background = {text(one.get("toolCallId")) for one in items(listed)} - {""}
+    background = {text(item.get("toolCallId")) for item in items(listed)} - {""}
     found: list[Frame] = []
     for frame in turn.after:
         update = update_of(frame)
@@ -169,7 +169,7 @@ def _late(turn: ObservedTurn) -> list[Frame]:
 def updates_name_sessions_that_are_there(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None:
         return
-    asked = {session_of(one) for one in conversation.calls("session/resume", direction="to_agent")}
+    asked = {session_of(call) for call in conversation.calls("session/resume", direction="to_agent")}
     known = known_sessions(conversation) | asked
     for frame in conversation.updates():
         yield observe(session_of(frame) in known, frame, "this session is not known on the connection")
@@ -247,9 +247,9 @@ def a_cancelled_session_takes_prompts(conversation: Conversation) -> Iterator[Ob
     for cancel, turn in _cancelled(conversation):
         last = turn.end.number if turn.end is not None else 0
         later = [
-            one
-            for one in conversation.turns
-            if one.session == turn.session and one.exchange.request.number > last
+            other_turn
+            for other_turn in conversation.turns
+            if other_turn.session == turn.session and other_turn.exchange.request.number > last
         ]
         if later and is_fair(conversation, later[0].exchange):
             yield observe(

@@ -14,18 +14,22 @@ HISTORY = (*WORK, "user_message", "user_message_chunk", "plan_update", "terminal
 
 
 def _closes(conversation: Conversation) -> list[Exchange]:
-    return [one for one in conversation.calls("session/close", direction="to_agent") if one.has_result]
+    return [call for call in conversation.calls("session/close", direction="to_agent") if call.has_result]
 
 
 @rule_v2(
     "CLO-02", "CLO-07", side="agent", fix="Say idle with stopReason cancelled, then answer session/close."
 )
 def a_running_session_is_idle_before_it_is_closed(conversation: Conversation) -> Iterator[Observation]:
-    for one in _closes(conversation):
+    for close in _closes(conversation):
         for turn in inserted_turns(conversation):
-            if one.answer is not None and turn.session == session_of(one) and _ran_at(turn, one.request):
-                right = turn.end is not None and turn.end.number < one.answer.number
-                yield observe(right, one.answer, "closed before its work had ended", turn.exchange.request)
+            if (
+                close.answer is not None
+                and turn.session == session_of(close)
+                and _ran_at(turn, close.request)
+            ):
+                right = turn.end is not None and turn.end.number < close.answer.number
+                yield observe(right, close.answer, "closed before its work had ended", turn.exchange.request)
 
 
 def _ran_at(turn: ObservedTurn, frame: Frame) -> bool:
@@ -36,18 +40,20 @@ def _ran_at(turn: ObservedTurn, frame: Frame) -> bool:
 
 @rule_v2("CLO-03", side="agent", fix="Tell nothing more of a session that is closed.")
 def a_closed_session_is_silent(conversation: Conversation) -> Iterator[Observation]:
-    for one in _closes(conversation):
-        opened = _opened_again(conversation, one)
-        after = [] if one.answer is None else conversation.between(one.answer, opened)
-        late = [frame for frame in after if is_update(frame) and session_of(frame) == session_of(one)]
-        if late or (after and has_spoken_after(conversation, one.answer, "agent")):
-            yield observe(not late, one.answer, "an update of a session that is closed", *late[:1])
+    for close in _closes(conversation):
+        opened = _opened_again(conversation, close)
+        after = [] if close.answer is None else conversation.between(close.answer, opened)
+        late = [frame for frame in after if is_update(frame) and session_of(frame) == session_of(close)]
+        if late or (after and has_spoken_after(conversation, close.answer, "agent")):
+            yield observe(not late, close.answer, "an update of a session that is closed", *late[:1])
 
 
-def _opened_again(conversation: Conversation, one: Exchange) -> Frame | None:
+def _opened_again(conversation: Conversation, exchange: Exchange) -> Frame | None:
     """The next request that may bring a closed session back, or the next connection of the recording."""
-    for frame in [] if one.answer is None else conversation.between(one.answer, None):
-        is_setup = frame.method in ("session/resume", "session/fork") and session_of(frame) == session_of(one)
+    for frame in [] if exchange.answer is None else conversation.between(exchange.answer, None):
+        is_setup = frame.method in ("session/resume", "session/fork") and session_of(frame) == session_of(
+            exchange
+        )
         if frame.method == "initialize" or is_setup:
             return frame
     return None
@@ -64,43 +70,43 @@ def _is_closed_at(conversation: Conversation, turn: ObservedTurn) -> bool:
     number = turn.exchange.request.number
     setup = setup_at(conversation, turn.session, number)
     closed = [
-        one
-        for one in _closes(conversation)
-        if session_of(one) == turn.session and one.request.number < number
+        close
+        for close in _closes(conversation)
+        if session_of(close) == turn.session and close.request.number < number
     ]
     return bool(closed) and (setup is None or setup.exchange.request.number < closed[-1].request.number)
 
 
 @rule_v2("RES-03", side="agent", fix="Send no history on session/resume unless replayFrom asks for it.")
 def history_is_told_only_if_it_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
-    for one in _resumes(conversation):
-        told = [frame for frame in _meanwhile(conversation, one) if is_update(frame, *HISTORY)]
+    for resume in _resumes(conversation):
+        told = [frame for frame in _meanwhile(conversation, resume) if is_update(frame, *HISTORY)]
         running = [
-            frame for frame in _meanwhile(conversation, one) if update_of(frame).get("state") == "running"
+            frame for frame in _meanwhile(conversation, resume) if update_of(frame).get("state") == "running"
         ]
-        if one.params.get("replayFrom") is None and not running:  # what runs may tell of itself
-            yield observe(not told, one.answer, "history was sent without replayFrom", *told[:1])
+        if resume.params.get("replayFrom") is None and not running:  # what runs may tell of itself
+            yield observe(not told, resume.answer, "history was sent without replayFrom", *told[:1])
 
 
 def _resumes(conversation: Conversation) -> list[Exchange]:
-    return [one for one in conversation.calls("session/resume", direction="to_agent") if one.has_result]
+    return [call for call in conversation.calls("session/resume", direction="to_agent") if call.has_result]
 
 
-def _meanwhile(conversation: Conversation, one: Exchange) -> list[Frame]:
+def _meanwhile(conversation: Conversation, exchange: Exchange) -> list[Frame]:
     return [
         frame
-        for frame in conversation.between(one.request, one.answer)
-        if session_of(frame) == session_of(one)
+        for frame in conversation.between(exchange.request, exchange.answer)
+        if session_of(frame) == session_of(exchange)
     ]
 
 
 @rule_v2("RES-04", side="agent", fix="Tell the state of a session before you answer session/resume.")
 def a_resumed_session_tells_its_state(conversation: Conversation) -> Iterator[Observation]:
-    for one in _resumes(conversation):
-        states = [frame for frame in _meanwhile(conversation, one) if "state" in update_of(frame)]
+    for resume in _resumes(conversation):
+        states = [frame for frame in _meanwhile(conversation, resume) if "state" in update_of(frame)]
         yield observe(
             bool(states),
-            one.answer,
+            resume.answer,
             "no state_update was sent before session/resume was answered",
             *states[-1:],
         )

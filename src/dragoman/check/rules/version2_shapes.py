@@ -30,7 +30,7 @@ def _judged(conversation: Conversation, frames: Iterable[Frame]) -> Iterator[Obs
 def _answers(conversation: Conversation, *methods: str) -> list[Frame]:
     """Results of what the client asked for."""
     calls = conversation.calls(*methods, direction="to_agent")
-    return [one.answer for one in calls if one.answer is not None and one.has_result]
+    return [call.answer for call in calls if call.answer is not None and call.has_result]
 
 
 @rule_v2("UPD-01", side="agent", fix="Send session/update with sessionId and update.sessionUpdate.")
@@ -129,9 +129,9 @@ def _option_lists(conversation: Conversation) -> Iterator[tuple[Frame, str, Json
     """Every list of options, with its frame and session."""
     makers = ("session/new", "session/fork", "session/resume", "session/set_config_option")
     lists = [
-        (one.answer, _session(one), one.result["configOptions"])
-        for one in conversation.calls(*makers, direction="to_agent")
-        if one.answer is not None and "configOptions" in one.result
+        (call.answer, _session(call), call.result["configOptions"])
+        for call in conversation.calls(*makers, direction="to_agent")
+        if call.answer is not None and "configOptions" in call.result
     ]
     lists += [
         (frame, session_of(frame), update_of(frame).get("configOptions"))
@@ -140,8 +140,8 @@ def _option_lists(conversation: Conversation) -> Iterator[tuple[Frame, str, Json
     yield from sorted(lists, key=lambda found: found[0].number)
 
 
-def _session(one: Exchange) -> str:
-    return text(one.result.get("sessionId")) or session_of(one)
+def _session(exchange: Exchange) -> str:
+    return text(exchange.result.get("sessionId")) or session_of(exchange)
 
 
 @rule_v2("CFG-01", "CFG-05", side="agent", fix="Give every option configId, name, type and currentValue.")
@@ -202,4 +202,4 @@ def _ids(options: object) -> set[str]:
 @rule_v2("CFG-14", side="client", fix="Set an option with its configId, and a value with its type.")
 def a_change_of_an_option_is_whole(conversation: Conversation) -> Iterator[Observation]:
     calls = conversation.calls("session/set_config_option", direction="to_agent")
-    yield from _judged(conversation, (one.request for one in calls if one.code is None))
+    yield from _judged(conversation, (call.request for call in calls if call.code is None))

@@ -36,31 +36,31 @@ def is_id(value: object, exchange: Exchange) -> bool:
     return type(value) is type(own) and value == own
 
 
-def _meant(conversation: Conversation, frame: Frame) -> Exchange | None:
+def _withdrawn_request(conversation: Conversation, frame: Frame) -> Exchange | None:
     """The request that is taken back: the last with this id before."""
     asked = [
-        one
-        for one in conversation.calls(direction=frame.direction)
+        call
+        for call in conversation.calls(direction=frame.direction)
         if "requestId" in frame.params
-        and is_id(frame.params["requestId"], one)
-        and one.request.number < frame.number
+        and is_id(frame.params["requestId"], call)
+        and call.request.number < frame.number
     ]
     return asked[-1] if asked else None
 
 
-def _is_pending(one: Exchange, frame: Frame) -> bool:
-    return one.answer is None or one.answer.number > frame.number
+def _is_pending(exchange: Exchange, frame: Frame) -> bool:
+    return exchange.answer is None or exchange.answer.number > frame.number
 
 
-def _again(conversation: Conversation, one: Exchange) -> list[Frame]:
+def _again(conversation: Conversation, exchange: Exchange) -> list[Frame]:
     """Further answers under the id of a request."""
     return [
         frame
         for frame in conversation.unasked
-        if frame.direction != one.request.direction
-        and is_id(frame.message.get("id"), one)
-        and one.answer is not None
-        and frame.number > one.answer.number
+        if frame.direction != exchange.request.direction
+        and is_id(frame.message.get("id"), exchange)
+        and exchange.answer is not None
+        and frame.number > exchange.answer.number
     ]
 
 
@@ -70,21 +70,21 @@ def a_withdrawal_names_a_request_of_its_sender(
 ) -> Iterator[Observation]:
     for frame in conversation.frames:
         if frame.method == "$/cancel_request" and frame.direction == direction_from(side):
-            right = frame.is_notification and _meant(conversation, frame) is not None
+            right = frame.is_notification and _withdrawn_request(conversation, frame) is not None
             yield observe(right, frame, "$/cancel_request has an id, or names no request of its sender")
 
 
 @rule("CRQ-02", fix="Never answer a notification.")
 def a_withdrawal_is_not_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        if _meant(conversation, frame) is not None:
+        if _withdrawn_request(conversation, frame) is not None:
             yield from stays_quiet(conversation, frame)
 
 
 @rule("CRQ-03", fix="Answer a request that was taken back once: with its result or with -32800.")
 def what_was_taken_back_is_answered_once(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        one = _meant(conversation, frame)
+        one = _withdrawn_request(conversation, frame)
         if one is None or not _is_pending(one, frame):
             continue
         again = _again(conversation, one)
@@ -96,8 +96,8 @@ def what_was_taken_back_is_answered_once(conversation: Conversation, side: Side)
             yield observe(right, one.answer, "not answered once, with data or -32800", frame, *again[:1])
 
 
-def _sounds_aborted(one: Exchange) -> bool:
-    error = one.answer.message.get("error") if one.answer is not None else None
+def _sounds_aborted(exchange: Exchange) -> bool:
+    error = exchange.answer.message.get("error") if exchange.answer is not None else None
     return type(error) is dict and bool(ABORTED.search(text(error.get("message"))))
 
 
@@ -109,7 +109,7 @@ def _sounds_aborted(one: Exchange) -> bool:
 def updates_of_a_withdrawn_prompt_come_before_its_answer(conversation: Conversation) -> Iterator[Observation]:
     for frame in withdrawals(conversation, "to_agent"):
         for turn in conversation.turns:
-            if _meant(conversation, frame) == turn.exchange and _is_pending(turn.exchange, frame):
+            if _withdrawn_request(conversation, frame) == turn.exchange and _is_pending(turn.exchange, frame):
                 late = late_updates(conversation, turn)
                 if late or has_spoken_after(conversation, turn.exchange.answer, "agent"):
                     yield observe(
@@ -119,11 +119,11 @@ def updates_of_a_withdrawn_prompt_come_before_its_answer(conversation: Conversat
 
 @rule("CRQ-05", fix="Answer what was cancelled with error code -32800.")
 def what_was_cancelled_has_the_code_for_it(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in conversation.calls(direction=_heard_by(side)):
-        if one.code == CANCELLED or _sounds_aborted(one):
+    for call in conversation.calls(direction=_heard_by(side)):
+        if call.code == CANCELLED or _sounds_aborted(call):
             yield observe(
-                one.code == CANCELLED,
-                one.answer,
+                call.code == CANCELLED,
+                call.answer,
                 "a cancelled request was answered with a code other than -32800",
             )
 
@@ -133,7 +133,7 @@ def a_withdrawal_that_comes_late_does_nothing(
     conversation: Conversation, side: Side
 ) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        one = _meant(conversation, frame)
+        one = _withdrawn_request(conversation, frame)
         if one is not None and not _is_pending(one, frame):
             again = [answer for answer in _again(conversation, one) if answer.number > frame.number]
             if again or has_spoken_after(conversation, frame, side):
@@ -143,7 +143,7 @@ def a_withdrawal_that_comes_late_does_nothing(
 @rule("CRQ-07", fix="Ignore $/cancel_request with an id that is not known or makes no sense.")
 def a_withdrawal_of_nothing_is_ignored(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        if _meant(conversation, frame) is None:
+        if _withdrawn_request(conversation, frame) is None:
             yield from stays_quiet(conversation, frame)
 
 
@@ -151,33 +151,35 @@ def a_withdrawal_of_nothing_is_ignored(conversation: Conversation, side: Side) -
 def the_text_of_a_number_is_another_id(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
         chosen = frame.params.get("requestId")
-        if _meant(conversation, frame) is not None or not isinstance(chosen, int | str):
+        if _withdrawn_request(conversation, frame) is not None or not isinstance(chosen, int | str):
             continue
-        for one in conversation.calls(direction=frame.direction):
-            own = one.request.message.get("id")
+        for call in conversation.calls(direction=frame.direction):
+            own = call.request.message.get("id")
             alike = isinstance(own, int | str) and str(own) == str(chosen)
-            if alike and one.request.number < frame.number and _is_pending(one, frame):
-                yield from _untouched(conversation, one, frame)
+            if alike and call.request.number < frame.number and _is_pending(call, frame):
+                yield from _untouched(conversation, call, frame)
 
 
-def _untouched(conversation: Conversation, one: Exchange, frame: Frame) -> Iterator[Observation]:
+def _untouched(conversation: Conversation, exchange: Exchange, frame: Frame) -> Iterator[Observation]:
     """Whether a request went on after a withdrawal that only looks like its own."""
-    stops = [other for other in cancels(conversation) if session_of(other) == session_of(one)]
+    stops = [other for other in cancels(conversation) if session_of(other) == session_of(exchange)]
     stops += [
-        other for other in withdrawals(conversation, frame.direction) if _meant(conversation, other) == one
+        other
+        for other in withdrawals(conversation, frame.direction)
+        if _withdrawn_request(conversation, other) == exchange
     ]
-    stop = next((other.number for other in stops if other.number > one.request.number), None)
-    ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
-    if one.answer is not None and ended and (stop is None or one.answer.number < stop):
-        yield observe(False, frame, "a request with another id was cancelled", one.answer)
-    elif one.answer is not None:
+    stop = next((other.number for other in stops if other.number > exchange.request.number), None)
+    ended = exchange.code == CANCELLED or exchange.result.get("stopReason") == "cancelled"
+    if exchange.answer is not None and ended and (stop is None or exchange.answer.number < stop):
+        yield observe(False, frame, "a request with another id was cancelled", exchange.answer)
+    elif exchange.answer is not None:
         yield observe(True, frame, "")
 
 
 @rule_v1("CRQ-09", side="agent", fix="Answer a withdrawn prompt with -32800 or stopReason cancelled.")
 def a_withdrawn_prompt_is_cancelled(conversation: Conversation) -> Iterator[Observation]:
     for frame in withdrawals(conversation, "to_agent"):
-        one = _meant(conversation, frame)
+        one = _withdrawn_request(conversation, frame)
         if one is not None and one.method == "session/prompt" and one.answer and _is_pending(one, frame):
             ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
             if ended or one.has_error:
@@ -187,7 +189,7 @@ def a_withdrawn_prompt_is_cancelled(conversation: Conversation) -> Iterator[Obse
 @rule_v1("CRQ-10", side="client", fix="Answer a withdrawn permission request with outcome cancelled.")
 def a_withdrawn_question_is_cancelled(conversation: Conversation) -> Iterator[Observation]:
     for frame in withdrawals(conversation, "to_client"):
-        one = _meant(conversation, frame)
+        one = _withdrawn_request(conversation, frame)
         if one is None or one.method != "session/request_permission" or not _is_pending(one, frame):
             continue
         if one.answer is not None:
@@ -198,7 +200,7 @@ def a_withdrawn_question_is_cancelled(conversation: Conversation) -> Iterator[Ob
 
 @rule("CRQ-11", fix="Answer unknown requests whose method begins with $/ with -32601.")
 def an_unknown_dollar_request_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for one in conversation.calls(direction=_heard_by(side)):
-        unknown = one.method.startswith("$/") and one.method != "$/cancel_request"
-        if unknown and one.answer is not None and is_ready(conversation, one.request):
-            yield observe(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)
+    for call in conversation.calls(direction=_heard_by(side)):
+        unknown = call.method.startswith("$/") and call.method != "$/cancel_request"
+        if unknown and call.answer is not None and is_ready(conversation, call.request):
+            yield observe(call.code == NO_METHOD, call.request, "not answered with -32601", call.answer)

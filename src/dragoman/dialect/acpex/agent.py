@@ -98,10 +98,10 @@ class AcpexAgent(SpeakingEdge):
         if message.method == "session/update" and message.is_notification:
             return self._updated(message)
         if message.is_request:
-            return self._asked(message)
+            return self._on_agent_request(message)
         return [("inside", message)]
 
-    def _asked(self, message: Message) -> list[Out]:
+    def _on_agent_request(self, message: Message) -> list[Out]:
         params = as_object(message.params)
         if message.method in TAKEN and type(params.get("sessionId")) is not str:
             if len(self._sessions) != 1:

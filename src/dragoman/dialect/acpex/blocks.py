@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.dialect.acpex.form import AcpexForm, kept, original
+from dragoman.dialect.acpex.form import AcpexForm, original, with_original
 from dragoman.dialect.acpex.ledger_notes import BLOB, EMPTY_RESOURCE, IMAGE_ADDRESS, LINK_NAME, UNKNOWN_BLOCK
 from dragoman.dialect.keeping import dropped
 from dragoman.dialect.ledger import Note, ignore_note
@@ -28,7 +28,7 @@ def read_block(block: Json, form: AcpexForm, note: Note) -> Object | None:
         return None
     if type(block.get("_meta")) is dict:
         read = {**read, "_meta": block["_meta"]}
-    return kept(read, block, form.block(read, ignore_note), form)
+    return with_original(read, block, form.block(read, ignore_note), form)
 
 
 def _read(block: Object, note: Note) -> Object | None:

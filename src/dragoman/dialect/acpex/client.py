@@ -80,7 +80,7 @@ class AcpexClient(SpeakingEdge):
         if message.is_answer:
             return self._answered(message)
         if message.is_request:
-            return self._asked(message)
+            return self._on_client_request(message)
         if message.method == "session/update":
             return self._updated(message)
         if message.method == NOTICE:
@@ -120,7 +120,7 @@ class AcpexClient(SpeakingEdge):
         rest = {name: value for name, value in params.items() if name not in ("content", "prompt")}
         return {**rest, "prompt": read_blocks(said, self.form, self.note)}
 
-    def _asked(self, message: Message) -> list[Out]:
+    def _on_client_request(self, message: Message) -> list[Out]:
         method = str(message.method)
         if method == "session/request_permission":
             outs = [] if self.settings.answers_for_peer else self._show_call(as_object(message.params))
@@ -141,9 +141,9 @@ class AcpexClient(SpeakingEdge):
         call, session = as_object(question.get("toolCall")), as_text(question.get("sessionId"))
         if not as_text(call.get("toolCallId")) or self.calls.is_open(session, call):
             return []
-        said = self.said(session, {**call, "sessionUpdate": "tool_call"})
+        said = self.convert_update(session, {**call, "sessionUpdate": "tool_call"})
         params = [{"sessionId": session, "update": update} for update in said]
-        return [("peer", notification("session/update", one)) for one in params]
+        return [("peer", notification("session/update", param)) for param in params]
 
     def _answered(self, message: Message) -> list[Out]:
         method, session = self._asked_inside.settle(message.id) or ("", "")
@@ -161,10 +161,10 @@ class AcpexClient(SpeakingEdge):
 
     def _updated(self, message: Message) -> list[Out]:
         params = as_object(message.params)
-        said = self.said(as_text(params.get("sessionId")), update_of(message))
+        said = self.convert_update(as_text(params.get("sessionId")), update_of(message))
         return [("peer", with_params(message, {**params, "update": update})) for update in said]
 
-    def said(self, session: str, update: Object) -> list[Object]:
+    def convert_update(self, session: str, update: Object) -> list[Object]:
         """The update in the overview's form. A tool call is said when it begins and when it ends."""
         kind = update.get("sessionUpdate")
         if kind not in ("tool_call", "tool_call_update"):
@@ -188,7 +188,7 @@ class AcpexWireClient(AcpexClient):
         super().__init__(settings, ledger)
         self._ids = OwnIds("update")
 
-    def said(self, session: str, update: Object) -> list[Object]:
+    def convert_update(self, session: str, update: Object) -> list[Object]:
         """Each update has an id of its own, as the schemas demand."""
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
             self.calls.ended(session, update, ignore_note)

@@ -47,7 +47,7 @@ _LOGIN = re.compile(r"(?i)\b(un)?auth(enticat\w+|oriz\w+)?\b|\bapi key\b|\bcrede
 
 def read_error(error: Json, method: str, note: Note) -> Object:
     """An error of an acpex peer in v1."""
-    code, told = _told(error)
+    code, told = _code_and_error(error)
     if code not in MEANINGS:
         return told
     note(DENIED if code == REFUSED else ERROR_CODE)
@@ -57,7 +57,7 @@ def read_error(error: Json, method: str, note: Note) -> Object:
 
 def write_error(error: Json, note: Note) -> Object:
     """An error of a v1 peer in acpex."""
-    code, told = _told(error)
+    code, told = _code_and_error(error)
     kept = as_object(told.get("data")).get("acpexCode")
     if type(kept) is int and code in MEANINGS.get(kept, ()):
         return _restored(told, kept)
@@ -67,7 +67,7 @@ def write_error(error: Json, note: Note) -> Object:
     return {**told, "code": SPOKEN[code], "data": _with("v1Code", code, told)}
 
 
-def _told(error: Json) -> tuple[int, Object]:
+def _code_and_error(error: Json) -> tuple[int, Object]:
     """The error with a code and a message, whatever the peer left out."""
     fields = as_object(error)
     given, message = fields.get("code"), fields.get("message")
@@ -84,16 +84,16 @@ def _about_login(method: str, message: str) -> bool:
     )
 
 
-def _with(name: str, code: int, told: Object) -> Object:
-    if "data" not in told:
+def _with(name: str, code: int, fields: Object) -> Object:
+    if "data" not in fields:
         return {name: code}
-    data: Any = told["data"]
+    data: Any = fields["data"]
     return {**data, name: code} if type(data) is dict else {name: code, "acpexData": data}
 
 
-def _restored(told: Object, code: int) -> Object:
-    rest = {name: value for name, value in told["data"].items() if name != "acpexCode"}
-    error = {**told, "code": code}
+def _restored(fields: Object, code: int) -> Object:
+    rest = {name: value for name, value in fields["data"].items() if name != "acpexCode"}
+    error = {**fields, "code": code}
     del error["data"]
     if "acpexData" in rest:
         return {**error, "data": rest["acpexData"]}

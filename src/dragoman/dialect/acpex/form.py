@@ -47,7 +47,7 @@ class AcpexForm(ABC):
         """An update that needs no memory to be said."""
 
 
-def kept(fields: Object, original: Json, said: Json, form: AcpexForm) -> Object:
+def with_original(fields: Object, original: Json, said: Json, form: AcpexForm) -> Object:
     """`fields` with the original beside it, unless `said`, our way back, is the original already."""
     return fields if said == original else keep(fields, form.name, original)
 

@@ -4,7 +4,7 @@ the agent's name in `meta`, logins as `authenticationMethods`.
 
 from __future__ import annotations
 
-from dragoman.dialect.acpex.form import AcpexForm, kept
+from dragoman.dialect.acpex.form import AcpexForm, with_original
 from dragoman.dialect.acpex.ledger_notes import (
     AUTH_METHOD,
     NO_NEW_SESSIONS,
@@ -40,7 +40,7 @@ def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
     rest = {name: value for name, value in meta.items() if name != "clientInfo"}
     if rest:
         read["_meta"] = rest
-    return kept(read, params, form.greeting(read, ignore_note), form)
+    return with_original(read, params, form.greeting(read, ignore_note), form)
 
 
 def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
@@ -65,7 +65,7 @@ def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
         read["agentInfo"] = info
     if type(result.get("_meta")) is dict:
         read["_meta"] = result["_meta"]
-    return kept(read, result, form.introduction(read, ignore_note), form)
+    return with_original(read, result, form.introduction(read, ignore_note), form)
 
 
 def read_version(given: Json, note: Note) -> int:

@@ -140,13 +140,13 @@ class AcpexToolCalls:
     """The open tool calls of all sessions, with what each has shown so far."""
 
     def __init__(self) -> None:
-        self._shown: dict[tuple[str, str], Object] = {}
+        self._calls: dict[tuple[str, str], Object] = {}
 
     def ended(self, session: str, update: Object, note: Note) -> Object | None:
         """Everything that is known of a call if this update ends it, else None."""
         key = (session, as_text(update.get("toolCallId")))
         news = {name: update[name] for name in ("content", "rawOutput") if update.get(name) is not None}
-        known = {**self._shown.pop(key, {}), **news}
+        known = {**self._calls.pop(key, {}), **news}
         status = update.get("status")
         if status in ENDS:
             # What was announced is said already, with whatever was kept of it.
@@ -154,16 +154,16 @@ class AcpexToolCalls:
             return {**rest, **known, "sessionUpdate": "tool_call_update", "status": status}
         if status not in (None, "pending"):
             note(TOOL_STATUS)
-        self._shown[key] = known
+        self._calls[key] = known
         return None
 
     def is_open(self, session: str, call: Object) -> bool:
-        return (session, as_text(call.get("toolCallId"))) in self._shown
+        return (session, as_text(call.get("toolCallId"))) in self._calls
 
     def forget(self, session: str) -> None:
         """The turn is over: what was not ended then never ends."""
-        for key in [key for key in self._shown if key[0] == session]:
-            del self._shown[key]
+        for key in [key for key in self._calls if key[0] == session]:
+            del self._calls[key]
 
     def __len__(self) -> int:
-        return len(self._shown)
+        return len(self._calls)

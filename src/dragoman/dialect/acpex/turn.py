@@ -54,7 +54,7 @@ SPOKEN = {"end_turn": "done"}
 def write_end(result: Object, form: AcpexForm, note: Note) -> Object:
     """A v1 result with its reason in the peer's words; content is the form's affair."""
     reason = as_text(result.get("stopReason"))
-    said = as_text(_kept(result, form).get("stopReason"))
+    said = as_text(_original_result(result, form).get("stopReason"))
     fields = dropped(result)
     if said and reason in (NEAREST.get(said, said), "end_turn"):
         return {**fields, "stopReason": said}
@@ -64,10 +64,10 @@ def write_end(result: Object, form: AcpexForm, note: Note) -> Object:
 
 
 def original_content(result: Object, form: AcpexForm) -> Json | None:
-    return _kept(result, form).get("content")
+    return _original_result(result, form).get("content")
 
 
-def _kept(result: Object, form: AcpexForm) -> Object:
+def _original_result(result: Object, form: AcpexForm) -> Object:
     kept = as_object(as_object(result.get("_meta")).get(KEY))
     return as_object(kept.get("raw")) if kept.get("name") == form.name else {}
 

@@ -52,7 +52,10 @@ def read_typed(kind: str, update: Object, form: AcpexForm, note: Note) -> Object
         mode = as_text(update.get("currentModeId"))
         return {"sessionUpdate": kind, "currentModeId": mode} if mode else None
     commands = [_read_command(as_object(item)) for item in as_list(update.get("availableCommands"))]
-    return {"sessionUpdate": kind, "availableCommands": [one for one in commands if one is not None]}
+    return {
+        "sessionUpdate": kind,
+        "availableCommands": [command for command in commands if command is not None],
+    }
 
 
 def _read_command(fields: Object) -> Object | None:

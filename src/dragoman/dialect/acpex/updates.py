@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.dialect.acpex.blocks import read_blocks
-from dragoman.dialect.acpex.form import AcpexForm, kept, tried
+from dragoman.dialect.acpex.form import AcpexForm, tried, with_original
 from dragoman.dialect.acpex.ledger_notes import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE
 from dragoman.dialect.acpex.tools import parsed, read_call, read_result
 from dragoman.dialect.acpex.typed import TYPES, read_typed
@@ -50,7 +50,7 @@ def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
         return read
     original = _without_strings(update)
     said = None if typed else _without_strings(tried(form, read[0]))  # what is typed has an id, ours has not
-    return [kept(read[0], original, said, form)]
+    return [with_original(read[0], original, said, form)]
 
 
 def read_one(update: Json, form: AcpexForm, note: Note) -> Object:

@@ -62,7 +62,7 @@ class CrowAgent(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: PendingRequests[tuple[str, str]] = (
+        self._pending_requests: PendingRequests[tuple[str, str]] = (
             PendingRequests()
         )  # what the agent was asked, and for which session
         self._extensions: PendingRequests[str] = PendingRequests()  # what the agent asked beyond the protocol
@@ -83,7 +83,7 @@ class CrowAgent(Edge):
         if method == "session/cancel":
             return self._cancel(as_text(params.get("sessionId")))
         if method == "$/cancel_request":
-            asked, session = self._asked.look(_id(params.get("requestId"))) or ("", "")
+            asked, session = self._pending_requests.look(_id(params.get("requestId"))) or ("", "")
             return self._cancel(session) if asked == "session/prompt" else []
         if message.is_notification and not method.startswith("_"):
             self.note(NO_NOTIFICATION)
@@ -93,13 +93,13 @@ class CrowAgent(Edge):
         return self._requested(message, method, params)
 
     def _requested(self, message: Message, method: str, params: Object) -> list[Out]:
-        if self._asked.look(message.id) is not None:
+        if self._pending_requests.look(message.id) is not None:
             return [("inside", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
         write = WRITERS.get(method)
         if write is None and not method.startswith("_"):
             self.note(NO_METHOD)
             return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
-        self._asked.owe(message.id, (method, as_text(params.get("sessionId"))))
+        self._pending_requests.owe(message.id, (method, as_text(params.get("sessionId"))))
         if write is None:
             return [("peer", message)]
         if method == "session/load":
@@ -114,9 +114,9 @@ class CrowAgent(Edge):
 
     def _own(self, method: str, params: Object) -> Out:
         own = self._requests.next()
-        while self._asked.look(own) is not None:
+        while self._pending_requests.look(own) is not None:
             own = self._requests.next()
-        self._asked.owe(own, (OWN, method))
+        self._pending_requests.owe(own, (OWN, method))
         return ("peer", request(own, method, params))
 
     def _decided(self, message: Message) -> list[Out]:
@@ -186,7 +186,7 @@ class CrowAgent(Edge):
 
     def _is_history(self, session: str) -> bool:
         """While a session is loaded its past is told. A turn that runs meanwhile has a present, too."""
-        runs = any(asked == ("session/prompt", session) for _, asked in self._asked.items())
+        runs = any(request == ("session/prompt", session) for _, request in self._pending_requests.items())
         return session in self._replays and not runs
 
     def _replayed(self, session: str, update: Object) -> list[Out]:
@@ -237,7 +237,7 @@ class CrowAgent(Edge):
         return ("inside", request(own, "session/request_permission", wish.params))
 
     def _answered(self, message: Message) -> list[Out]:
-        method, session = self._asked.settle(message.id) or ("", "")
+        method, session = self._pending_requests.settle(message.id) or ("", "")
         if method == "session/load":
             self._replays.pop(session, None)
         if method == OWN:
@@ -272,9 +272,9 @@ class CrowAgent(Edge):
     def peer_ended(self) -> list[Out]:
         """What the client still waits for gets no other answer."""
         gone = "Internal error: the agent is gone"
-        waiting = [request_id for request_id, (method, _) in self._asked.items() if method != OWN]
+        waiting = [request_id for request_id, (method, _) in self._pending_requests.items() if method != OWN]
         for request_id in waiting:
-            self._asked.settle(request_id)
+            self._pending_requests.settle(request_id)
         return [("inside", refusal(request_id, INTERNAL_ERROR, gone)) for request_id in waiting]
 
 

@@ -58,7 +58,7 @@ class CrowClient(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: PendingRequests[str] = PendingRequests()  # what the client asked
+        self._requests: PendingRequests[str] = PendingRequests()  # what the client asked
         self._extensions: PendingRequests[str] = PendingRequests()  # what the agent asked beyond the protocol
         self._questions = OpenQuestions()
 
@@ -74,7 +74,7 @@ class CrowClient(Edge):
         if method in ("cancel", "session/cancel"):
             return self._cancel(message, params)
         if method == ANSWER:
-            return self._chosen(message, params)
+            return self._set_model(message, params)
         if message.is_notification and method.startswith("_"):
             return [("inside", message)]
         if message.is_notification:
@@ -83,10 +83,10 @@ class CrowClient(Edge):
         return self._requested(message, method, params)
 
     def _requested(self, message: Message, method: str, params: Object) -> list[Out]:
-        if self._asked.look(message.id) is not None:
+        if self._requests.look(message.id) is not None:
             return [("peer", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
         if method.startswith("_"):
-            self._asked.owe(message.id, method)
+            self._requests.owe(message.id, method)
             return [("inside", message)]
         if method == "initialize":
             carried: Checked = read_hello(params, self.note)
@@ -97,7 +97,7 @@ class CrowClient(Edge):
             return [("peer", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
         if isinstance(carried, list):
             return [("peer", invalid_params(message.id, *carried))]
-        self._asked.owe(message.id, method)
+        self._requests.owe(message.id, method)
         return [("inside", request(message.id, method, carried))]
 
     def _cancel(self, message: Message, params: Object) -> list[Out]:
@@ -107,13 +107,13 @@ class CrowClient(Edge):
         session = either(params, "session_id", "sessionId")
         if type(session) is not str:
             missing = ParamError("session_id", "is missing or no string")
-            return self._told(message, invalid_params(message.id, missing))
+            return self._answer_if_request(message, invalid_params(message.id, missing))
         outs: list[Out] = [("inside", notification("session/cancel", {"sessionId": session}))]
         if self.settings.answers_for_peer:
             outs += [_unanswered(question) for question in self._questions.of_session(session)]
-        return outs + self._told(message, answer(message.id, {}))
+        return outs + self._answer_if_request(message, answer(message.id, {}))
 
-    def _chosen(self, message: Message, params: Object) -> list[Out]:
+    def _set_model(self, message: Message, params: Object) -> list[Out]:
         session = either(params, "session_id", "sessionId")
         call_id = either(params, "tool_call_id", "toolCallId")
         known = type(session) is str and type(call_id) is str
@@ -122,32 +122,35 @@ class CrowClient(Edge):
             self.note(NOT_ASKED)
             field = "tool_call_id" if type(session) is str else "session_id"
             unknown = ParamError(field, "names no open permission request")
-            return self._told(message, invalid_params(message.id, unknown))
+            return self._answer_if_request(message, invalid_params(message.id, unknown))
         choice = read_choice(params)
         is_cancelled = choice is None and params.get("outcome") in ("cancelled", {"outcome": "cancelled"})
         if choice not in question.options and not is_cancelled:
             return self._on_wrong_choice(message, question, call_id, choice)
         self._questions.settle(session, call_id)
         if is_cancelled:
-            return [_unanswered(question), *self._told(message, _done(message))]
+            return [_unanswered(question), *self._answer_if_request(message, _done(message))]
         outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
-        return [("inside", answer(question.request_id, outcome)), *self._told(message, _done(message))]
+        return [
+            ("inside", answer(question.request_id, outcome)),
+            *self._answer_if_request(message, _done(message)),
+        ]
 
     def _on_wrong_choice(
         self, message: Message, question: CrowQuestion, name: str, choice: str | None
     ) -> list[Out]:
         """The client chose nothing that was offered. Where others are asked too, its question stays open."""
         other = ParamError("option_id", "is none of the options that were offered")
-        told = self._told(message, invalid_params(message.id, other))
+        told = self._answer_if_request(message, invalid_params(message.id, other))
         if not self.settings.answers_for_peer:
             return told
         self._questions.settle(question.session, name)
         self.note(NOT_CHOSEN if choice is None else NOT_OFFERED)
         return [_unanswered(question), *told]
 
-    def _told(self, message: Message, said: Message) -> list[Out]:
+    def _answer_if_request(self, message: Message, incoming: Message) -> list[Out]:
         """Who asked is answered; who only told something is not."""
-        return [("peer", said)] if message.is_request else []
+        return [("peer", incoming)] if message.is_request else []
 
     # From the agent.
 
@@ -209,7 +212,7 @@ class CrowClient(Edge):
         return [("peer", notification("session/update", {"sessionId": session, "update": update}))]
 
     def _answered(self, message: Message) -> list[Out]:
-        method = self._asked.settle(message.id)
+        method = self._requests.settle(message.id)
         if method is None and is_complaint(message):
             return [("peer", message)]
         if method is None:

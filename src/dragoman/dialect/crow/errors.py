@@ -58,8 +58,10 @@ def param_errors(fields: Object, kind: str) -> list[ParamError]:
                 break
             fields = {**fields, first: _FILLERS[first]}
             continue
-        wrong = [one for one in deviations if one.kind != "unknown field"]
-        found += [ParamError(_spelled(one.path, SNAKE_OF), f"{one.kind}: {one.name}") for one in wrong]
+        wrong = [deviation for deviation in deviations if deviation.kind != "unknown field"]
+        found += [
+            ParamError(_spelled(error.path, SNAKE_OF), f"{error.kind}: {error.name}") for error in wrong
+        ]
         break
     return found
 
@@ -81,7 +83,7 @@ def write_error(message: Message, note: Note) -> Message:
     if type(as_object(data).get("errors")) is list:
         return _renamed(message, error, as_object(data), SNAKE_OF)
     note(INVALID_FIELD)
-    told = list(_told(data)) or [_in_words(as_text(error["message"]))]
+    told = list(_param_errors(data)) or [_in_words(as_text(error["message"]))]
     errors = [{"field": _spelled(one.field, SNAKE_OF), "reason": one.reason} for one in told]
     beside = as_object(data) if shallow(data) else {}
     return refusal(message.id, INVALID_PARAMS, error["message"], {**beside, "errors": errors})
@@ -135,7 +137,7 @@ def _renamed_entry(entry: Json, names: dict[str, str]) -> Json:
     return spelled
 
 
-def _told(data: Json) -> Iterator[ParamError]:
+def _param_errors(data: Json) -> Iterator[ParamError]:
     """What the data of a v1 agent's error says about fields."""
     if type(data) is list:
         for entry in map(as_object, data):

@@ -17,7 +17,7 @@ from dragoman.dialect.crow.ledger_notes import (
     NO_TEXT,
     VERSION,
 )
-from dragoman.dialect.crow.names import NAME, fits, kept
+from dragoman.dialect.crow.names import NAME, fits, with_original
 from dragoman.dialect.keeping import dropped, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
@@ -34,7 +34,7 @@ def read_hello(params: Object, note: Note) -> Object:
         note(CLIENT_ABILITIES)
     if (info := _info(params.get("client_info"), note)) is not None:
         hello["clientInfo"] = info
-    return _kept(hello, params, write_hello(hello, ignore_note), note)
+    return _with_original(hello, params, write_hello(hello, ignore_note), note)
 
 
 def write_hello(params: Object, note: Note) -> Object:
@@ -67,7 +67,7 @@ def read_welcome(result: Object, note: Note) -> Object:
     }
     if (info := _info(result.get("agent_info"), note)) is not None:
         welcome["agentInfo"] = info
-    return _kept(welcome, result, write_welcome(welcome, ignore_note), note)
+    return _with_original(welcome, result, write_welcome(welcome, ignore_note), note)
 
 
 def write_welcome(result: Object, note: Note) -> Object:
@@ -127,9 +127,9 @@ def _some_info(info: Json, note: Note) -> Object:
     return {"name": "unknown", "version": "unknown"}
 
 
-def _kept(fields: Object, original: Object, back: Object, note: Note) -> Object:
+def _with_original(fields: Object, original: Object, back: Object, note: Note) -> Object:
     """With the original, if it says more than would come back of it."""
     if back == original:
         return fields
     note(KEPT if original.keys() - back.keys() else DEFAULTS)
-    return kept(fields, original)
+    return with_original(fields, original)

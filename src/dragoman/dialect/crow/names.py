@@ -80,7 +80,7 @@ def readable(value: Json, kind: str) -> bool:
     return all(deviation.kind == "unknown field" for deviation in deviations)
 
 
-def kept(fields: Object, original: Object) -> Object:
+def with_original(fields: Object, original: Object) -> Object:
     """`fields` with its original in `_meta`, unless that is nested so deep that nobody could read it."""
     return keep(fields, NAME, original) if shallow(original) else fields
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.dialect.crow.ledger_notes import BESIDE, DEFAULTS, KEPT
-from dragoman.dialect.crow.names import NAME, either, kept, readable, to_snake, without_nulls
+from dragoman.dialect.crow.names import NAME, either, readable, to_snake, with_original, without_nulls
 from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
 from dragoman.dialect.crow.updates import QUESTION
 from dragoman.dialect.keeping import dropped, restore
@@ -50,7 +50,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
     if write_question(params, call_id, ignore_note) == update:
         return params
     note(KEPT)
-    return kept(params, update)
+    return with_original(params, update)
 
 
 def has_kinds(update: Object) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dragoman.dialect.crow.errors import ParamError, param_errors
 from dragoman.dialect.crow.ledger_notes import CWD, FOLDERS, KEPT, SERVERS, SETTINGS
-from dragoman.dialect.crow.names import NAME, either, fits, kept, readable, to_camel, to_snake
+from dragoman.dialect.crow.names import NAME, either, fits, readable, to_camel, to_snake, with_original
 from dragoman.dialect.edge import EdgeSettings
 from dragoman.dialect.keeping import dropped, restore
 from dragoman.dialect.ledger import Note, ignore_note
@@ -87,7 +87,7 @@ def _checked(fields: Object, params: Object, known: set[str], kind: str, note: N
         return param_errors({name: value for name, value in fields.items() if name not in absent}, kind)
     if params.keys() - known - {"_meta"}:
         note(KEPT)
-        return kept(fields, params)
+        return with_original(fields, params)
     return fields
 
 
@@ -100,7 +100,7 @@ def read_opened(result: Json, note: Note) -> Object | None:
     if not fits(bare, "NewSessionResponse"):
         return None
     note(KEPT)
-    return kept(bare, as_object(result))
+    return with_original(bare, as_object(result))
 
 
 def write_opened(result: Json, note: Note) -> Object | None:
@@ -118,7 +118,7 @@ def read_loaded(result: Json, note: Note) -> Object:
     if fits(fields, "LoadSessionResponse"):
         return as_object(fields)
     note(KEPT)
-    return kept({}, as_object(result))
+    return with_original({}, as_object(result))
 
 
 def write_loaded(result: Json, note: Note) -> Object:

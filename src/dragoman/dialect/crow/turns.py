@@ -17,9 +17,8 @@ from dragoman.dialect.crow.ledger_notes import (
     STOP_UNKNOWN,
     STOP_UNKNOWN_TO_CROW,
 )
-from dragoman.dialect.crow.names import NAME, fits, kept, shallow, to_camel, to_snake
-from dragoman.dialect.keeping import dropped, restore, without_secrets
-from dragoman.dialect.keeping import kept as original_of
+from dragoman.dialect.crow.names import NAME, fits, shallow, to_camel, to_snake, with_original
+from dragoman.dialect.keeping import dropped, original_of, restore, without_secrets
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Id, Message, Object, answer, as_object, refusal
 from dragoman.schema.v1.prompt import STOP_REASONS
@@ -54,9 +53,9 @@ def read_end(message: Message, note: Note) -> Message:
         if fits(fields, "PromptResponse"):
             return answer(message.id, fields)
         note(KEPT)
-        return answer(message.id, kept({"stopReason": stop}, result))
+        return answer(message.id, with_original({"stopReason": stop}, result))
     note(STOP_UNKNOWN)
-    return answer(message.id, kept({"stopReason": "end_turn"}, result))
+    return answer(message.id, with_original({"stopReason": "end_turn"}, result))
 
 
 def _failed(request_id: Id | UnsetType, result: Object) -> Message:
@@ -96,4 +95,4 @@ def _write_failure(message: Message, note: Note) -> Message:
     if code == INTERNAL_ERROR and data.get("stop_reason") == "error":  # a crow agent said it
         return answer(message.id, data)
     note(ERROR_STOP)
-    return answer(message.id, kept({"stop_reason": "error"}, {"error": error}))
+    return answer(message.id, with_original({"stop_reason": "error"}, {"error": error}))

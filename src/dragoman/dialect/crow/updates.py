@@ -17,7 +17,7 @@ from dragoman.dialect.crow.ledger_notes import (
     UPDATE_ODD,
     VALUES,
 )
-from dragoman.dialect.crow.names import NAME, fits, kept, to_camel, to_snake, without_nulls
+from dragoman.dialect.crow.names import NAME, fits, to_camel, to_snake, with_original, without_nulls
 from dragoman.dialect.crow.tool_calls import CALL, PROGRESS, START, is_whole, read_call, write_call
 from dragoman.dialect.keeping import KEY, restore
 from dragoman.dialect.ledger import Note, ignore_note
@@ -68,7 +68,7 @@ def read_update(update: Object, note: Note) -> Object | None:
         fields = _read_other(update, kind)
         if fields is None:
             note(UNKNOWN_TO_V1)
-            return kept({"sessionUpdate": "session_info_update"}, update)
+            return with_original({"sessionUpdate": "session_info_update"}, update)
     if fields is None:
         note(UPDATE_ODD)
         return None
@@ -81,7 +81,7 @@ def _with_original(fields: Object, update: Object, note: Note) -> Object:
         return fields
     if back is None or update.keys() - back.keys():
         note(KEPT)
-    return kept(fields, update)
+    return with_original(fields, update)
 
 
 def _read_plan(update: Object, note: Note) -> Object:

@@ -26,7 +26,7 @@ class HavenAgent(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: PendingRequests[tuple[str, str]] = (
+        self._requests: PendingRequests[tuple[str, str]] = (
             PendingRequests()
         )  # by the client: the method, and for which session
         self._questions = HavenQuestions()  # by the agent
@@ -41,7 +41,7 @@ class HavenAgent(Edge):
         if not message.is_request:
             return [("peer", message)]
         params = as_object(message.params)
-        self._asked.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
+        self._requests.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
         if message.method == "initialize" and "clientCapabilities" in params:
             params = renamed(params, {"clientCapabilities": "capabilities"})
         elif message.method == "session/prompt" and "prompt" in params:
@@ -63,14 +63,14 @@ class HavenAgent(Edge):
 
     def _answered(self, message: Message) -> Message:
         result = as_object(message.result)
-        method, _ = self._asked.settle(message.id) or ("", "")
+        method, _ = self._requests.settle(message.id) or ("", "")
         if method == "initialize" and "capabilities" in result:
             return answer(message.id, renamed(result, {"capabilities": "agentCapabilities"}))
         return message
 
     def is_history(self, session: str) -> bool:
         """Whether what the agent says of this session is its past: it is loaded, and no turn runs in it."""
-        open_requests = [asked for _, asked in self._asked.items()]
+        open_requests = [request for _, request in self._requests.items()]
         return ("session/load", session) in open_requests and ("session/prompt", session) not in open_requests
 
     def question(self, message: Message) -> Object:

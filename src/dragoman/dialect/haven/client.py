@@ -52,7 +52,7 @@ class HavenClient(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: PendingRequests[str] = PendingRequests()  # by the client
+        self._requests: PendingRequests[str] = PendingRequests()  # by the client
         self._questions = HavenQuestions()  # by the agent
         self._calls = HavenToolCalls()
 
@@ -68,7 +68,7 @@ class HavenClient(Edge):
             self.repaired(*CANCEL)
             told = notification("session/cancel", message.params)
             return [("inside", told), ("peer", answer(message.id, {}))]
-        self._asked.owe(message.id, str(message.method))
+        self._requests.owe(message.id, str(message.method))
         return [("inside", self._asking(message))]
 
     def _asking(self, message: Message) -> Message:
@@ -97,7 +97,7 @@ class HavenClient(Edge):
         return [("peer", message)]
 
     def _answered(self, message: Message) -> Message:
-        method = self._asked.settle(message.id)
+        method = self._requests.settle(message.id)
         result = as_object(message.result)
         if method == "initialize" and "agentCapabilities" in result:
             return answer(message.id, renamed(result, {"agentCapabilities": "capabilities"}))

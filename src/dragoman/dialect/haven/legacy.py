@@ -77,7 +77,7 @@ class LegacyAgent(HavenAgent):
         session = as_text(params.get("sessionId"))
         seen = bool(self._calls.of(session, as_object(params.get("toolCall")).get("id")))
         question = self.question(message)
-        outs = _shown(question["toolCall"], session, seen=seen)
+        outs = _call_update(question["toolCall"], session, seen=seen)
         if self.is_history(session):
             self.repaired(*REPLAYED)
             return outs
@@ -87,7 +87,7 @@ class LegacyAgent(HavenAgent):
         return outs
 
 
-def _shown(call: Object, session: str, *, seen: bool) -> list[Out]:
+def _call_update(call: Object, session: str, *, seen: bool) -> list[Out]:
     """The tool call that it asks for, as an update; as a new call if nothing was said of it before."""
     if type(call.get("toolCallId")) is not str:
         return []

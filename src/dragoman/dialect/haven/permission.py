@@ -20,10 +20,10 @@ class HavenQuestions:
 
     def __init__(self) -> None:
         self._open: PendingRequests[frozenset[str] | None] = PendingRequests()
-        self._asked: PendingRequests[bool] = PendingRequests()
+        self._requests: PendingRequests[bool] = PendingRequests()
 
     def ask(self, request: Message) -> None:
-        self._asked.owe(request.id, True)
+        self._requests.owe(request.id, True)
         if request.method == PERMISSION:
             self._open.owe(request.id, frozenset(offered(as_object(request.params))))
 
@@ -31,7 +31,7 @@ class HavenQuestions:
         """The answer as it may go on; None if nobody asked. A complaint about no request in particular has
         no id and goes on.
         """
-        if self._asked.settle(message.id) is None and message.id is not None:
+        if self._requests.settle(message.id) is None and message.id is not None:
             edge.lost(*UNASKED)
             return None
         choices = self._open.settle(message.id)
@@ -43,7 +43,7 @@ class HavenQuestions:
 
     def forget(self, request_id: Id) -> None:
         """Nobody waits for its answer any more."""
-        self._asked.settle(request_id)
+        self._requests.settle(request_id)
         self._open.settle(request_id)
 
     def cancelled(self) -> list[Message]:
@@ -51,7 +51,7 @@ class HavenQuestions:
         waiting = [request_id for request_id, _ in self._open.items()]
         for request_id in waiting:
             self._open.settle(request_id)
-            self._asked.settle(request_id)
+            self._requests.settle(request_id)
         return [answer(request_id, CANCELLED) for request_id in waiting]
 
 

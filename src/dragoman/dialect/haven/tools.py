@@ -9,7 +9,7 @@ from __future__ import annotations
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.content import has_diff, read_tool_content, write_tool_content
 from dragoman.dialect.haven.names import FILE, NAME, NAMELESS_CALL, NEAREST, NO_KIND, NO_STATUS, TITLE
-from dragoman.dialect.keeping import dropped, keep, kept
+from dragoman.dialect.keeping import dropped, keep, original_of
 from dragoman.dialect.message import Json, Object, as_object, as_text, renamed
 
 _TO_V1 = {"command": "execute", "search": "search", "other": "other"}
@@ -25,17 +25,17 @@ class HavenToolCalls:
     """What was said of each call before: an update says only what is new."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str], Object] = {}
+        self._calls: dict[tuple[str, str], Object] = {}
 
     def of(self, session: str, call: Json) -> Object:
         """What is known; empty if nothing is."""
-        return self._said.get((session, as_text(call)), {})
+        return self._calls.get((session, as_text(call)), {})
 
-    def note(self, session: str, call: Json, said: Object) -> None:
+    def note(self, session: str, call: Json, fields: Object) -> None:
         key = (session, as_text(call))
-        self._said[key] = {**self._said.pop(key, {}), **said}
-        if len(self._said) > MANY:
-            del self._said[next(iter(self._said))]
+        self._calls[key] = {**self._calls.pop(key, {}), **fields}
+        if len(self._calls) > MANY:
+            del self._calls[next(iter(self._calls))]
 
 
 def read_call(
@@ -58,24 +58,24 @@ def read_call(
     return fields
 
 
-def _guess(fields: Object, known: Object) -> str | None:
+def _guess(fields: Object, report: Object) -> str | None:
     """The kind that a call of kind `file` was read as."""
-    before = kept(fields, NAME)
+    before = original_of(fields, NAME)
     if before is not None and as_object(before).get("kind", "file") == "file":
         return as_text(fields.get("kind"))
-    return None if "kind" in fields else known.get("guess")
+    return None if "kind" in fields else report.get("guess")
 
 
-def _with_kind(fields: Object, known: Object, edge: Edge) -> Object:
+def _with_kind(fields: Object, report: Object, edge: Edge) -> Object:
     kind = fields.get("kind")
     if type(kind) is not str:
-        if kind is None and known.get("guess") == "read" and has_diff(fields.get("content")):
+        if kind is None and report.get("guess") == "read" and has_diff(fields.get("content")):
             edge.repaired(*FILE)
             return keep({**fields, "kind": "edit"}, NAME, {"kind": kind} if "kind" in fields else {})
         return fields
     if kind == "file":
         edge.repaired(*FILE)
-        edits = has_diff(fields.get("content")) or known.get("guess") == "edit"
+        edits = has_diff(fields.get("content")) or report.get("guess") == "edit"
         return keep({**fields, "kind": "edit" if edits else "read"}, NAME, {"kind": kind})
     if kind in _TO_V1:
         return {**fields, "kind": _TO_V1[kind]}
@@ -109,10 +109,10 @@ def write_call(
     return dropped(_with_written_kind(fields, edge))
 
 
-def _name(call: Object, known: Object, edge: Edge) -> str:
+def _name(call: Object, fields: Object, edge: Edge) -> str:
     """The tool's own name if it ever had one, else what it is called. Nothing if this does not say."""
     name, title = as_text(call.get("name")), as_text(call.get("title"))
-    own = name or known.get("own", "")
+    own = name or fields.get("own", "")
     if own and title and title != own:
         edge.lost(*TITLE)
     return own or title if name or title else ""
@@ -130,7 +130,7 @@ def _note_written(call: Object, session: str, calls: HavenToolCalls, fields: Obj
 
 
 def _with_written_kind(fields: Object, edge: Edge) -> Object:
-    kind, said = fields.get("kind"), kept(fields, NAME)
+    kind, said = fields.get("kind"), original_of(fields, NAME)
     if type(said) is dict and _can_mean(said.get("kind"), kind):
         rest = {name: value for name, value in fields.items() if name != "kind"}
         return {**rest, "kind": said["kind"]} if "kind" in said else rest

@@ -53,7 +53,7 @@ class KoogAgent(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: PendingRequests[tuple[str, str]] = (
+        self._requests: PendingRequests[tuple[str, str]] = (
             PendingRequests()
         )  # what the client asked, and for which session
         self._streamed = StreamedTurns()
@@ -67,7 +67,7 @@ class KoogAgent(Edge):
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
             session = as_text(as_object(message.params).get("sessionId"))
-            self._asked.owe(message.id, (str(message.method), session))
+            self._requests.owe(message.id, (str(message.method), session))
             if message.method == "session/prompt":
                 self._streamed.begin(session)
         return [("peer", message)]
@@ -80,7 +80,7 @@ class KoogAgent(Edge):
         return [("inside", message)]
 
     def _answered(self, message: Message) -> list[Out]:
-        method, session = self._asked.settle(message.id) or ("", "")
+        method, session = self._requests.settle(message.id) or ("", "")
         result = as_object(message.result)
         if method == "initialize" and ("serverInfo" in result or "capabilities" in result):
             return [("inside", answer(message.id, self._introduced(result)))]
@@ -112,7 +112,7 @@ class KoogAgent(Edge):
             chunk = update_of(one)
             if chunk.get("sessionUpdate") == "agent_message_chunk":
                 self._streamed.add(session, chunk.get("content"))
-        return [("inside", one) for one in messages]
+        return [("inside", message) for message in messages]
 
     def _mended(self, message: Message) -> Message:
         """The two common mistakes: members of the update where its wrapper should be, and no kind."""
@@ -141,7 +141,7 @@ class KoogAgent(Edge):
         rest = {name: value for name, value in result.items() if name != "content"}
         final: Object = {"sessionUpdate": WHOLE, "role": "assistant", "content": result["content"]}
         with self.ledger.muted():
-            blocks = [update_of(one)["content"] for one in split(final, {}, "", self)]
+            blocks = [update_of(update)["content"] for update in split(final, {}, "", self)]
         ended = answer(message.id, keep(rest, NAME, {"content": result["content"]}))
         if streamed.repeats(blocks):
             if blocks:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
-from dragoman.dialect.keeping import dropped, kept, restore
+from dragoman.dialect.keeping import dropped, original_of, restore
 from dragoman.dialect.koog.agent import introduced
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
 from dragoman.dialect.koog.whole import Gathering, is_in_answer
@@ -39,7 +39,7 @@ class KoogClient(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: PendingRequests[str] = PendingRequests()
+        self._requests: PendingRequests[str] = PendingRequests()
         self._gathering = Gathering()
 
     @property
@@ -49,25 +49,25 @@ class KoogClient(Edge):
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_request:
-            self._asked.owe(message.id, str(message.method))
+            self._requests.owe(message.id, str(message.method))
         return [("inside", message)]
 
     def from_inside(self, message: Message) -> list[Out]:
         if is_in_answer(message):
             return []
-        return [("peer", self._said(one)) for one in self._gathering.take(message)]
+        return [("peer", self._convert(one)) for one in self._gathering.take(message)]
 
-    def _said(self, message: Message) -> Message:
+    def _convert(self, message: Message) -> Message:
         if message.method == UPDATE:
             return self._updated(message)
         if not message.is_answer:
             return message
-        method = self._asked.settle(message.id)
+        method = self._requests.settle(message.id)
         result = as_object(message.result)
         if method == "initialize" and result:
             return answer(message.id, _introduced(result))
         if method == "session/prompt" and dropped(result) is not result:
-            return answer(message.id, {**dropped(result), **as_object(kept(result, NAME))})
+            return answer(message.id, {**dropped(result), **as_object(original_of(result, NAME))})
         return message
 
     def _updated(self, message: Message) -> Message:
@@ -105,7 +105,7 @@ def _tools(result: Object) -> list[Object]:
     koog agent listed, whoever changed the rest of its answer, or what an agent of ours names.
     """
     meta = as_object(result.get("_meta"))
-    listed = as_object(as_object(kept(result, NAME)).get("capabilities")).get("tools")
+    listed = as_object(as_object(original_of(result, NAME)).get("capabilities")).get("tools")
     tools = as_list(listed) or as_list(as_object(meta.get("dragoman")).get("tools"))
     return [_tool(tool) for tool in tools if as_text(as_object(tool).get("name"))]
 

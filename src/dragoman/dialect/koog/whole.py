@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.dialect.edge import Edge
-from dragoman.dialect.keeping import dropped, keep, kept
+from dragoman.dialect.keeping import dropped, keep, original_of
 from dragoman.dialect.koog.names import NAME, NO_BLOCK, PLAIN_TEXT, ROLE, UPDATE, WHOLE
 from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification, update_of
 
@@ -65,7 +65,7 @@ class Gathering:
         part = _part_of(message)
         said: list[Message] = []
         if self.parts and not self._continues(message, part):
-            said, self.parts = [bare(one) for one in self.parts], []
+            said, self.parts = [bare(part) for part in self.parts], []
         if part is None or part["part"] != len(self.parts):
             return [*said, bare(message)]
         self.parts.append(message)
@@ -83,7 +83,7 @@ class Gathering:
         return same and same_message and part == {**(_part_of(first) or {}), "part": len(self.parts)}
 
     def _joined(self, part: Object) -> Message:
-        content = [update_of(one)["content"] for one in self.parts]
+        content = [update_of(part)["content"] for part in self.parts]
         update = {"sessionUpdate": WHOLE, **part["message"], "content": content}
         return notification(UPDATE, {**as_object(self.parts[0].params), "update": update})
 
@@ -99,7 +99,7 @@ def _part_of(message: Message) -> Object | None:
     if message.method != UPDATE or not message.is_notification:
         return None
     update = update_of(message)
-    part = as_object(kept(update, NAME))
+    part = as_object(original_of(update, NAME))
     shell = part.get("message")
     if type(shell) is not dict or type(part.get("part")) is not int or type(part.get("of")) is not int:
         return None

@@ -99,7 +99,7 @@ class CancelledTurn(Quirk):
             }
         return message
 
-    def on_peer_answer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, incoming: Message, message: Message) -> Message:
         if message.id is UNSET or message.id not in self._cancelled:
             return message
         self._cancelled.discard(message.id)
@@ -164,8 +164,8 @@ class MissingFile(Quirk):
     done = "answered as an empty file"
     fix = "take the error for a missing file as such, and create it"
 
-    def on_inside_answer(self, asked: Message, message: Message) -> Message:
-        if asked.method != "fs/read_text_file" or message.error is UNSET:
+    def on_inside_answer(self, incoming: Message, message: Message) -> Message:
+        if incoming.method != "fs/read_text_file" or message.error is UNSET:
             return message
         error = as_object(message.error)
         if error.get("code") != NOT_FOUND and not _SAYS_MISSING.search(error_text(error)):
@@ -271,8 +271,8 @@ class UnknownSession(Quirk):
     done = "sent with the code for it"
     fix = "answer with the code -32002"
 
-    def on_peer_answer(self, asked: Message, message: Message) -> Message:
-        session = session_of(asked)
+    def on_peer_answer(self, incoming: Message, message: Message) -> Message:
+        session = session_of(incoming)
         error = as_object(message.error)
         if message.error is UNSET or not session or error.get("code") not in (INVALID_PARAMS, INTERNAL_ERROR):
             return message

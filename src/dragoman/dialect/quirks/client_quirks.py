@@ -27,11 +27,11 @@ class DeafToQuestions(Quirk):
     done = "answered as cancelled"
     fix = "answer session/request_permission, if only with the outcome cancelled"
 
-    def on_peer_answer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, incoming: Message, message: Message) -> Message:
         error = as_object(message.error)
         if not self.settings.answers_for_peer:
             return message
-        if asked.method != "session/request_permission" or error.get("code") != METHOD_NOT_FOUND:
+        if incoming.method != "session/request_permission" or error.get("code") != METHOD_NOT_FOUND:
             return message
         self.repair()
         return answer(message.id, {"outcome": {"outcome": "cancelled"}})
@@ -52,8 +52,8 @@ class NullWrite(Quirk):
     done = "sent as an empty object"
     fix = "answer with an empty object"
 
-    def on_peer_answer(self, asked: Message, message: Message) -> Message:
-        if asked.method != "fs/write_text_file" or message.result is not None:
+    def on_peer_answer(self, incoming: Message, message: Message) -> Message:
+        if incoming.method != "fs/write_text_file" or message.result is not None:
             return message
         self.repair()
         return answer(message.id, {})

@@ -79,10 +79,10 @@ class Quirk(Edge):
         """None: the peer is better not told."""
         return message
 
-    def on_peer_answer(self, asked: Message, message: Message) -> Message:
+    def on_peer_answer(self, incoming: Message, message: Message) -> Message:
         return message
 
-    def on_inside_answer(self, asked: Message, message: Message) -> Message:
+    def on_inside_answer(self, incoming: Message, message: Message) -> Message:
         return message
 
 

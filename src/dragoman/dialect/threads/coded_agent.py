@@ -14,7 +14,7 @@ from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text
 from dragoman.dialect.threads import listing
-from dragoman.dialect.threads.content import replayed, said, text_of_chunk
+from dragoman.dialect.threads.content import chunk_update, replayed, text_of_chunk
 from dragoman.dialect.threads.files import IN_V1
 from dragoman.dialect.threads.ledger_notes import Lost
 from dragoman.dialect.threads.turning import TurningEdge
@@ -123,9 +123,9 @@ class CodedAgent(TurningEdge):
 
     def begin(self, thread_id: str, prompt: ThreadPrompt) -> list[Out]:
         params = {"threadId": thread_id, "message": {"role": "user", "chunks": prompt.chunks}}
-        return [self.ask_peer("sendMessage", params, partial(self._sent, thread_id))]
+        return [self.ask_peer("sendMessage", params, partial(self._on_prompt_answer, thread_id))]
 
-    def _sent(self, thread_id: str, answer: Message) -> list[Out]:
+    def _on_prompt_answer(self, thread_id: str, answer: Message) -> list[Out]:
         return self.end_turn(thread_id, answer.error)
 
     # What the agent asks.
@@ -147,7 +147,7 @@ class CodedAgent(TurningEdge):
         if self.is_cancelled(thread_id):
             self.note(Lost.LATE_CHUNKS)
             return [self.tell_peer(message.id, None)]
-        return [("inside", said(thread_id, "assistant", text)), self.tell_peer(message.id, None)]
+        return [("inside", chunk_update(thread_id, "assistant", text)), self.tell_peer(message.id, None)]
 
     def folders_of(self, thread_id: str) -> Object | None:
         """An agent may read before it has told the id of the thread that it makes, if only one is made."""

@@ -147,11 +147,11 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
     def on_inside_request(self, message: Message) -> list[Out]:
         return self.read_at_peer(message) if message.method in IN_THREADS else self.refused_to_agent(message)
 
-    def was_read(self, question: Message, told: Object) -> None:
+    def was_read(self, question: Message, fields: Object) -> None:
         params = as_object(question.params)
         thread = self.threads.get(as_text(params.get("sessionId")))
         if thread is not None and question.method == "fs/read_text_file":
-            thread.entries.read(as_text(params.get("path")), as_text(told.get("content")))
+            thread.entries.read(as_text(params.get("path")), as_text(fields.get("content")))
 
     def peer_ended(self) -> list[Out]:
         """The end of its words is the only cancel that the client has."""

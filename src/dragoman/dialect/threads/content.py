@@ -46,7 +46,7 @@ def blocks_of(message: Json) -> list[Object] | None:
     chunks = as_object(message).get("chunks")
     if type(chunks) is not list:
         return None
-    texts = [text_of_chunk(one) for one in chunks]
+    texts = [text_of_chunk(chunk) for chunk in chunks]
     return None if None in texts else [block(text) for text in texts if text is not None]
 
 
@@ -66,7 +66,7 @@ def chunks_of(prompt: Json, note: Note) -> list[Object]:
     return chunks
 
 
-def said(thread: str, role: str, text: str, message_id: str | None = None) -> Message:
+def chunk_update(thread: str, role: str, text: str, message_id: str | None = None) -> Message:
     """One chunk of a message as an update."""
     update: Object = {"sessionUpdate": UPDATE_OF_ROLE[role], "content": block(text)}
     if message_id is not None:
@@ -122,10 +122,10 @@ def replayed(thread: str, entries: Json, note: Note) -> list[Message]:
 
 def _message(thread: str, fields: Object, message_id: str, note: Note) -> list[Message]:
     updates = []
-    for one in as_list(fields.get("chunks")):
-        text = text_of_chunk(one)
+    for field in as_list(fields.get("chunks")):
+        text = text_of_chunk(field)
         if text is None:
             note(Lost.CHUNKS)
         else:
-            updates.append(said(thread, fields["role"], text, message_id))
+            updates.append(chunk_update(thread, fields["role"], text, message_id))
     return updates

@@ -101,17 +101,17 @@ def told_in_v1(method: str, params: Json, result: Json, note: Note) -> Object | 
     return _range_in_v1(asked, content, fields.get("version"), note)
 
 
-def _matches_in_v1(asked: Object, fields: Object) -> Object | None:
+def _matches_in_v1(report: Object, fields: Object) -> Object | None:
     matches = fields.get("matches")
     if type(matches) is not list or not all(type(path) is str for path in matches):
         return None
-    limit = asked.get("limit")
+    limit = report.get("limit")
     most = limit if type(limit) is int and limit >= 0 else len(matches)
     return {"matches": matches[:most], "truncated": most < len(matches)}
 
 
-def _range_in_v1(asked: Object, content: str, version: Json, note: Note) -> Object:
-    limit, offset = asked.get("limit"), asked.get("offset") or 0
+def _range_in_v1(fields: Object, content: str, version: Json, note: Note) -> Object:
+    limit, offset = fields.get("limit"), fields.get("offset") or 0
     length = len(content) // 4 * 3 - content[-2:].count("=")  # of what stands in base64
     told: Object = {"content": content, "version": token_of(version) if is_version(version) else "unknown"}
     if type(limit) is int and length >= limit:

@@ -35,7 +35,7 @@ class IntroducingEdge(ThreadsEdge):
         super().__init__(settings, ledger)
         self.capabilities: Object | None = None  # the agent's, once it is initialized
         self._introducing = False
-        self._held: list[Message] = []
+        self._held_messages: list[Message] = []
         self._held_bytes = 0
 
     @abstractmethod
@@ -48,7 +48,7 @@ class IntroducingEdge(ThreadsEdge):
         size = len(encode(message))
         if self._held_bytes + size > MOST_HELD:
             return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
-        self._held.append(message)
+        self._held_messages.append(message)
         self._held_bytes += size
         if self._introducing:
             return []
@@ -62,7 +62,7 @@ class IntroducingEdge(ThreadsEdge):
         return [self.ask_inside("initialize", self.announce_limits(params), self._introduced)]
 
     def _introduced(self, answer: Message) -> list[Out]:
-        held, self._held, self._held_bytes = self._held, [], 0
+        held, self._held_messages, self._held_bytes = self._held_messages, [], 0
         self._introducing = False
         if answer.error is not UNSET:
             return [self.fail_peer(message.id, answer.error) for message in held]

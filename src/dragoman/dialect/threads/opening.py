@@ -39,7 +39,7 @@ class OpeningEdge(IntroducingEdge):
         super().__init__(settings, ledger)
         self.threads: dict[str, Thread] = {}
         self._folders: dict[str, str] = {}  # of sessions, as the agent listed them
-        self._seen: dict[str, ThreadFacts] = {}  # of sessions that are not open here
+        self._listed_threads: dict[str, ThreadFacts] = {}  # of sessions that are not open here
         self._creating = 0
 
     def list_threads(self, request_id: Id | UnsetType) -> list[Out]:
@@ -50,15 +50,15 @@ class OpeningEdge(IntroducingEdge):
         return [self.ask_inside("session/new", self.session_setup(), partial(self._created, request_id))]
 
     def _list(
-        self, request_id: Id | UnsetType, found: dict[str, Object], cursor: str | None, page: int
+        self, request_id: Id | UnsetType, objects: dict[str, Object], cursor: str | None, page: int
     ) -> list[Out]:
         if not self.can("sessionCapabilities", "list"):
-            return self._tell_threads(request_id, found)
+            return self._tell_threads(request_id, objects)
         params = {} if cursor is None else {"cursor": cursor}
-        return [self.ask_inside("session/list", params, partial(self._listed, request_id, found, page))]
+        return [self.ask_inside("session/list", params, partial(self._listed, request_id, objects, page))]
 
     def _listed(
-        self, request_id: Id | UnsetType, found: dict[str, Object], page: int, answer: Message
+        self, request_id: Id | UnsetType, objects: dict[str, Object], page: int, answer: Message
     ) -> list[Out]:
         if answer.error is not UNSET:
             return [self.fail_peer(request_id, answer.error)]
@@ -66,21 +66,21 @@ class OpeningEdge(IntroducingEdge):
             thread_id = info["sessionId"]
             facts = self._facts(thread_id)
             facts.describe(info)
-            found[thread_id] = listing.metadata(thread_id, facts, self.note)
+            objects[thread_id] = listing.metadata(thread_id, facts, self.note)
             self._folders[thread_id] = as_text(info.get("cwd"))
         cursor = as_text(as_object(answer.result).get("nextCursor"))
         if cursor and page < MOST_PAGES:
-            return self._list(request_id, found, cursor, page + 1)
+            return self._list(request_id, objects, cursor, page + 1)
         if cursor:
             self.note(Lost.MORE_THREADS)
-        return self._tell_threads(request_id, found)
+        return self._tell_threads(request_id, objects)
 
-    def _tell_threads(self, request_id: Id | UnsetType, found: dict[str, Object]) -> list[Out]:
+    def _tell_threads(self, request_id: Id | UnsetType, objects: dict[str, Object]) -> list[Out]:
         """What the agent listed, and what is open here and not on its list."""
         for thread in self.threads.values():
-            if thread.is_open and thread.id not in found:
-                found[thread.id] = listing.metadata(thread.id, thread.facts, self.note)
-        return [self.tell_peer(request_id, {"threads": list(found.values())})]
+            if thread.is_open and thread.id not in objects:
+                objects[thread.id] = listing.metadata(thread.id, thread.facts, self.note)
+        return [self.tell_peer(request_id, {"threads": list(objects.values())})]
 
     def _created(self, request_id: Id | UnsetType, answer: Message) -> list[Out]:
         self._creating -= 1
@@ -89,7 +89,9 @@ class OpeningEdge(IntroducingEdge):
         if thread_id:
             self._thread(thread_id).is_open = True
         if not self._creating:
-            self.threads = {name: one for name, one in self.threads.items() if one.is_open or one.opening}
+            self.threads = {
+                name: thread for name, thread in self.threads.items() if thread.is_open or thread.opening
+            }
         if answer.error is not UNSET:
             return [self.fail_peer(request_id, answer.error)]
         if not thread_id:
@@ -150,9 +152,9 @@ class OpeningEdge(IntroducingEdge):
         thread = self.threads.get(thread_id)
         if thread is not None:
             return thread.facts
-        if thread_id not in self._seen and len(self._seen) >= MOST_SEEN:
-            del self._seen[next(iter(self._seen))]
-        return self._seen.setdefault(thread_id, ThreadFacts(created=self.now()))
+        if thread_id not in self._listed_threads and len(self._listed_threads) >= MOST_SEEN:
+            del self._listed_threads[next(iter(self._listed_threads))]
+        return self._listed_threads.setdefault(thread_id, ThreadFacts(created=self.now()))
 
     def _note_modes(self, result: Object) -> None:
         if result.get("modes") or result.get("configOptions"):

@@ -54,7 +54,7 @@ class ReadsAtPeer(ThreadsEdge):
         self.was_read(question, told)
         return [self.tell_inside(question.id, told)]
 
-    def was_read(self, question: Message, told: Object) -> None:
+    def was_read(self, question: Message, fields: Object) -> None:
         """For who keeps account of it."""
 
 

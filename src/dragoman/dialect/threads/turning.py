@@ -105,7 +105,7 @@ class TurningEdge(ReadsForPeer):
         outs = super().peer_ended()
         open_turns = [prompt for turns in self._turns.values() for prompt in turns.cancel()]
         self._turns.clear()
-        return outs + [self.refuse_inside(one.request_id, INTERNAL_ERROR, GONE) for one in open_turns]
+        return outs + [self.refuse_inside(turn.request_id, INTERNAL_ERROR, GONE) for turn in open_turns]
 
     def on_inside_notification(self, message: Message) -> list[Out]:
         params = as_object(message.params)

@@ -17,7 +17,7 @@ from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, as_text
 from dragoman.dialect.threads import listing
-from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, replayed, said
+from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, chunk_update, replayed
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.files import IN_THREADS
 from dragoman.dialect.threads.ledger_notes import Lost, Repaired
@@ -168,15 +168,15 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         texts = [as_text(block["text"]) for block in blocks]
         thread.entries.begin(role, texts)
         thread.facts.touch(self.now())
-        outs: list[Out] = [("inside", said(thread.id, role, text)) for text in texts]
+        outs: list[Out] = [("inside", chunk_update(thread.id, role, text)) for text in texts]
         ends = role == "assistant" and self.turns_of(thread.id).running is not None
         return [*outs, done, *(self.end_turn(thread.id) if ends else [])]
 
-    def was_read(self, question: Message, told: Object) -> None:
+    def was_read(self, question: Message, fields: Object) -> None:
         thread = self._thread_in(question, "sessionId")
         if thread is not None and question.method == "fs/read_text_file":
             path = as_text(as_object(question.params).get("path"))
-            thread.entries.read(path, as_text(told.get("content")))
+            thread.entries.read(path, as_text(fields.get("content")))
 
     def folders_of(self, thread_id: str) -> Object | None:
         return None  # as written, the client reads at the agent

@@ -42,10 +42,10 @@ class ClientThread:
     """A thread that the client holds, and the session that works on it."""
 
     id: str
-    said: Entries  # by the agent, in the turn that runs
+    agent_entries: Entries  # by the agent, in the turn that runs
     session: str = ""
     is_known: bool = False  # whether its entries were looked at
-    heard: list[str] = field(default_factory=list)  # of the user's message, so far
+    user_texts: list[str] = field(default_factory=list)  # of the user's message, so far
     is_asking: bool = False
     is_longer: bool = False  # a chunk came since we asked
     is_whole: bool = False
@@ -85,9 +85,9 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
             return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
         if thread is None:
             thread = self._threads[name] = ClientThread(name, Entries(self.note))
-        if sum(map(len, thread.heard)) + len(text) > MOST_HELD:
+        if sum(map(len, thread.user_texts)) + len(text) > MOST_HELD:
             return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
-        thread.heard.append(text)
+        thread.user_texts.append(text)
         thread.is_longer, thread.is_whole = True, False
         return [self.tell_peer(message.id, None), *self._ask_whether_whole(thread)]
 
@@ -123,7 +123,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
     # Turns.
 
     def _next_turn(self, thread: ClientThread) -> list[Out]:
-        if thread.is_busy or not thread.is_whole or not thread.heard:
+        if thread.is_busy or not thread.is_whole or not thread.user_texts:
             return []
         thread.is_busy = True
         if thread.session:
@@ -133,19 +133,19 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
     def _created(self, thread: ClientThread, answer: Message) -> list[Out]:
         thread.session = as_text(as_object(answer.result).get("sessionId"))
         if not thread.session:
-            thread.heard = []
+            thread.user_texts = []
             return self._turned(thread, answer)
         return self._prompt(thread)
 
     def _prompt(self, thread: ClientThread) -> list[Out]:
-        prompt, thread.heard = [block(text) for text in thread.heard], []
+        prompt, thread.user_texts = [block(text) for text in thread.user_texts], []
         params = {"sessionId": thread.session, "prompt": prompt}
         return [self.ask_inside("session/prompt", params, partial(self._turned, thread))]
 
     def _turned(self, thread: ClientThread, answer: Message) -> list[Out]:
         """The posted message is the end of the turn, so one is posted whatever happened."""
-        chunks = [one for entry in thread.said.listed() for one in as_list(entry.get("chunks"))]
-        thread.said.clear()
+        chunks = [one for entry in thread.agent_entries.listed() for one in as_list(entry.get("chunks"))]
+        thread.agent_entries.clear()
         thread.is_busy = False
         result = as_object(answer.result)
         if answer.error is not UNSET or not result:
@@ -164,7 +164,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         update = update_of(message)
         kind = as_text(update.get("sessionUpdate"))
         name = as_text(as_object(message.params).get("sessionId"))
-        thread = next((one for one in self._threads.values() if one.session == name and name), None)
+        thread = next((thread for thread in self._threads.values() if thread.session == name and name), None)
         if thread is None or kind == "user_message_chunk":
             self.note(Lost.ECHOES if thread is not None else Lost.OTHER_UPDATES)
         elif kind in ("tool_call", "tool_call_update"):
@@ -172,7 +172,7 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         elif (phrase := phrase_of(kind)) is not None:
             self.note(phrase)
         else:
-            thread.said.update(update)
+            thread.agent_entries.update(update)
         return []
 
     def on_inside_request(self, message: Message) -> list[Out]:

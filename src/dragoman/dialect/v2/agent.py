@@ -27,7 +27,7 @@ from dragoman.dialect.v2.agent_openings import Openings
 from dragoman.dialect.v2.agent_prompts import V2AgentPrompts
 from dragoman.dialect.v2.agent_questions import V2AgentQuestions
 from dragoman.dialect.v2.agent_requests import ForwardedRequest, ForwardedRequests
-from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, told
+from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, update_messages
 from dragoman.dialect.v2.agent_setup import OPENING, RENAMED
 from dragoman.dialect.v2.to_v1 import config
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES, VERSION_UNSUPPORTED
@@ -42,7 +42,9 @@ class V2Agent(Edge):
         super().__init__(settings, ledger)
         self.transparent = False
         self._introducing = False
-        self._held: list[Message] = []  # what the client said before it was known what the agent speaks
+        self._held_messages: list[
+            Message
+        ] = []  # what the client said before it was known what the agent speaks
         self._sessions = V2AgentSessions(self)
         self._requests = ForwardedRequests()
         self._openings = Openings(self, settings, self._sessions, self._requests)
@@ -57,7 +59,7 @@ class V2Agent(Edge):
                 return self._openings.lending.answered(message)
             return self._questions.answered(message)
         if self._introducing:
-            self._held.append(message)
+            self._held_messages.append(message)
             return []
         if message.is_request:
             return self._requested(message, as_object(message.params))
@@ -75,7 +77,7 @@ class V2Agent(Edge):
         if message.method == "session/update":
             return self._updated(message)
         if message.is_request:
-            return self._asked(message)
+            return self._on_agent_request(message)
         if message.method == "$/cancel_request":
             is_open = self._questions.is_open(as_object(message.params).get("requestId"))
             return [("inside", message)] if is_open else []
@@ -87,7 +89,7 @@ class V2Agent(Edge):
     @property
     def holding(self) -> bool:
         """Whether something waits for the agent's introduction, or for the tools that it is to have."""
-        return bool(self._held) or self._openings.lending.is_waiting
+        return bool(self._held_messages) or self._openings.lending.is_waiting
 
     def succeeded_by(self) -> Edge:
         return Edge(self.settings, self.ledger) if self.transparent else self
@@ -98,12 +100,12 @@ class V2Agent(Edge):
         for session in self._sessions.all():
             session.calls.unseen()
             outs += self._prompts.let_go(session)
-            open_ += [turn.message.id for turn in session.turns.left()]
-        open_ += [asked.client_id for asked in self._requests.left()]
+            open_ += [turn.message.id for turn in session.turns.pop_unanswered()]
+        open_ += [asked.client_id for asked in self._requests.pop_all()]
         open_ += [waiting.message.id for waiting in self._openings.lending.openings()]
-        held, self._held = self._held, []
+        held, self._held_messages = self._held_messages, []
         open_ += [message.id for message in held if message.is_request]
-        return outs + [("inside", _gone(request_id)) for request_id in open_]
+        return outs + [("inside", _agent_ended(request_id)) for request_id in open_]
 
     # What the client asks
 
@@ -114,7 +116,7 @@ class V2Agent(Edge):
             self._sessions.abilities = agent_handshake.abilities(params)
             return [self._requests.send(message, method, agent_handshake.offer(params))]
         if method in OPENING:
-            return self._openings.asked(message, params)
+            return self._openings.on_request(message, params)
         if method == "session/prompt":
             return self._prompts.prompted(message)
         session = self._session(message)
@@ -154,11 +156,11 @@ class V2Agent(Edge):
 
     # What the agent says
 
-    def _asked(self, message: Message) -> list[Out]:
+    def _on_agent_request(self, message: Message) -> list[Out]:
         """A request of the agent. It does not wait for what may be the prompt's echo."""
         session_id = as_text(as_object(message.params).get("sessionId"))
         outs: list[Out] = []
-        if session_id in self._sessions and self._sessions.of(session_id).turns.held:
+        if session_id in self._sessions and self._sessions.of(session_id).turns.held_updates:
             session = self._sessions.of(session_id)
             session.turns.take_for_echo()
             outs = self._prompts.let_go(session)
@@ -181,7 +183,7 @@ class V2Agent(Edge):
         found = session.updates(update)
         if len(found) == 1 and found[0] is update:
             return [("inside", message)]
-        return told(session, found)
+        return update_messages(session, found)
 
     def _answered(self, message: Message) -> list[Out]:
         asked = self._requests.settle(message)
@@ -208,53 +210,53 @@ class V2Agent(Edge):
         found = agent_answers.plain(asked.method, message.result, self)
         return [*outs, ("inside", agent_answers.passed(message, asked.client_id, found))]
 
-    def _failed(self, message: Message, asked: ForwardedRequest) -> list[Out]:
-        sorry = agent_answers.failed(message, asked.client_id, self)
-        if asked.turn is not None:
-            return self._prompts.failed(self._sessions.of(asked.session), sorry)
-        return [("inside", sorry), *self._released(), *self._openings.over(asked.offer)]
+    def _failed(self, message: Message, request: ForwardedRequest) -> list[Out]:
+        sorry = agent_answers.failed(message, request.client_id, self)
+        if request.turn is not None:
+            return self._prompts.failed(self._sessions.of(request.session), sorry)
+        return [("inside", sorry), *self._released(), *self._openings.over(request.offer)]
 
-    def _introduced(self, message: Message, asked: ForwardedRequest) -> list[Out]:
+    def _introduced(self, message: Message, request: ForwardedRequest) -> list[Out]:
         """The agent has shown itself, and is given what had to wait for that."""
-        outs: list[Out] = [("inside", self._introduction(message, asked))]
+        outs: list[Out] = [("inside", self._introduction(message, request))]
         self._introducing = False
-        held, self._held = self._held, []
+        held, self._held_messages = self._held_messages, []
         for one in held:
             outs += self.from_inside(one)
         return outs
 
-    def _introduction(self, message: Message, asked: ForwardedRequest) -> Message:
+    def _introduction(self, message: Message, request: ForwardedRequest) -> Message:
         result, error = as_object(message.result), as_object(message.error)
         if message.error is not UNSET and error.get("code") != VERSION_UNSUPPORTED:
-            return agent_answers.failed(message, asked.client_id, self)
+            return agent_answers.failed(message, request.client_id, self)
         if agent_handshake.speaks_v1(result):
             self.repaired("an agent of version 1", "left alone")
             self.transparent = True
-            return agent_answers.passed(message, asked.client_id, message.result)
+            return agent_answers.passed(message, request.client_id, message.result)
         if result.get("protocolVersion") != agent_handshake.VERSION:
             self.lost("a version of the protocol that is neither 1 nor 2", "initialize is refused")
-            return agent_handshake.version_refused(asked.client_id, error)
+            return agent_handshake.version_refused(request.client_id, error)
         self._openings.welcomed(agent_handshake.welcome(result))
-        return answer(asked.client_id, agent_handshake.introduced(result, self))
+        return answer(request.client_id, agent_handshake.introduced(result, self))
 
-    def _opened(self, asked: ForwardedRequest, result: Object) -> list[Out]:
-        if not (asked.session or as_text(result.get("sessionId"))):
+    def _opened(self, request: ForwardedRequest, result: Object) -> list[Out]:
+        if not (request.session or as_text(result.get("sessionId"))):
             return self._failed(
-                refusal(UNSET, INTERNAL_ERROR, "Internal error: the session has no id"), asked
+                refusal(UNSET, INTERNAL_ERROR, "Internal error: the session has no id"), request
             )
-        outs, session, after = self._openings.opened(asked, result)
-        return [*outs, *self._released(), *told(session, after)]
+        outs, session, after = self._openings.opened(request, result)
+        return [*outs, *self._released(), *update_messages(session, after)]
 
-    def _configured(self, asked: ForwardedRequest, session: V2AgentSession, result: Object) -> list[Out]:
+    def _configured(self, request: ForwardedRequest, session: V2AgentSession, result: Object) -> list[Out]:
         before = session.options
         if type(result.get("configOptions")) is list:
             session.learn(result["configOptions"])
-        if asked.method == "session/set_config_option":
-            return [("inside", answer(asked.client_id, {**result, "configOptions": session.options}))]
+        if request.method == "session/set_config_option":
+            return [("inside", answer(request.client_id, {**result, "configOptions": session.options}))]
         news: list[Object] = []
         if session.options != before:
             news = [{"sessionUpdate": "config_option_update", "configOptions": session.options}]
-        return [*told(session, news), ("inside", answer(asked.client_id, {}))]
+        return [*update_messages(session, news), ("inside", answer(request.client_id, {}))]
 
     def _closed(self, session: V2AgentSession) -> list[Out]:
         session.calls.unseen()
@@ -271,5 +273,5 @@ class V2Agent(Edge):
         return self._sessions.of(as_text(as_object(message.params).get("sessionId")))
 
 
-def _gone(request_id: Id | UnsetType) -> Message:
+def _agent_ended(request_id: Id | UnsetType) -> Message:
     return refusal(request_id, INTERNAL_ERROR, "Internal error: the agent has ended")

@@ -96,7 +96,9 @@ class V2AgentToolCalls:
 
     def unseen(self) -> None:
         """At the end: what no tool call ever showed."""
-        if any(key not in self._shown_by and not one.is_empty for key, one in self._terminals.items()):
+        if any(
+            key not in self._shown_by and not terminal.is_empty for key, terminal in self._terminals.items()
+        ):
             self._tell.lost(
                 "a terminal that no tool call shows", "left out: v1 shows them in tool calls only"
             )

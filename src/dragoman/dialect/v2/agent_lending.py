@@ -44,7 +44,7 @@ class ClientToolOffers:
         self._offers = OwnIds("offer")
         self._ids = OwnIds("dragoman-client-tools")
         self._waiting: dict[str, PendingOpening] = {}
-        self._asked: PendingRequests[tuple[Id | UnsetType]] = (
+        self._requests: PendingRequests[tuple[Id | UnsetType]] = (
             PendingRequests()
         )  # the client's debts to the host
 
@@ -76,15 +76,15 @@ class ClientToolOffers:
     def ask(self, message: Message) -> list[Out]:
         """The host asks the client something."""
         own = self._ids.next()
-        self._asked.owe(own, (message.id,))
+        self._requests.owe(own, (message.id,))
         return [("inside", request(own, str(message.method), message.params))]
 
     def owns(self, request_id: Json) -> bool:
-        return type(request_id) is str and self._asked.look(request_id) is not None
+        return type(request_id) is str and self._requests.look(request_id) is not None
 
     def answered(self, message: Message) -> list[Out]:
         """The client's answer to the host."""
-        (asked,) = self._asked.settle(message.id) or (None,)
+        (asked,) = self._requests.settle(message.id) or (None,)
         error = as_object(message.error)
         if error:
             code = error.get("code")

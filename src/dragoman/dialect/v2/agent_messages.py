@@ -30,7 +30,7 @@ class Messages:
     def __init__(self, report: LossReporter) -> None:
         self._tell = report
         self._kinds: dict[str, str] = {}  # of which kind is the message that has this id
-        self._shown: dict[tuple[str, str], _Shown] = {}
+        self._messages: dict[tuple[str, str], _MessageText] = {}
         self._old: set[tuple[str, str]] = set()
 
     def chunk(self, update: Object) -> list[Object]:
@@ -75,19 +75,19 @@ class Messages:
             return message_id
         return f"{kind.removesuffix('_chunk')}:{message_id}"
 
-    def _of(self, kind: str, message_id: str) -> _Shown:
+    def _of(self, kind: str, message_id: str) -> _MessageText:
         key = (kind, message_id)
-        shown = self._shown.get(key)
+        shown = self._messages.get(key)
         if shown is None:
-            shown = self._shown[key] = _Shown()
-            if len(self._shown) > REMEMBERED:
-                oldest = next(iter(self._shown))
-                del self._shown[oldest]
+            shown = self._messages[key] = _MessageText()
+            if len(self._messages) > REMEMBERED:
+                oldest = next(iter(self._messages))
+                del self._messages[oldest]
                 self._old.add(oldest)
         return shown
 
 
-class _Shown:
+class _MessageText:
     """What was shown of one message. Texts that follow each other are one text, however they were cut."""
 
     __slots__ = ("parts",)
@@ -111,18 +111,18 @@ class _Shown:
         ]
 
 
-def _rest(shown: list[Object], said: list[Object]) -> list[Object] | None:
-    """What `said` says beyond `shown`; None if it says something else."""
-    if not shown:
-        return said
-    whole = _Shown()
-    for content in said:
+def _rest(shown_blocks: list[Object], blocks: list[Object]) -> list[Object] | None:
+    """What `blocks` adds to `shown_blocks`; None if `blocks` does not begin with them."""
+    if not shown_blocks:
+        return blocks
+    whole = _MessageText()
+    for content in blocks:
         whole.add(content)
     joined = whole.blocks()
-    *before, last = shown
-    if len(joined) < len(shown) or joined[: len(before)] != before:
+    *before, last = shown_blocks
+    if len(joined) < len(shown_blocks) or joined[: len(before)] != before:
         return None
-    other, more = joined[len(before)], joined[len(shown) :]
+    other, more = joined[len(before)], joined[len(shown_blocks) :]
     if other == last:
         return more
     if last.keys() == other.keys() == _TEXT and other["text"].startswith(last["text"]):

@@ -39,7 +39,7 @@ class Openings:
         if self._sessions.abilities.tools and not self._lends:
             self._lends_nothing()
 
-    def asked(self, message: Message, params: Object) -> list[Out]:
+    def on_request(self, message: Message, params: Object) -> list[Out]:
         """A request of the client that opens a session."""
         try:
             found = opening(str(message.method), params, stdio=self._welcome.stdio, report=self._tell)
@@ -67,16 +67,16 @@ class Openings:
         return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
 
     def opened(
-        self, asked: ForwardedRequest, result: Object
+        self, request: ForwardedRequest, result: Object
     ) -> tuple[list[Out], V2AgentSession, list[Object]]:
         """The agent's answer: what is said now, and what is told of the session after everything else."""
-        session = self._sessions.of(asked.session or as_text(result.get("sessionId")))
+        session = self._sessions.of(request.session or as_text(result.get("sessionId")))
         found, after = session.opened(result)
         outs: list[Out] = []
-        if asked.offer:
-            session.offer = asked.offer
-            outs = [bound(asked.offer, session.id)]
-        return [*outs, ("inside", answer(asked.client_id, found))], session, after
+        if request.offer:
+            session.offer = request.offer
+            outs = [bound(request.offer, session.id)]
+        return [*outs, ("inside", answer(request.client_id, found))], session, after
 
     def over(self, offer: str) -> list[Out]:
         """What was lent under this name is not any more."""

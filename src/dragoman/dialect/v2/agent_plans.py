@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dragoman.dialect.message import Object, as_object, as_text
 from dragoman.dialect.v2.to_v1.fields import LossReporter
-from dragoman.dialect.v2.to_v1.plans import named, told
+from dragoman.dialect.v2.to_v1.plans import named, plan_text
 
 
 class Plans:
@@ -34,7 +34,7 @@ class Plans:
             self._steps[known["planId"]] = known["entries"]
             return [self._whole()]
         self._tell.repaired("a plan that is no list of steps", "said as a message of the agent")
-        text = {"type": "text", "text": told(known)}
+        text = {"type": "text", "text": plan_text(known)}
         return [{"sessionUpdate": "agent_message_chunk", "content": text}]
 
     def _removed(self, update: Object) -> list[Object]:

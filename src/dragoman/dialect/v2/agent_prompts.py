@@ -19,7 +19,7 @@ from dragoman.dialect.message import (
     with_params,
 )
 from dragoman.dialect.v2.agent_requests import ForwardedRequests
-from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, told
+from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, update_messages
 from dragoman.dialect.v2.agent_turns import V2AgentTurn, cancelled, outcome
 from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.dialect.v2.to_v2.content import blocks
@@ -66,7 +66,7 @@ class V2AgentPrompts:
 
     def changed_state(self, session: V2AgentSession, update: Object) -> list[Out]:
         """A `state_update`."""
-        outs = told(session, session.calls.rest())
+        outs = update_messages(session, session.calls.rest())
         if update.get("background"):
             self._tell.lost("work in the background", "not told: a session of v1 has none")
         turn = session.turns.running
@@ -103,7 +103,7 @@ class V2AgentPrompts:
             turn = session.turns.find(request_id)
             if turn is None:
                 continue
-            if not turn.sent:
+            if not turn.is_sent:
                 session.turns.withdraw(turn)
                 return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
             if turn.acknowledged:  # for the agent its request is over; the turn is not
@@ -115,7 +115,7 @@ class V2AgentPrompts:
         outs: list[Out] = []
         for update in session.turns.let_go():
             if not session.turns.is_echo(update):
-                outs += told(session, session.updates(update))
+                outs += update_messages(session, session.updates(update))
         return outs
 
     def _send(self, session: V2AgentSession, turn: V2AgentTurn) -> Out:

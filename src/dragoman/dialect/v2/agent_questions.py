@@ -22,7 +22,7 @@ from dragoman.dialect.message import (
 )
 from dragoman.dialect.permission import CANCELLED
 from dragoman.dialect.v2.agent_requests import ForwardedRequests
-from dragoman.dialect.v2.agent_session import V2AgentSessions, told
+from dragoman.dialect.v2.agent_session import V2AgentSessions, update_messages
 from dragoman.dialect.v2.to_v1 import permission
 from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, without
 from dragoman.dialect.v2.to_v1.permission import form
@@ -85,7 +85,7 @@ class V2AgentQuestions:
             as_object(params.get("subject")).get("type") == "tool_call" and subject["toolCallId"] != fresh
         )
         if is_call and not calls.knows(subject["toolCallId"]):
-            outs = told(session, calls.upsert(subject))
+            outs = update_messages(session, calls.upsert(subject))
         call = {"toolCallId": subject["toolCallId"], **calls.members(subject, made_up=not outs)}
         offered = frozenset(option["optionId"] for option in options)
         self._open.owe(message.id, V2AgentQuestion(str(message.method), offered))

@@ -75,7 +75,7 @@ class ForwardedRequests:
         """Whether a session may come to be whose id nobody knows yet."""
         return any(asked.method in ("session/new", "session/fork") for _, asked in self._open.items())
 
-    def left(self) -> list[ForwardedRequest]:
+    def pop_all(self) -> list[ForwardedRequest]:
         """All that is still open; nothing is afterwards."""
         found = [asked for _, asked in self._open.items() if asked.turn is None or not asked.turn.over]
         self._open = PendingRequests()

@@ -23,7 +23,7 @@ _TEXT_OR_NONE = (str, type(None))
 _SUBAGENTS = ("subagent_update", "session_message", "session_message_chunk")
 
 
-def told(session: V2AgentSession, updates: list[Object]) -> list[Out]:
+def update_messages(session: V2AgentSession, updates: list[Object]) -> list[Out]:
     """Updates on their way to the client."""
     return [
         ("inside", notification("session/update", {"sessionId": session.id, "update": update}))
@@ -36,25 +36,25 @@ class V2AgentSessions:
 
     def __init__(self, report: LossReporter) -> None:
         self._tell = report
-        self._found: dict[str, V2AgentSession] = {}
+        self._by_id: dict[str, V2AgentSession] = {}
         self.abilities = ClientAbilities()
         self.early: list[Message] = []
         """Updates of sessions that the client does not know yet."""
 
     def of(self, session_id: str) -> V2AgentSession:
-        session = self._found.get(session_id)
+        session = self._by_id.get(session_id)
         if session is None:
-            session = self._found[session_id] = V2AgentSession(session_id, self.abilities, self._tell)
+            session = self._by_id[session_id] = V2AgentSession(session_id, self.abilities, self._tell)
         return session
 
     def all(self) -> list[V2AgentSession]:
-        return list(self._found.values())
+        return list(self._by_id.values())
 
     def forget(self, session_id: str) -> None:
-        self._found.pop(session_id, None)
+        self._by_id.pop(session_id, None)
 
     def __contains__(self, session_id: str) -> bool:
-        return session_id in self._found
+        return session_id in self._by_id
 
 
 class V2AgentSession:
@@ -98,7 +98,7 @@ class V2AgentSession:
         elif kind in ("terminal_update", "terminal_output_chunk"):
             return self.calls.terminal(update)
         else:
-            found = self._other(as_text(kind), update)
+            found = self._convert_update(as_text(kind), update)
         rest = self.calls.rest()
         return [*rest, *found] if rest else found
 
@@ -121,7 +121,7 @@ class V2AgentSession:
         self.switches = set() if self._abilities.booleans else config.switches(value)
         return self.options
 
-    def _other(self, kind: str, update: Object) -> list[Object]:
+    def _convert_update(self, kind: str, update: Object) -> list[Object]:
         if kind in WHOLE:
             return self._messages.whole(update)
         if kind == "tool_call_update":

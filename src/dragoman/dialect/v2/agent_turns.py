@@ -11,7 +11,7 @@ from collections import deque
 from msgspec import UNSET, Struct
 
 from dragoman.dialect.message import Id, Message, Object, answer, as_object, as_text, refusal
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, noted
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, with_originals
 from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import INTERNAL_ERROR
 
@@ -26,7 +26,7 @@ class V2AgentTurn(Struct):
 
     message: Message
     """The request, as the agent is to get it."""
-    sent: bool = False
+    is_sent: bool = False
     acknowledged: bool = False
     message_id: str = ""
     ran: bool = False
@@ -46,7 +46,7 @@ class V2AgentTurns:
     def __init__(self) -> None:
         self.running: V2AgentTurn | None = None
         self.waiting: deque[V2AgentTurn] = deque()
-        self.held: list[Object] = []
+        self.held_updates: list[Object] = []
         """Updates that came before the agent said which message is the prompt itself, from the first that
         may be that message on.
         """
@@ -85,7 +85,7 @@ class V2AgentTurns:
             return False
         if turn.acknowledged:
             return turn.ran or turn.stirred or not repeated
-        if turn.ran or self.held:
+        if turn.ran or self.held_updates:
             turn.ended = idle
         return False
 
@@ -101,12 +101,12 @@ class V2AgentTurns:
     def withdraw(self, turn: V2AgentTurn) -> None:
         self.waiting.remove(turn)
 
-    def left(self) -> list[V2AgentTurn]:
+    def pop_unanswered(self) -> list[V2AgentTurn]:
         """What the client waits for and the agent has no open request of; nothing is afterwards."""
         turns = [turn for turn in (self.running, *self.waiting) if turn is not None]
         self.running = None
         self.waiting.clear()
-        return [turn for turn in turns if turn.acknowledged or not turn.sent]
+        return [turn for turn in turns if turn.acknowledged or not turn.is_sent]
 
     def is_echo(self, update: Object) -> bool:
         """Whether this is the prompt itself, which the client shows already."""
@@ -115,12 +115,12 @@ class V2AgentTurns:
     def holds(self, update: Object) -> bool:
         """Keep an update until the prompt is acknowledged, if that has to be."""
         turn = self.running
-        if turn is None or turn.acknowledged or len(self.held) >= HELD:
+        if turn is None or turn.acknowledged or len(self.held_updates) >= HELD:
             return False
         kind = update.get("sessionUpdate")
-        if not self.held and kind not in ("user_message", "user_message_chunk"):
+        if not self.held_updates and kind not in ("user_message", "user_message_chunk"):
             return False
-        self.held.append(update)
+        self.held_updates.append(update)
         return True
 
     def acknowledge(self, turn: V2AgentTurn, message_id: str) -> None:
@@ -131,7 +131,7 @@ class V2AgentTurns:
 
     def take_for_echo(self) -> None:
         """Somebody cannot wait for the acknowledgement: the held messages of the user are the prompt."""
-        for update in self.held:
+        for update in self.held_updates:
             if update.get("sessionUpdate") in ("user_message", "user_message_chunk"):
                 self._echoes.add(as_text(update.get("messageId")))
 
@@ -140,13 +140,13 @@ class V2AgentTurns:
         self._echoes.clear()
 
     def let_go(self) -> list[Object]:
-        held, self.held = self.held, []
+        held, self.held_updates = self.held_updates, []
         return held
 
     def _start(self, turn: V2AgentTurn) -> None:
-        turn.sent = True
+        turn.is_sent = True
         self.running = turn
-        self.held = []
+        self.held_updates = []
 
 
 def outcome(turn: V2AgentTurn, idle: Object, report: LossReporter) -> Message:
@@ -161,7 +161,7 @@ def outcome(turn: V2AgentTurn, idle: Object, report: LossReporter) -> Message:
         result["_meta"] = idle["_meta"]
     if reason is not None and result["stopReason"] != reason:
         report.lost("a stop reason that v1 does not know", "said as end_turn, the original in _meta")
-        result = noted(result, {"stopReason": reason})
+        result = with_originals(result, {"stopReason": reason})
     usage = _usage(idle.get("usage"))
     return answer(turn.message.id, {**result, "usage": usage} if usage else result)
 

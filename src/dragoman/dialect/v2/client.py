@@ -76,14 +76,16 @@ class V2Client(Edge):
             return (
                 refused(message, INVALID_REQUEST, "Invalid request: initialize comes first") if early else []
             )
-        return self._asked(message) if message.is_request else self._told(message)
+        return (
+            self._on_client_request(message) if message.is_request else self._on_client_notification(message)
+        )
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_answer:
             return self._answered(message)
         if message.is_request:
             return self._questions.ask(message)
-        return self._noted(message)
+        return self._on_agent_notification(message)
 
     def peer_ended(self) -> list[Out]:
         return self._questions.cancel_all()
@@ -127,7 +129,7 @@ class V2Client(Edge):
             outs += self.from_peer(one)
         return outs
 
-    def _asked(self, message: Message) -> list[Out]:
+    def _on_client_request(self, message: Message) -> list[Out]:
         self._may_repeat = False
         match message.method:
             case "session/prompt":
@@ -142,7 +144,7 @@ class V2Client(Edge):
                 return refused(message, INVALID_PARAMS, "Invalid params: this cannot be cancelled alone")
         return self._calls.ask(message)
 
-    def _told(self, message: Message) -> list[Out]:
+    def _on_client_notification(self, message: Message) -> list[Out]:
         if message.method == "session/cancel":
             return self._lifetime.cancel(message)
         if message.method == "$/cancel_request":
@@ -199,7 +201,7 @@ class V2Client(Edge):
             self._desk.session(fields["sessionId"]).is_child = True
         return self._desk.session(session_id).update(params)
 
-    def _noted(self, message: Message) -> list[Out]:
+    def _on_agent_notification(self, message: Message) -> list[Out]:
         params = as_object(message.params)
         method = as_text(message.method)
         if method == "session/update":

@@ -33,7 +33,7 @@ class V2ClientCalls:
 
     def __init__(self, desk: PendingCalls) -> None:
         self._desk = desk
-        self._asked: dict[str, Handler] = {
+        self._handlers: dict[str, Handler] = {
             "auth/login": self._login,
             "auth/logout": self._logout,
             "session/new": self._new,
@@ -43,15 +43,15 @@ class V2ClientCalls:
             "session/set_config_option": self._set,
         }
         self._results: dict[str, Answered] = {
-            "session/new": self._begun,
-            "session/fork": self._begun,
+            "session/new": self._on_session_opened,
+            "session/fork": self._on_session_opened,
             "session/list": self._listed,
             "session/delete": self._deleted,
             "session/set_config_option": self._changed,
         }
 
     def ask(self, message: Message) -> list[Out]:
-        handler = self._asked.get(str(message.method), self._pass)
+        handler = self._handlers.get(str(message.method), self._pass)
         return handler(message, as_object(message.params))
 
     def answered(self, call: PendingCall, message: Message) -> list[Out]:
@@ -90,7 +90,7 @@ class V2ClientCalls:
         call = PendingCall(message.id, str(message.method), params)
         return [self._desk.forward(call, call.method, plain)]
 
-    def _begun(self, call: PendingCall, result: Object) -> list[Out]:
+    def _on_session_opened(self, call: PendingCall, result: Object) -> list[Out]:
         session_id = result.get("sessionId")
         if type(session_id) is not str:
             return refused(call, INTERNAL_ERROR, "The agent named no session")
@@ -103,8 +103,12 @@ class V2ClientCalls:
             return self._pass(message, params)
         self._desk.note(NO_LIST)
         cwd, can = params.get("cwd"), self._desk.can
-        known = [one for one in self._desk.sessions.values() if can.load or can.resume or not one.is_closed]
-        sessions = [_told(one) for one in known if cwd is None or one.writer.cwd == cwd]
+        known = [
+            session
+            for session in self._desk.sessions.values()
+            if can.load or can.resume or not session.is_closed
+        ]
+        sessions = [_session_result(one) for one in known if cwd is None or one.writer.cwd == cwd]
         return [("peer", answer(message.id, {"sessions": sessions}))]
 
     def _listed(self, call: PendingCall, result: Object) -> list[Out]:
@@ -141,7 +145,7 @@ class V2ClientCalls:
         call = PendingCall(message.id, str(message.method), params, session_id)
         if self._desk.session(session_id).config.is_made(config_id):
             return [self._desk.forward(call, "session/set_mode", {"sessionId": session_id, "modeId": value})]
-        plain = {name: one for name, one in params.items() if name != "type" or kind == "boolean"}
+        plain = {name: param for name, param in params.items() if name != "type" or kind == "boolean"}
         return [self._desk.forward(call, call.method, plain)]
 
     def _changed(self, call: PendingCall, result: Object) -> list[Out]:
@@ -153,7 +157,9 @@ class V2ClientCalls:
         else:
             session.writer.note(WRONG)
             session.config.set_value(call.params["configId"], call.params["value"])
-        return [("peer", answer(call.id, {"configOptions": session.config.shown, **only_meta(result)}))]
+        return [
+            ("peer", answer(call.id, {"configOptions": session.config.listed_options, **only_meta(result)}))
+        ]
 
 
 def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
@@ -173,11 +179,11 @@ def setup_in_v2(session: V2ClientSession, result: Object) -> Object:
     if result.keys() - _SETUP:
         session.writer.note(NO_PLACE)
     session.config.learn(result, session.writer)
-    told: Object = {"configOptions": session.config.shown} if session.config.is_known else {}
+    told: Object = {"configOptions": session.config.listed_options} if session.config.is_known else {}
     return {**told, **only_meta(result)}
 
 
-def _told(session: V2ClientSession) -> Object:
+def _session_result(session: V2ClientSession) -> Object:
     told: Object = {"sessionId": session.id, "cwd": session.writer.cwd}
     if session.title is not None:
         told["title"] = session.title

@@ -16,7 +16,7 @@ class V2ClientConfig:
     def __init__(self) -> None:
         self._options: list[Object] = []
         self._modes: Object = {}
-        self._made: str | None = None  # the id of the option that we made of the modes
+        self._modes_option: str | None = None  # the id of the option that we made of the modes
         self.is_known = False
 
     def learn(self, result: Object, writer: V2Writer) -> None:
@@ -28,21 +28,21 @@ class V2ClientConfig:
 
     def replace(self, listed: Json, writer: V2Writer) -> None:
         """By the options that v1 lists. Modes are added unless an option says the same."""
-        self._options, self._made = options(listed, writer), None
+        self._options, self._modes_option = options(listed, writer), None
         if self._modes and self._mode() is None:
-            taken = {one["configId"] for one in self._options}
+            taken = {option["configId"] for option in self._options}
             made = mode_option(self._modes, taken, writer)
             if made is not None:
                 self._options.append(made)
-                self._made = made["configId"]
+                self._modes_option = made["configId"]
 
     @property
-    def shown(self) -> list[Object]:
+    def listed_options(self) -> list[Object]:
         return self._options
 
     def is_made(self, config_id: str) -> bool:
         """Whether the agent knows this option as its modes."""
-        return config_id == self._made
+        return config_id == self._modes_option
 
     def set_mode(self, mode_id: Json) -> bool:
         """The session is in another mode; false if nobody heard of it."""
@@ -55,9 +55,14 @@ class V2ClientConfig:
 
     def set_value(self, config_id: str, value: Json) -> None:
         self._options = [
-            {**one, "currentValue": value} if one["configId"] == config_id else one for one in self._options
+            {**option, "currentValue": value} if option["configId"] == config_id else option
+            for option in self._options
         ]
 
     def _mode(self) -> Object | None:
-        found = (one for one in self._options if one.get("category") == "mode" and one["type"] == "select")
+        found = (
+            option
+            for option in self._options
+            if option.get("category") == "mode" and option["type"] == "select"
+        )
         return next(found, None)

@@ -50,7 +50,8 @@ def abilities(result: Object) -> AgentAbilities:
         close=is_object(session.get("close")),
         delete=is_object(session.get("delete")),
         logout=is_object(as_object(offered.get("auth")).get("logout")),
-        logins=frozenset(as_text(one.get("id")) for one in methods if one.get("type") != "terminal") - {""},
+        logins=frozenset(as_text(method.get("id")) for method in methods if method.get("type") != "terminal")
+        - {""},
         has_logins=bool(methods),
     )
 
@@ -90,7 +91,7 @@ def initialized_in_v2(result: Object, writer: V2Writer) -> Object:
     }
     methods = [_method(one, writer) for one in as_list(result.get("authMethods"))]
     if methods:
-        answered["authMethods"] = [one for one in methods if one is not None]
+        answered["authMethods"] = [method for method in methods if method is not None]
     if is_object(result.get("_meta")):
         answered["_meta"] = result["_meta"]
     return answered

@@ -52,7 +52,7 @@ class Lifetime:
         session = self._desk.sessions.get(session_id)
         if session is None or session.is_closed:
             return no_session(message, session_id)
-        told: Object = {"configOptions": session.config.shown} if session.config.is_known else {}
+        told: Object = {"configOptions": session.config.listed_options} if session.config.is_known else {}
         return [*session.snapshot(), ("peer", answer(message.id, told))]
 
     def resumed(self, call: PendingCall, message: Message) -> list[Out]:
@@ -106,16 +106,16 @@ class Lifetime:
         session.is_closed = True
         return outs
 
-    def _finish(self, session: V2ClientSession, said: Message) -> list[Out]:
-        session.closing.append(said)
+    def _finish(self, session: V2ClientSession, message: Message) -> list[Out]:
+        session.closing.append(message)
         return self.ended(session) if session.turn is None else []
 
     def _stop(self, session: V2ClientSession) -> list[Out]:
         """Prompts that are not part of the conversation never will be, and questions are not waited for."""
         outs: list[Out] = []
-        for one in session.held:
-            outs += refused(one, CANCELLED, "Request cancelled")
-        session.held.clear()
+        for prompt in session.held_prompts:
+            outs += refused(prompt, CANCELLED, "Request cancelled")
+        session.held_prompts.clear()
         if session.turn is not None:
             session.turn.cancelled = True
         return [*outs, *self._questions.cancel(session.id)]

@@ -25,25 +25,25 @@ class V2ClientPrompts:
             return no_session(message, session_id)
         if session.closing:
             return refused(message, CANCELLED, "Request cancelled: the session is being closed")
-        if session.turn is not None or session.held or session.loading != "no":
-            session.held.append(message)
+        if session.turn is not None or session.held_prompts or session.loading != "no":
+            session.held_prompts.append(message)
             return []
         return self._begin(session, message, params)
 
     def next(self, session: V2ClientSession) -> list[Out]:
         """What was held, as far as the agent takes it."""
         outs: list[Out] = []
-        while session.held and session.turn is None and session.loading == "no":
-            message = session.held.popleft()
+        while session.held_prompts and session.turn is None and session.loading == "no":
+            message = session.held_prompts.popleft()
             outs += self._begin(session, message, as_object(message.params))
         return outs
 
     def withdraw(self, request_id: Json) -> list[Out] | None:
         """The client does not want a held prompt any more; None if it is none."""
         for session in self._desk.sessions.values():
-            for message in session.held:
+            for message in session.held_prompts:
                 if message.id == request_id and type(message.id) is type(request_id):
-                    session.held.remove(message)
+                    session.held_prompts.remove(message)
                     return refused(message, CANCELLED, "Request cancelled")
         return None
 

@@ -74,7 +74,7 @@ class V2ClientQuestions:
         question = self._open.settle(message.id)
         if question is None:
             return []
-        return [("inside", self._answer(question, message)), *self._settled(question.session)]
+        return [("inside", self._answer(question, message)), *self._after_answer(question.session)]
 
     def withdraw(self, params: Object) -> list[Out]:
         """The agent does not want to know any more."""
@@ -85,7 +85,7 @@ class V2ClientQuestions:
                 if self._answers_for_peer:  # the agent waits for an answer still
                     return [("peer", told)]
                 self._open.settle(outer)
-                return [("peer", told), *self._settled(question.session)]
+                return [("peer", told), *self._after_answer(question.session)]
         return []
 
     def cancel(self, session_id: str) -> list[Out]:
@@ -100,7 +100,7 @@ class V2ClientQuestions:
                 self._open.settle(outer)
                 outs.append(("inside", _cancelled(question)))
                 outs.append(("peer", notification("$/cancel_request", {"requestId": outer})))
-        return [*outs, *self._settled(session_id)] if outs else []
+        return [*outs, *self._after_answer(session_id)] if outs else []
 
     def cancel_all(self) -> list[Out]:
         """The client is gone."""
@@ -160,7 +160,7 @@ class V2ClientQuestions:
         self._open.owe(outer, question)
         return ("peer", request(outer, method, params))
 
-    def _settled(self, session_id: str) -> list[Out]:
+    def _after_answer(self, session_id: str) -> list[Out]:
         session = self._desk.sessions.get(session_id)
         if session is None or any(one.session == session_id for _, one in self._open.items()):
             return []

@@ -44,7 +44,7 @@ class V2ClientTurn(Struct):
 
     id: Id | UnsetType
     message_id: str
-    said: list[Object]
+    prompt_blocks: list[Object]
     """The prompt as the client said it."""
     echo: deque[Object]
     """The prompt as the agent got it, as far as it was not echoed."""
@@ -60,7 +60,7 @@ class V2ClientSession:
         self.writer = V2Writer(report, cwd)
         self.config = V2ClientConfig()
         self.turn: V2ClientTurn | None = None
-        self.held: deque[Message] = deque()  # prompts that wait for the turn, unacknowledged
+        self.held_prompts: deque[Message] = deque()  # prompts that wait for the turn, unacknowledged
         self.closing: list[Message] = []  # answers to session/close that wait for the turn to end
         self.loading: Loading = "no"
         self.is_closed = False
@@ -74,11 +74,11 @@ class V2ClientSession:
         self._terminals: set[str] = set()
         self._swallow_late = False
 
-    def begin(self, request_id: Id | UnsetType, said: list[Object], given: list[Object]) -> None:
+    def begin(self, request_id: Id | UnsetType, prompt_blocks: list[Object], echoes: list[Object]) -> None:
         """The prompt goes to the agent."""
         self._messages.interrupt()
         self._swallow_late = False
-        self.turn = V2ClientTurn(request_id, self._ids.next(), said, deque(given))
+        self.turn = V2ClientTurn(request_id, self._ids.next(), prompt_blocks, deque(echoes))
 
     def acknowledge(self) -> list[Out]:
         turn = self.turn
@@ -88,7 +88,7 @@ class V2ClientSession:
         message: Object = {
             "sessionUpdate": "user_message",
             "messageId": turn.message_id,
-            "content": turn.said,
+            "content": turn.prompt_blocks,
         }
         return [
             ("peer", answer(turn.id, {"messageId": turn.message_id})),
@@ -206,7 +206,7 @@ class V2ClientSession:
         return [] if made is None else [made]
 
     def options(self) -> Object:
-        return {"sessionUpdate": "config_option_update", "configOptions": self.config.shown}
+        return {"sessionUpdate": "config_option_update", "configOptions": self.config.listed_options}
 
     def _chunk(self, kind: str, fields: Object) -> list[Object]:
         content = block(fields.get("content"), self.writer)
@@ -231,10 +231,10 @@ class V2ClientSession:
         if call is None:
             return []
         shown = []
-        for one in terminals(fields, self.writer):
-            if len(one) > 2 or one["terminalId"] not in self._terminals:
-                shown.append(one)
-            self._terminals.add(one["terminalId"])
+        for terminal in terminals(fields, self.writer):
+            if len(terminal) > 2 or terminal["terminalId"] not in self._terminals:
+                shown.append(terminal)
+            self._terminals.add(terminal["terminalId"])
         return [*shown, {"sessionUpdate": "tool_call_update", **call}]
 
     def _say(self, update: Object, meta: Json = None) -> Out:

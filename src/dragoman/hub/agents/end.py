@@ -40,7 +40,9 @@ class StderrLines:
     """The last lines of an agent's standard error, safe to show. `secrets` are values to cover."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = sorted((one for one in secrets if len(one) >= SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = sorted(
+            (secret for secret in secrets if len(secret) >= SHORTEST_SECRET), key=len, reverse=True
+        )
         self._lines: deque[str] = deque(maxlen=LINES)
 
     def add(self, line: bytes) -> None:

@@ -101,10 +101,10 @@ class HistoryApi:
             code, why = INTERNAL_ERROR, "the history cannot be read"
         return msgspec.json.encode({"id": asked.id, "error": {"code": code, "message": why}})
 
-    async def _result(self, asked: Message) -> Object:
-        if asked.method == "getThreads":
+    async def _result(self, message: Message) -> Object:
+        if message.method == "getThreads":
             return {"threads": await self.threads()}
-        thread_id = as_text(as_object(asked.params).get("threadId"))
+        thread_id = as_text(as_object(message.params).get("threadId"))
         if not thread_id:
             raise ErrorAnswer(INVALID_PARAMS, "Invalid params: threadId is missing")
         return {"entries": await self.entries(thread_id)}

@@ -144,25 +144,25 @@ def _told_each(session: str, entries: Sequence[Stored], view: ClientView, *, ski
     return b"".join(block)
 
 
-def asked_again(one: OpenRequest, view: ClientView) -> bytes:
+def asked_again(request: OpenRequest, view: ClientView) -> bytes:
     """A request that is still open, for a client that has been told of it before or was not meant then. It
     stands where it stood, so it brings no cursor.
     """
-    asked = view.asks(one.sequence, one.method)
+    asked = view.asks(request.sequence, request.method)
     if isinstance(asked, UnsetType):
-        notice = view.notice(one.sequence, one.method)
+        notice = view.notice(request.sequence, request.method)
         return b"" if notice is None else notification(NOTICE, encoded({"request": notice}))
-    question = _question(asked, one.sequence, one.method, bytes(one.params), view)
+    question = _question(asked, request.sequence, request.method, bytes(request.params), view)
     if view.cursors and question.member:
         return with_ours(question.message, question.member, question.ours or {}) + b"\n"
     return question.message + b"\n"
 
 
-def _question(asked: Id, sequence: int, method: str, params: bytes, view: ClientView) -> ClientMessage:
+def _question(request_id: Id, sequence: int, method: str, params: bytes, view: ClientView) -> ClientMessage:
     """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
     child's stream would be taken for one of the session that is named.
     """
-    message = request(asked, method, params)[:-1]
+    message = request(request_id, method, params)[:-1]
     ours = {"request": str(sequence), **UNJUDGED, **view.assessment_of(sequence)}
     if not view.stand_in:
         return ClientMessage(message, ours=ours)

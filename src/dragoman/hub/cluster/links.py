@@ -109,7 +109,7 @@ class Links:
 
     def lost_node(self, node: str) -> None:
         """It is gone, or begins anew: so are its ends of our links."""
-        for link in [one for one in self._links.values() if one.node == node]:
+        for link in [link for link in self._links.values() if link.node == node]:
             self._break(link, f"node {node} is gone, or begins anew")
 
     def lose_all(self) -> None:

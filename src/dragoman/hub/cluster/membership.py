@@ -269,16 +269,16 @@ class Members:
 
     # The others.
 
-    def _changed(self, key: str, held: RegisterValue | None) -> None:
+    def _changed(self, key: str, value: RegisterValue | None) -> None:
         name = key.removeprefix(f"{PREFIX}.")
         if name == self.node.name:
             return
         before = self._seen.get(name)
-        node = None if held is None else _read(held)
-        if held is None or node is None:
+        node = None if value is None else _read(value)
+        if value is None or node is None:
             self._seen.pop(name, None)
         else:
-            self._seen[name] = _Seen(node, held.revision, self._clock())
+            self._seen[name] = _Seen(node, value.revision, self._clock())
         was = before is not None and before.node.state != "dead"
         now = node is not None and node.state != "dead"
         if was and not now:
@@ -310,9 +310,9 @@ class Members:
         log.error("node %s has not renewed its lease for %g s: it is dead", name, self.lease)
 
 
-def _read(held: RegisterValue) -> Node | None:
+def _read(value: RegisterValue) -> Node | None:
     try:
-        return decode_json(held.value, Node)
+        return decode_json(value.value, Node)
     except msgspec.MsgspecError:
         log.error("the register holds a node that cannot be read")
         return None

@@ -59,8 +59,8 @@ async def place_of(
         async with _shared(settings, folder, url, limits) as place:
             yield place
     elif settings.encryption.key:
-        from dragoman.journal.sealed_file import open_sealed
         from dragoman.journal.sealing_key import read_key
+        from dragoman.journal.sqlite import open_sealed
 
         key = read_key(settings.encryption.key)
         async with open_sealed(Path(address), key, durability=settings.durability) as sealed:

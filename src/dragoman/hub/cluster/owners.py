@@ -177,19 +177,19 @@ class Owners:
         key = _key(session)
         self._changed(key, await self._register.get(key), surely=True)
 
-    def _changed(self, key: str, held: RegisterValue | None, *, surely: bool = False) -> None:
+    def _changed(self, key: str, value: RegisterValue | None, *, surely: bool = False) -> None:
         known = self._known.get(key)
-        if known is not None and (held is None or held.revision > known.revision):
+        if known is not None and (value is None or value.revision > known.revision):
             self._dropped.discard(known.owned.session)  # whoever had it since then has seen to it
-        if held is None:
+        if value is None:
             self._known.pop(key, None)
-        elif known is None or held.revision > known.revision or surely:
+        elif known is None or value.revision > known.revision or surely:
             try:
-                owned = decode_json(held.value, _Owned)
+                owned = decode_json(value.value, _Owned)
             except msgspec.MsgspecError:
                 log.error("the register holds an owner that cannot be read")
                 return
-            self._known[key] = _Known(owned, held.revision)
+            self._known[key] = _Known(owned, value.revision)
             if owned.node == self._members.node.name and owned.life != self._members.node.life:
                 self._given()
 

@@ -23,7 +23,7 @@ def place(
 ) -> Node | None:
     """The one with the fewest turns running and sessions open; among equals the client's own."""
     needs = tuple(needs)
-    able = [one for one in nodes if one.state == "alive" and can_have(one, agent, cwd, needs)]
+    able = [node for node in nodes if node.state == "alive" and can_have(node, agent, cwd, needs)]
     if not able:
         return None
     return min(able, key=lambda one: (one.busy, one.sessions, one.name != home, one.name))
@@ -32,7 +32,7 @@ def place(
 def heir(nodes: Sequence[Node], session: str, able: Iterable[str] = ()) -> str | None:
     """Who takes a session of a dead node: all nodes come to the same, and to another for another session."""
     wanted = set(able)
-    names = [one.name for one in nodes if one.state == "alive" and (not wanted or one.name in wanted)]
+    names = [node.name for node in nodes if node.state == "alive" and (not wanted or node.name in wanted)]
     return max(names, key=lambda name: _weight(name, session), default=None)
 
 

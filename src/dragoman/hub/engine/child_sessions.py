@@ -313,7 +313,7 @@ class ChildSessions:
                 except (ErrorAnswer, JournalError, Elsewhere) as error:
                     log.info("child session %s is not closed with its parent: %s", session_id, error)
 
-        await asyncio.gather(*(end(known.id) for known in parent.state.children.values() if known.id))
+        await asyncio.gather(*(end(child.id) for child in parent.state.children.values() if child.id))
 
     def rest_unused(self, *, seconds: float) -> None:
         """Forget children that are quiet; they are opened again when their agent speaks of them."""

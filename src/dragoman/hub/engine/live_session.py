@@ -181,9 +181,9 @@ class LiveSession:
         self._do_until(self._acted_upon)
         return found.verdict
 
-    def _plan(self, event: ev.Event, found: StepResult) -> None:
+    def _plan(self, event: ev.Event, result: StepResult) -> None:
         """Some of it cannot wait for the journal."""
-        for effect in found.effects:
+        for effect in result.effects:
             match effect:
                 case ev.ReplaceEntry(after=number, frame=frame):
                     self.log.replace(number, frame)
@@ -236,7 +236,7 @@ class LiveSession:
 
     def _set_timer(self) -> None:
         state = self._state
-        due = [known.expires for known in state.requests.values() if known.expires]
+        due = [request.expires for request in state.requests.values() if request.expires]
         if state.phase == "closing" and state.turn is not None:
             due.append(state.close_by)
         if self._timer is not None:

@@ -96,7 +96,9 @@ class EntryLog:
             self._add_updates(entries[0])
         elif entries:
             self._open = None
-            self._add([FrameRun(one.direction, one.frames, one.time, one.pending) for one in entries])
+            self._add(
+                [FrameRun(entry.direction, entry.frames, entry.time, entry.pending) for entry in entries]
+            )
 
     def _add_updates(self, entry: NewEntry) -> None:
         """What an agent says comes in many small pieces: those of one moment are one run."""

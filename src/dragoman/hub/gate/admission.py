@@ -71,7 +71,7 @@ class Grant(Struct, frozen=True):
         return scope in self.scopes or (scope == "observe" and not self.scopes.isdisjoint(INCLUDE_OBSERVE))
 
     def may_use(self, agent: str) -> bool:
-        return not self.agents or any(fnmatchcase(agent, each) for each in self.agents)
+        return not self.agents or any(fnmatchcase(agent, pattern) for pattern in self.agents)
 
     def may_open(self, cwd: str) -> bool:
         """Whether a folder, with its links resolved, is a root or lies below one. Looks at the disk."""
@@ -154,7 +154,7 @@ class Admission:
     def ticket(self, grant: Grant) -> str:
         """Good once, for a short while, for whoever holds the grant."""
         now = self._clock()
-        self._tickets = {key: held for key, held in self._tickets.items() if held[1] > now}
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[1] > now}
         while len(self._tickets) >= TICKETS:
             del self._tickets[next(iter(self._tickets))]
         ticket = new_token()
@@ -165,7 +165,7 @@ class Admission:
         """Tokens were added, changed or revoked; tickets of those that are gone are gone too."""
         self._grants = dict(grants)
         held = set(self._grants.values())
-        self._tickets = {key: one for key, one in self._tickets.items() if one[0] in held}
+        self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket[0] in held}
 
     def holds(self, grant: Grant) -> bool:
         """Whether a grant of somebody who came in earlier is still good."""

@@ -149,7 +149,7 @@ class TokenStore:
             expires=expires,
         )
         with self._editing() as tokens:
-            if any(each.name == name for each in tokens):
+            if any(token.name == name for token in tokens):
                 raise LocalMistake(f"there is a token {name!r} already: rotate or revoke it")
             tokens.append(made)
         return token
@@ -160,10 +160,10 @@ class TokenStore:
         """
         token, now = new_token(), self._clock()
         with self._editing() as tokens:
-            links = sorted((each for each in tokens if each.link), key=lambda each: each.used)
-            kept = [each for each in links if now - each.used < LINK_UNUSED][-(LINKS - 1) :]
-            tokens[:] = [each for each in tokens if not each.link or each in kept]
-            names = {each.name for each in tokens}
+            links = sorted((token for token in tokens if token.link), key=lambda each: each.used)
+            kept = [link for link in links if now - link.used < LINK_UNUSED][-(LINKS - 1) :]
+            tokens[:] = [token for token in tokens if not token.link or token in kept]
+            names = {token.name for token in tokens}
             name = next(name for number in itertools.count(1) if (name := f"{LINK}-{number}") not in names)
             scopes = tuple(sorted(ALL))
             tokens.append(Token(name=name, hash=hashed(token), scopes=scopes, created=now, link=True))
@@ -191,7 +191,8 @@ class TokenStore:
         """Remember on which day tokens were used last."""
         with self._editing() as tokens:
             tokens[:] = [
-                replace(each, last_used=days[each.name]) if each.name in days else each for each in tokens
+                replace(token, last_used=days[token.name]) if token.name in days else token
+                for token in tokens
             ]
 
     def first_token(self) -> str | None:
@@ -222,10 +223,10 @@ class TokenStore:
 
 
 def _named(tokens: Sequence[Token], name: str) -> Token:
-    for each in tokens:
-        if each.name == name:
-            return each
-    known = ", ".join(sorted(each.name for each in tokens)) or "none at all"
+    for token in tokens:
+        if token.name == name:
+            return token
+    known = ", ".join(sorted(token.name for token in tokens)) or "none at all"
     raise LocalMistake(f"there is no token {name!r}; there are {known}")
 
 

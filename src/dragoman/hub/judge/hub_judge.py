@@ -34,7 +34,7 @@ from dragoman.workspace.policy.options import choose_option, select_option, usab
 from dragoman.workspace.policy.permission_prompt import PermissionChoice, PermissionPrompt
 from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal, why_of
 from dragoman.workspace.policy.policy import BUILT_IN, Policy, PolicyLayer
-from dragoman.workspace.policy.policy_files import load, policy_paths, read_file
+from dragoman.workspace.policy.policy_files import load_policy, policy_paths, read_file
 from dragoman.workspace.policy.policy_parser import PolicyError
 from dragoman.workspace.policy.question import (
     PolicyQuestion,
@@ -114,7 +114,7 @@ class HubJudge:
             log.warning("session %s: a request for permission is left to people: %s", session.id, error)
             return None
         call = permission.tool_call
-        known = session.calls.known(session.id, call)
+        known = session.calls.find_call(session.id, call)
         question = about_tool_call(call, _setting(session), session_id=session.id, known=known)
         question = replace(question, paths=with_real_paths(question.paths))
         decision = self._judge.decide(question, self._policy(session))
@@ -140,7 +140,10 @@ class HubJudge:
         asked = self._agents.pop((session.id, request.sequence), None)
         if asked is None:  # a rule has decided it, or it is no request for permission
             return result
-        kind = next((each.kind for each in usable_options(asked.options) if each.option_id == option), None)
+        kind = next(
+            (offered.kind for offered in usable_options(asked.options) if offered.option_id == option),
+            None,
+        )
         said: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
         decision = PolicyDecision(outcome=said, rule=asked.decision.rule, why=why_of(kind, how))
         chosen = option if kind is not None else None
@@ -213,7 +216,7 @@ class HubJudge:
         hub's own rules deny what they deny, and people are asked about everything else.
         """
         try:
-            return load(roots=roots, file=self._file or None, rules=self._rules)
+            return load_policy(roots=roots, file=self._file or None, rules=self._rules)
         except (PolicyError, ValueError, OSError) as error:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
@@ -298,8 +301,8 @@ class SessionAsker:
         self._request = request
         self._lender = lender
 
-    async def ask(self, asked: PermissionPrompt) -> PermissionChoice:
-        params = await asyncio.to_thread(self._params, asked)
+    async def ask(self, question: PermissionPrompt) -> PermissionChoice:
+        params = await asyncio.to_thread(self._params, question)
         async with waiting_for_people():
             return await self._judge.ask_people(self._session, params, about=self._request)
 
@@ -388,7 +391,7 @@ def _title(question: PolicyQuestion, whose: str) -> str:
 def _input(question: PolicyQuestion) -> dict[str, Any]:
     if question.script is None:
         return {"path": question.title}
-    variables = dict(each.partition("=")[::2] for each in question.variables)
+    variables = dict(variable.partition("=")[::2] for variable in question.variables)
     return {
         "command": question.script.text,
         **({"cwd": question.cwd} if question.cwd else {}),

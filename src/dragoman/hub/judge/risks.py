@@ -181,17 +181,17 @@ def _progress(frame: bytes) -> v1.ToolCallUpdate | None:
         return None
 
 
-def _over(said: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
+def _over(call: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
     """What is known of a call after more was said of it."""
     if before is None:
-        return said
-    raw = said.raw_input if said.raw_input not in (UNSET, None) else before.raw_input
+        return call
+    raw = call.raw_input if call.raw_input not in (UNSET, None) else before.raw_input
     return replace(
-        said,
-        content=said.content or before.content,
+        call,
+        content=call.content or before.content,
         raw_input=raw,
-        kind=said.kind or before.kind,
-        title=said.title or before.title,
+        kind=call.kind or before.kind,
+        title=call.title or before.title,
     )
 
 

@@ -96,7 +96,7 @@ async def _ask(
 def _params(question: PolicyQuestion, session_id: str) -> bytes:
     """A question about an MCP server. Values of its variables are left out: they are mostly keys."""
     given = {"command": question.script.text} if question.script is not None else {"url": question.title}
-    variables = [each.partition("=")[0] for each in question.variables]
+    variables = [variable.partition("=")[0] for variable in question.variables]
     call = {
         "toolCallId": f"hub-mcp-{question.tool}",
         "title": f"Let {question.agent} use the MCP server {question.tool!r}: `{question.title}`",

@@ -105,14 +105,16 @@ class FolderTurn:
     def is_near(self, other: FolderTurn) -> bool:
         """Whether one of its folders is the other's folder, in it or around it."""
         return any(
-            _is_below(one, two) or _is_below(two, one) for one in self.folders for two in other.folders
+            _is_below(folder, two) or _is_below(two, folder)
+            for folder in self.folders
+            for two in other.folders
         )
 
     def meet(self, other: FolderTurn) -> None:
         """Both run at the same time. Of many that have ended, only the files are kept."""
         if len(self._others) >= OTHERS:
-            ended = [one for one in self._others if not one.is_running]
-            self._others = [one for one in self._others if one.is_running]
+            ended = [other for other in self._others if not other.is_running]
+            self._others = [other for other in self._others if other.is_running]
             self._others_paths |= {path for one in ended for path in one.paths()}
         self._others.append(other)
         self.was_alone = False

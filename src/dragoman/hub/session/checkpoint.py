@@ -73,7 +73,7 @@ def write_checkpoint(state: SessionState) -> bytes:
         Checkpoint(
             upto=state.last,
             requests=list(state.requests.values()),
-            answers=[StoredAnswer(one.sequence, one.note) for one in state.answers.values()],
+            answers=[StoredAnswer(answer.sequence, answer.note) for answer in state.answers.values()],
             dropped=state.has_old_answers,
             latest={kind.decode(): Raw(frame) for kind, frame in state.latest.items()},
             **{name: getattr(state, name) for name in _SAME},
@@ -94,8 +94,10 @@ def state_at(session_id: str, checkpoint: Checkpoint) -> SessionState:
     return SessionState(
         id=session_id,
         last=checkpoint.upto,
-        requests={one.sequence: one for one in checkpoint.requests},
-        answers={one.note.key: PromptAnswer.read(one.sequence, one.note) for one in checkpoint.answers},
+        requests={request.sequence: request for request in checkpoint.requests},
+        answers={
+            answer.note.key: PromptAnswer.read(answer.sequence, answer.note) for answer in checkpoint.answers
+        },
         has_old_answers=checkpoint.dropped,
         latest={kind.encode(): bytes(frame) for kind, frame in checkpoint.latest.items()},
         **{name: getattr(checkpoint, name) for name in _SAME},

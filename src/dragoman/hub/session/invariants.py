@@ -251,8 +251,14 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
         ),
         tuple(sorted((name, bytes(raw)) for name, raw in state.made.items())),
         state.turn,
-        tuple((one.key, one.by, bytes(one.params), one.sequence, one.since) for one in state.queue),
-        tuple((one.sequence, one.id, one.method, bytes(one.params)) for one in state.requests.values()),
+        tuple(
+            (prompt.key, prompt.by, bytes(prompt.params), prompt.sequence, prompt.since)
+            for prompt in state.queue
+        ),
+        tuple(
+            (request.sequence, request.id, request.method, bytes(request.params))
+            for request in state.requests.values()
+        ),
         frozenset(
             (key, answer.sequence, outcome_of(answer.note))
             for key, answer in latest_answers(state.answers).items()

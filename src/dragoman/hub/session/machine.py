@@ -129,7 +129,7 @@ def _prompt_received(work: _StepWork, event: ev.PromptReceived) -> Verdict:
 
 
 def _prompt_edited(work: _StepWork, event: ev.PromptEdited) -> Verdict:
-    before = next((one for one in work.state.queue if one.key == event.key), None)
+    before = next((prompt for prompt in work.state.queue if prompt.key == event.key), None)
     if before is None or work.state.start == event.key:
         return "ignored"
     members = {"key": event.key, "by": before.by, "prompt": object_of(event.params).get("prompt")}
@@ -144,7 +144,7 @@ def _prompt_withdrawn(work: _StepWork, event: ev.PromptWithdrawn) -> Verdict:
 
 def _withdraw(work: _StepWork, key: str) -> bool:
     """Take a prompt back, unless it is on its way already."""
-    waiting = next((one for one in work.state.queue if one.key == key), None)
+    waiting = next((prompt for prompt in work.state.queue if prompt.key == key), None)
     if waiting is None or work.state.start == key:
         return False
     work.note("withdrawn", key=key)
@@ -250,7 +250,7 @@ def _end_prompt(work: _StepWork, key: str, **ending: Any) -> None:
 def _write_end(work: _StepWork, key: str, **ending: Any) -> None:
     for open_request in work.state.requests.values():
         _cancel_request(work, open_request)
-    waiting = tuple(one.sequence for one in work.state.queue if one.key == key)
+    waiting = tuple(prompt.sequence for prompt in work.state.queue if prompt.key == key)
     if work.state.start == key:
         work.state = replace(work.state, start="")
     last = work.note("turn_ended", key=key, **ending)
@@ -531,9 +531,9 @@ def _agent_closed(work: _StepWork, event: ev.AgentClosed) -> Verdict:
 
 def _time_passed(work: _StepWork, event: ev.TimePassed) -> Verdict:
     now = max(work.now, event.due)
-    for sequence, one in work.state.requests.items():
-        if one.expires and one.expires <= now:
-            _settle(work, sequence, outcome="expired", result=one.expiry)
+    for sequence, pending in work.state.requests.items():
+        if pending.expires and pending.expires <= now:
+            _settle(work, sequence, outcome="expired", result=pending.expiry)
     turn = work.state.turn
     if turn is not None and work.state.phase == "closing" and work.state.close_by <= now:
         _end_prompt(work, turn.key, by=turn.by, result=CANCELLED)

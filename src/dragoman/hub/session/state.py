@@ -437,7 +437,7 @@ def has_room_for(state: SessionState, child: str) -> bool:
     """Whether this child is known, or may be."""
     if child in state.children:
         return True
-    of_turn = sum(known.turn == state.turns for known in state.children.values())
+    of_turn = sum(child.turn == state.turns for child in state.children.values())
     return of_turn < CHILDREN and len(state.children) < ALL_CHILDREN
 
 
@@ -483,7 +483,7 @@ def _heard(state: SessionState, note: StreamNote) -> SessionState:
 
 def _turn_ended(state: SessionState, note: StreamNote) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
-    was_open = ran or any(one.key == note.key for one in state.queue)
+    was_open = ran or any(prompt.key == note.key for prompt in state.queue)
     answers = {**state.answers, note.key: PromptAnswer.read(state.last, note)}
     # Nobody asks for an answer by a key of which only the redacted form is left.
     has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
@@ -527,7 +527,7 @@ def _settled(state: SessionState, note: StreamNote) -> SessionState:
     sequence = int(note.request or "0")
     if sequence not in state.requests:
         return state
-    return replace(state, requests={at: one for at, one in state.requests.items() if at != sequence})
+    return replace(state, requests={at: request for at, request in state.requests.items() if at != sequence})
 
 
 def _queued(state: SessionState, note: StreamNote) -> SessionState:
@@ -542,8 +542,8 @@ def _edited(state: SessionState, note: StreamNote) -> SessionState:
         return state
     params, last = Raw(bytes(note.params)), state.last
     queue = tuple(
-        replace(one, params=params, sequence=last, is_whole=True) if one.key == note.key else one
-        for one in state.queue
+        replace(prompt, params=params, sequence=last, is_whole=True) if prompt.key == note.key else prompt
+        for prompt in state.queue
     )
     return replace(state, queue=queue)
 
@@ -620,7 +620,9 @@ def restore(
         sequence: _restored_request(request, originals.get(sequence, b""), is_redacted)
         for sequence, request in state.requests.items()
     }
-    queue = tuple(_restored_prompt(one, originals.get(one.sequence, b""), is_redacted) for one in state.queue)
+    queue = tuple(
+        _restored_prompt(prompt, originals.get(prompt.sequence, b""), is_redacted) for prompt in state.queue
+    )
     return replace(state, requests=requests, queue=queue)
 
 
@@ -641,7 +643,7 @@ def opened(
         state,
         title=state.title or title,
         cwd=(cwd or state.cwd) if is_cwd_lost else state.cwd,
-        folders=tuple(one for one in state.folders if not is_redacted(one.encode(errors="replace"))),
+        folders=tuple(folder for folder in state.folders if not is_redacted(folder.encode(errors="replace"))),
         process=0 if is_closed else state.process,  # whoever knew a closed session was told to forget it
     )
 

@@ -23,9 +23,9 @@ EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 class RevisionMoved(KeyTaken):
     """The key stands under another revision; `found` is what is there."""
 
-    def __init__(self, key: str, found: StoredMessage | None) -> None:
+    def __init__(self, key: str, message: StoredMessage | None) -> None:
         super().__init__(key)
-        self.found = found
+        self.found = message
 
 
 class Bucket:

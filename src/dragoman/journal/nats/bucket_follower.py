@@ -81,11 +81,11 @@ class BucketFollower:
             self._read_at = now
         return self.position > before
 
-    def note(self, key: str, held: RegisterValue) -> None:
+    def note(self, key: str, value: RegisterValue) -> None:
         """What we have written ourselves is known before it is read."""
-        if held.revision > self.revisions.get(key, 0):
-            self.revisions[key] = held.revision
-            self._changed(key, held)
+        if value.revision > self.revisions.get(key, 0):
+            self.revisions[key] = value.revision
+            self._changed(key, value)
 
     def note_gone(self, key: str) -> None:
         if self.revisions.pop(key, None) is not None:

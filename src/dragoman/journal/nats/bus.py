@@ -48,11 +48,11 @@ class NatsBus:
         except NoReply:
             raise TimeoutError(f"no answer on {subject}") from None
 
-    async def listen(self, subject: str, heard: OnBusMessage) -> Subscription:
+    async def listen(self, subject: str, on_message: OnBusMessage) -> Subscription:
         root = len(self._layout.bus(""))
 
         def hear(said_on: str, data: bytes, answer: str) -> None:
-            heard(said_on[root:], data, answer[root:])
+            on_message(said_on[root:], data, answer[root:])
 
         return await self._wire.listen(self._layout.bus(subject), hear)
 

@@ -182,16 +182,16 @@ class Catalog:
         self._stale.discard(token)
         self._follower.note(token, RegisterValue(value, revision))
 
-    def _changed(self, token: str, held: RegisterValue | None) -> None:
+    def _changed(self, token: str, value: RegisterValue | None) -> None:
         if token.startswith("-"):
             return  # how the prefix is laid out
-        if held is None:
+        if value is None:
             self._picture.remove(token)
             self._stale.discard(token)
             self._gone(token)
             return
         try:
-            info = _decoder.decode(held.value)
+            info = _decoder.decode(value.value)
         except msgspec.MsgspecError:
             log.warning("left out of the listing: a description that cannot be read")
             return
@@ -200,7 +200,7 @@ class Catalog:
             info = replace(
                 info, last=max(info.last, mine.info.last), updated=max(info.updated, mine.info.updated)
             )
-        self._picture.put(token, info, held.revision)
+        self._picture.put(token, info, value.revision)
 
     async def _load(self) -> None:
         while True:

@@ -210,9 +210,12 @@ class JetStream:
                 continue
             found = [
                 StoredMessage(
-                    one.headers["Nats-Subject"], int(one.headers["Nats-Sequence"]), one.headers, one.data
+                    reply.headers["Nats-Subject"],
+                    int(reply.headers["Nats-Sequence"]),
+                    reply.headers,
+                    reply.data,
                 )
-                for one in replies
+                for reply in replies
             ]
             return MessageBatch(found, int(end.headers.get("Nats-Num-Pending") or 0))
 

@@ -235,12 +235,12 @@ class NatsJournal:
             raise JournalClosed("the journal is closed")
 
 
-def _together(stream: str, known: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
+def _together(stream: str, info: StreamInfo | None, tail: StreamTail) -> StreamInfo | None:
     """What the description and the end of a stream say."""
-    if known is None and not tail.at:
+    if info is None and not tail.at:
         return None
-    if known is None:  # it began when its node was lost: the description comes with the next append
+    if info is None:  # it began when its node was lost: the description comes with the next append
         return StreamInfo(stream=stream, created=tail.time, updated=tail.time, last=tail.last)
     return replace(
-        known, last=max(tail.last, 0 if tail.at else known.last), updated=max(known.updated, tail.time)
+        info, last=max(tail.last, 0 if tail.at else info.last), updated=max(info.updated, tail.time)
     )

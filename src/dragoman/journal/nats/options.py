@@ -163,6 +163,6 @@ def _whole(name: str, text: str, units: Mapping[str, int]) -> int:
     match = _AMOUNT.fullmatch(text.strip())
     unit = match[2].lower() if match else ""
     if match is None or unit not in units:
-        shown = ", ".join(one for one in units if one)
+        shown = ", ".join(unit for unit in units if unit)
         raise JournalError(f"{name} is a whole number" + (f" with one of {shown} behind it" if shown else ""))
     return int(match[1]) * units[unit]

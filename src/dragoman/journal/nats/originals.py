@@ -84,10 +84,10 @@ class NatsOriginals:
             known.setdefault(sequence, []).append(message.seq)
         self._learn(token, known)
         found: dict[int, list[KeptOriginal]] = {}
-        for (sequence, _), held in parts.items():
-            if _whole(held):
-                frame = b"".join(each.data for each in held)
-                found.setdefault(sequence, []).append(KeptOriginal(held[0].headers.get(MARK, ""), frame))
+        for (sequence, _), part in parts.items():
+            if _whole(part):
+                frame = b"".join(each.data for each in part)
+                found.setdefault(sequence, []).append(KeptOriginal(part[0].headers.get(MARK, ""), frame))
         return found
 
     async def drop(self, token: str, sequences: Iterable[int] | None = None) -> None:

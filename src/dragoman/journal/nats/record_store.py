@@ -156,11 +156,11 @@ class RecordStore:
         raise NoReply("a server is behind")
 
 
-def _marks(originals: Sequence[Stored], kept: Sequence[FrameRun], last: int) -> dict[int, str]:
+def _marks(originals: Sequence[Stored], runs: Sequence[FrameRun], last: int) -> dict[int, str]:
     """The marks of the entries behind `last` that have an original."""
     wanted = {original.sequence for original in originals}
     marks: dict[int, str] = {}
-    for run in kept if wanted else ():
+    for run in runs if wanted else ():
         for sequence, frame in enumerate(run.frames, last + 1):
             if sequence in wanted:
                 marks[sequence] = mark_of(Stored(sequence, run.direction, frame, run.time))

@@ -76,13 +76,13 @@ class NatsRegister:
         self._written = max(self._written, revision)
         return revision
 
-    def _changed(self, key: str, held: RegisterValue | None) -> None:
-        if held is None:
+    def _changed(self, key: str, value: RegisterValue | None) -> None:
+        if value is None:
             self._held.pop(key, None)
         else:
-            self._held[key] = held
+            self._held[key] = value
         for watch in list(self._watches):
-            watch.tell(key, held)
+            watch.tell(key, value)
 
 
 class _RegisterWatch:
@@ -91,9 +91,9 @@ class _RegisterWatch:
         self._changed = changed
         self._among = among
 
-    def tell(self, key: str, held: RegisterValue | None) -> None:
+    def tell(self, key: str, value: RegisterValue | None) -> None:
         if key.partition(".")[0] == self._prefix:
-            self._changed(key, held)
+            self._changed(key, value)
 
     async def aclose(self) -> None:
         if self in self._among:

@@ -113,8 +113,8 @@ class NatsSearch:
             if self._opening.exception() is None:
                 await self._opening.result().aclose()
 
-    def _info(self, found: SearchHit) -> StreamInfo | None:
-        return self._catalog.get(token_of(found.stream))
+    def _info(self, hit: SearchHit) -> StreamInfo | None:
+        return self._catalog.get(token_of(hit.stream))
 
     async def _by_itself(self) -> None:
         while True:
@@ -185,12 +185,12 @@ class NatsSearch:
         await self._take(writer, token, info, known._replace(records=records), page)
 
     async def _take(
-        self, writer: WriterThread, token: str, info: StreamInfo, known: IndexedStream, page: list[Stored]
+        self, writer: WriterThread, token: str, info: StreamInfo, stream: IndexedStream, page: list[Stored]
     ) -> IndexedStream:
         """Index a page. Whoever waits may lose patience; what is in the file is known here all the same."""
 
         async def take() -> IndexedStream:
-            done = await writer.do(lambda base: _index_page(base, token, info, known, page))
+            done = await writer.do(lambda base: _index_page(base, token, info, stream, page))
             self._indexed[token] = done
             return done
 
@@ -272,15 +272,15 @@ def _index_page(
     connection: sqlite3.Connection,
     token: str,
     info: StreamInfo,
-    known: IndexedStream,
+    stream: IndexedStream,
     entries: Sequence[Stored],
 ) -> IndexedStream:
     """Index entries behind what is known. A passage that is still open is indexed as far as it goes, and
     again from where it began when its stream has grown.
     """
-    number = known.number or write_stream(connection, None, StreamInfo(stream=info.stream))
+    number = stream.number or write_stream(connection, None, StreamInfo(stream=info.stream))
     _, end = word_index.rows_of(number)
-    begin = passage_id(number, known.upto + 1)
+    begin = passage_id(number, stream.upto + 1)
     connection.execute("delete from words where rowid between ? and ?", (begin, end))
     fold = MomentFold()
     for entry in entries:
@@ -289,10 +289,10 @@ def _index_page(
     began = fold.open_since
     for moment in fold.finish():
         word_index.store_passage(connection, number, moment)
-    position = entries[-1].sequence if entries else known.upto
-    unfinished = known.records < 0 and began is not None and began - 1 <= known.upto
+    position = entries[-1].sequence if entries else stream.upto
+    unfinished = stream.records < 0 and began is not None and began - 1 <= stream.upto
     mark = position if began is None or unfinished else began - 1
-    done = IndexedStream(number, known.records, mark, max(mark, position), info.created)
+    done = IndexedStream(number, stream.records, mark, max(mark, position), info.created)
     connection.execute("replace into places values (?, ?, ?, ?, ?, ?)", (token, *done))
     return done
 

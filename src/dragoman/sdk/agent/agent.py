@@ -14,7 +14,7 @@ from dragoman.sdk.handlers import Handlers, Hook
 from dragoman.sdk.writing import as_list, check_one_of, check_text
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.turn import Outcome, Turn
+    from dragoman.sdk.agent.session import Outcome, Turn
     from dragoman.sdk.sync.turn import SyncTurn as BlockingTurn
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -1,15 +1,150 @@
-"""A session as the agent keeps it: where it works, and whatever the agent wants to remember."""
+"""The client, its sessions and their turns, as the handlers of an agent see them.
+
+They know each other: a client has sessions, a session makes turns, and a turn speaks in its session.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from dragoman.runtime import Link
 from dragoman.schema import v1
+from dragoman.sdk.agent.client_calls import ClientCalls
 from dragoman.sdk.agent.lender import Lender
-from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.agent.tool_call import ToolCallReport
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.core import RunningTurn
+
+Outcome: TypeAlias = "v1.StopReason | v1.PromptResponse | None"
+"""What a prompt handler may return. In quotes, because making the types is left to who needs them."""
+
+
+class ClientHandle(ClientCalls):
+    """The other end of an agent's connection.
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            if "fs.readTextFile" in turn.client.capabilities:
+                await turn.say(await turn.read_text_file("/project/README.md"))
+            await turn.client.notify("_example.com/progress", {"done": 3})
+
+    Specification: https://agentclientprotocol.com/protocol/v1/extensibility
+    """
+
+    __slots__ = ("sessions",)
+
+    def __init__(self, link: Link, sessions: Mapping[str, AgentSession] | None = None) -> None:
+        super().__init__(link)
+        self.sessions: Mapping[str, AgentSession] = {} if sessions is None else sessions
+        """Its open sessions by id. A session that is being loaded or resumed is there too: the agent may
+        speak in it.
+        """
+
+
+class Turn(Lender):
+    """Speaks and asks within one prompt, until the prompt is answered.
+
+    The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
+    `PromptResponse`.
+
+        @agent.prompt
+        async def reply(turn: Turn) -> StopReason | None:
+            async with turn.tool("Read the configuration", kind="read") as call:
+                text = await turn.read_text_file("/project/config.toml")
+                await call.complete(text)
+            return "refusal" if "secret" in text else None
+
+    Specification: https://agentclientprotocol.com/protocol/v1/prompt-turn
+    """
+
+    __slots__ = ("_running", "_tools", "request", "session")
+
+    client: ClientHandle
+
+    def __init__(
+        self, client: ClientHandle, session: AgentSession, request: v1.PromptRequest, running: RunningTurn
+    ) -> None:
+        super().__init__(client, session.id)
+        self.session = session
+        self.request = request
+        self._running = running
+        self._tools: list[ToolCallReport] = []
+
+    @property
+    def prompt(self) -> Sequence[v1.ContentBlock]:
+        """What the user sent, block by block."""
+        return self.request.prompt
+
+    @property
+    def text(self) -> str:
+        """The user's words: all text blocks, embedded text and the names of linked resources left out."""
+        return "".join(block.text for block in self.request.prompt if isinstance(block, v1.TextContent))
+
+    @property
+    def resources(self) -> list[v1.ResourceLink | v1.TextResourceContents]:
+        """What the user attached: links, and the text of embedded resources."""
+        found: list[v1.ResourceLink | v1.TextResourceContents] = []
+        for block in self.request.prompt:
+            if isinstance(block, v1.ResourceLink):
+                found.append(block)
+            elif isinstance(block, v1.EmbeddedResource) and isinstance(
+                block.resource, v1.TextResourceContents
+            ):
+                found.append(block.resource)
+        return found
+
+    @property
+    def cancelled(self) -> bool:
+        """The client has cancelled this turn. The handler's task is cancelled as well; this is for code
+        that polls.
+        """
+        return self._running.cancelled
+
+    def tool(
+        self,
+        title: str,
+        *,
+        kind: v1.ToolKind = "other",
+        name: str | None = None,
+        raw_input: object = None,
+        locations: Sequence[v1.ToolCallLocation] = (),
+        tool_call_id: str | None = None,
+        status: v1.ToolCallStatus = "in_progress",
+    ) -> ToolCallReport:
+        """Report a tool call; use it as `async with`. It is in progress from then on; one that asks the user
+        first is made with `status="pending"`.
+        """
+        report = ToolCallReport(
+            self,
+            title,
+            kind=kind,
+            name=name,
+            raw_input=raw_input,
+            locations=locations,
+            tool_call_id=tool_call_id,
+            status=status,
+        )
+        self._tools.append(report)
+        return report
+
+    def when_sent(self, then: Callable[[], None]) -> None:
+        """Call it when all that was said is on its way to the client."""
+        then()
+
+    def close(self) -> None:
+        """The prompt is being answered; whatever is said after this would reach the client too late.
+
+        A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
+        forgotten) has failed.
+        """
+        if self._over:
+            return
+        for report in self._tools:
+            if report.is_open:
+                self._put(v1.ToolCallProgress(tool_call_id=report.id, status="failed"))
+        self._over = True
 
 
 class AgentSession(Lender):
@@ -27,6 +162,7 @@ class AgentSession(Lender):
 
     __slots__ = ("additional_directories", "closing", "cwd", "data", "id", "mcp_servers")
 
+    client: ClientHandle
     turn_type: ClassVar[type[Turn]] = Turn
     """What its prompts are handled as."""
 

@@ -20,10 +20,9 @@ from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.agent.client_handle import ClientHandle
 from dragoman.sdk.agent.offer import offer
 from dragoman.sdk.agent.prompt_rules import PromptRunner
-from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.session import AgentSession, ClientHandle
 from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.handlers import Handler

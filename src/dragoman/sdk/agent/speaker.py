@@ -19,7 +19,7 @@ from dragoman.schema import v1
 from dragoman.sdk.writing import as_block, as_list, write_update
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.client_calls import ClientCalls
 
 _encoder = msgspec.json.Encoder()
 _encode = _encoder.encode
@@ -49,7 +49,7 @@ class Speaker:
 
     __slots__ = ("_outbox", "_over", "_say_head", "_update_head", "client", "session_id")
 
-    def __init__(self, client: ClientHandle, session_id: str) -> None:
+    def __init__(self, client: ClientCalls, session_id: str) -> None:
         self.client = client
         self.session_id = session_id
         self._outbox = client.link.outbox

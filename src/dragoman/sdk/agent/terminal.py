@@ -19,7 +19,7 @@ from dragoman.sdk.writing import write_out
 if TYPE_CHECKING:
     from dragoman.core import OutgoingCall
     from dragoman.runtime.pending_call import PendingCall
-    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.client_calls import ClientCalls
 
 
 class Terminal:
@@ -34,14 +34,14 @@ class Terminal:
 
     __slots__ = ("_client", "_released", "_session_id", "id")
 
-    def __init__(self, client: ClientHandle, session_id: str, terminal_id: str) -> None:
+    def __init__(self, client: ClientCalls, session_id: str, terminal_id: str) -> None:
         self._client = client
         self._session_id = session_id
         self._released = False
         self.id = terminal_id
 
     @classmethod
-    async def create(cls, client: ClientHandle, request: v1.CreateTerminalRequest) -> Terminal:
+    async def create(cls, client: ClientCalls, request: v1.CreateTerminalRequest) -> Terminal:
         """Start the command. Who is cancelled meanwhile leaves nothing running: the call is not taken back,
         because the client may have started already, but what it brings is released.
         """
@@ -54,7 +54,7 @@ class Terminal:
             deadline=client.limits.call_seconds,
         )
         try:
-            await link.settled(call)
+            await link.wait_answered(call)
         except (asyncio.CancelledError, Cancelled):
             call.context.add_done_callback(partial(cls._unwanted, client, request, call))
             raise
@@ -63,7 +63,7 @@ class Terminal:
 
     @staticmethod
     def _unwanted(
-        client: ClientHandle, request: v1.CreateTerminalRequest, call: OutgoingCall[PendingCall], _: object
+        client: ClientCalls, request: v1.CreateTerminalRequest, call: OutgoingCall[PendingCall], _: object
     ) -> None:
         with suppress(DragomanError):  # nothing was started, or nobody is there any more
             raw = client.link.result(call)

@@ -13,10 +13,8 @@ from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.runtime import Answer
 from dragoman.schema import v1
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.agent.client_handle import ClientHandle
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
-from dragoman.sdk.agent.session import AgentSession
-from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.agent.session import AgentSession, ClientHandle, Turn
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 

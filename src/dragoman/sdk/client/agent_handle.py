@@ -1,28 +1,287 @@
-"""The agent, as a client sees it: who it is, what it can do, its sessions, and how to ask it anything."""
+"""The agent, as a client sees it: who it is, what it can do, its sessions, and how to ask it anything.
+
+An `AgentHandle` opens sessions, and each `Session` asks through its handle: prompts go in, typed updates come
+out in order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Hashable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 
+from dragoman.errors import LocalMistake
 from dragoman.runtime import Link
 from dragoman.schema import v1
-from dragoman.sdk.capabilities import AGENT_REQUESTS, NOTHING, advertised
-from dragoman.sdk.client.session import Session
-from dragoman.sdk.client.side import ClientSide
+from dragoman.schema.codec import write
+from dragoman.sdk.capabilities import AGENT_REQUESTS, NOTHING, Capabilities, advertised
+from dragoman.sdk.client.prompt import PromptTurn
+from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
-from dragoman.sdk.writing import as_list, check_text, write_out, write_plain
-
-if TYPE_CHECKING:
-    from dragoman.sdk.login import EnvMethod
+from dragoman.sdk.writing import as_block, as_list, check_text, write_out, write_plain
 
 T = TypeVar("T")
 
 _DEFAULT: Any = object()
+
+
+class EnvMethod(Struct, frozen=True, kw_only=True):
+    """A login by variables that the agent looks for in its environment; a draft of the protocol has it."""
+
+    id: str
+    name: str
+    variables: tuple[str, ...] = ()
+
+
+class SessionRouter(Protocol):
+    """What sessions need of the running client; `side.ClientSide` is one."""
+
+    sessions: dict[str, Session]
+    opening: int
+    """Calls under way that will bring a session whose id is not known yet."""
+    received: int
+    """Bytes, of any kind."""
+    deviations: int
+    """Notifications that could not be read."""
+
+    def open(self, session: Session) -> None:
+        """Updates for this session's id are the session's from now on."""
+
+    def forget(self, session: Session) -> None:
+        """The session was closed."""
+
+    def cancel_permissions(self, session_id: str) -> None:
+        """Answer every open permission request of the session with `cancelled`."""
+
+    def weigh_backlog(self) -> None:
+        """Stop reading while some reader is too far behind."""
+
+
+class Sizes:
+    """Follows a queue that others take from; it is told how long the queue is."""
+
+    __slots__ = ("_count", "_runs", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._count = 0
+        self._runs: deque[list[int]] = deque()  # how many, and how large each; the oldest first
+
+    def add(self, count: int, each: int) -> None:
+        if count:
+            self._runs.append([count, each])
+            self._count += count
+            self.total += count * each
+
+    def forget_all_but(self, length: int, *, newest: bool = False) -> None:
+        """The queue is this long now: the oldest have left it, or the newest."""
+        while self._count > length:
+            run = self._runs[-1 if newest else 0]
+            gone = min(run[0], self._count - length)
+            run[0] -= gone
+            self._count -= gone
+            self.total -= gone * run[1]
+            if not run[0]:
+                self._runs.pop() if newest else self._runs.popleft()
+
+
+LATE_UPDATES = 10_000
+"""Updates outside any turn that are kept for whoever looks at `late`; the oldest go first."""
+
+LATE_BYTES = 8 * 1024 * 1024
+"""The same in bytes on the wire; one update is kept however large it is."""
+
+
+class Session:
+    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`.
+
+        session = await agent.new_session(cwd="/project")
+        result = await session.prompt("Fix the failing test")
+        await session.close()
+
+    Specification: https://agentclientprotocol.com/protocol/v1/session-setup
+    """
+
+    __slots__ = (
+        "_late",
+        "_late_sizes",
+        "agent",
+        "arrived",
+        "cancelling",
+        "closed",
+        "config_options",
+        "cwd",
+        "id",
+        "listener",
+        "modes",
+        "strayed",
+        "turn",
+    )
+
+    def __init__(self, agent: AgentHandle, session_id: str, *, cwd: str) -> None:
+        self.agent = agent
+        self.id = session_id
+        self.cwd = cwd
+        self.modes: v1.SessionModeState | None = None
+        self.config_options: Sequence[v1.SessionConfigOption] = ()
+        self._late: deque[v1.SessionUpdate] | None = None
+        self._late_sizes: Sizes | None = None
+        self.listener: asyncio.Event | None = None
+        self.turn: PromptTurn | None = None
+        self.cancelling = False
+        self.closed = False
+        self.arrived: list[v1.SessionUpdate] = []
+        """Updates of the block that is being read; the client side appends here and hands over at the
+        block's end.
+        """
+        self.strayed: list[v1.SessionUpdate] = []
+        """The same for updates that belong to no turn that is being read."""
+
+    @property
+    def link(self) -> Link:
+        """The connection to the agent."""
+        return self.agent.link
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the agent can do."""
+        return self.agent.capabilities
+
+    @property
+    def late(self) -> deque[v1.SessionUpdate]:
+        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        if self._late is None:
+            self._late = deque(maxlen=LATE_UPDATES)
+        return self._late
+
+    async def listen(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+        """Each update outside any turn, those in `late` first, until the agent is gone or this session is
+        closed. Agents go on talking after they answered: a list of commands, the end of a tool, a title.
+        Whoever listens takes the updates, so only one may listen at a time.
+        """
+        if self.listener is not None:
+            raise LocalMistake("somebody listens to this session already")
+        loop = asyncio.get_running_loop()
+        self.listener = asyncio.Event()
+        ended = loop.create_task(self.link.wait_ended(), name=f"end of session {self.id}")
+        ended.add_done_callback(lambda _: self.wake_listener())
+        try:
+            while True:
+                self.listener.clear()
+                while self.late:
+                    yield self.late.popleft()
+                if self.closed or ended.done():
+                    return
+                await self.listener.wait()
+        finally:
+            ended.cancel()
+            await asyncio.wait((ended,))
+            self.listener = None
+
+    def prompt(
+        self, *content: str | v1.ContentBlock, silence: float | None = None, keep_text: bool = True
+    ) -> PromptTurn:
+        """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
+        that. Whoever shows updates as they come, and may get very many, has no use for all text again at the
+        end: `keep_text=False`.
+        """
+        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
+        return PromptTurn(self, blocks, silence=silence, keep_text=keep_text)
+
+    async def cancel(self) -> None:
+        """Stop the running turn. Open permission requests are answered with `cancelled`."""
+        self.cancelling = self.turn is not None
+        self.agent.side.cancel_permissions(self.id)
+        self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
+        self.agent.link.outbox.flush()
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Change how the agent works (`session/set_mode`); `modes` lists what there is."""
+        request = v1.SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
+        await self.agent.ask("session/set_mode", request, v1.SetSessionModeResponse, lane=self.id)
+
+    async def set_config_option(self, config_id: str, value: str | bool) -> Sequence[v1.SessionConfigOption]:
+        """Change one option; the answer, and `config_options` from now on, is the whole list."""
+        request: dict[str, Any] = {"sessionId": self.id, "configId": config_id, "value": value}
+        if isinstance(value, bool):
+            request["type"] = "boolean"
+        answer = await self.agent.ask(
+            "session/set_config_option", request, v1.SetSessionConfigOptionResponse, lane=self.id
+        )
+        self.config_options = answer.config_options
+        return answer.config_options
+
+    async def close(self) -> None:
+        """Free the session at the agent; a running turn is cancelled."""
+        self.agent.side.cancel_permissions(self.id)
+        request = v1.CloseSessionRequest(session_id=self.id)
+        await self.agent.ask("session/close", request, v1.CloseSessionResponse, lane=self.id)
+        self.leave()
+
+    def leave(self) -> None:
+        """Use it no more, without telling the agent."""
+        self.closed = True
+        self.agent.side.forget(self)
+        self.wake_listener()
+
+    @property
+    def backlog(self) -> int:
+        """Bytes of updates that the reader of the running turn has not taken yet."""
+        return 0 if self.turn is None else self.turn.backlog
+
+    def weigh_backlog(self) -> None:
+        """Let the link stop or go on reading: how far readers are behind has changed."""
+        self.agent.side.weigh_backlog()
+
+    def turn_ended(self, turn: PromptTurn) -> None:
+        """The agent has answered, or the call was given up."""
+        if self.turn is turn:
+            self.turn = None
+            self.cancelling = False
+            self.agent.side.forget(self)
+        self.weigh_backlog()
+
+    def inlet(self) -> list[v1.SessionUpdate]:
+        """Where an update goes that arrives now."""
+        turn = self.turn
+        return self.strayed if turn is None or not turn.listens else self.arrived
+
+    def hand_over(self, each: float) -> None:
+        """A block has been read; its updates for this session, about `each` bytes on the wire, go to whom
+        they concern.
+        """
+        if self.arrived:
+            arrived, self.arrived = self.arrived, []
+            assert self.turn is not None
+            self.turn.take(arrived, int(each * len(arrived)))
+        if self.strayed:
+            strayed, self.strayed = self.strayed, []
+            self.keep(strayed, int(each))
+
+    def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
+        """These are late, or came before anybody knew this session."""
+        late = self.late
+        sizes = self._late_sizes = self._late_sizes or Sizes()
+        sizes.forget_all_but(len(late))  # somebody may have taken some
+        fresh = _without_superseded(late, updates)
+        sizes.forget_all_but(len(late), newest=True)
+        late.extend(fresh)
+        sizes.add(len(fresh), each)
+        sizes.forget_all_but(len(late))  # they may be too many
+        while sizes.total > LATE_BYTES and len(late) > 1:
+            late.popleft()
+            sizes.forget_all_but(len(late))
+        self.wake_listener()
+
+    def wake_listener(self) -> None:
+        """Whoever listens looks again: there is an update, or the end."""
+        if self.listener is not None:
+            self.listener.set()
 
 
 class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
@@ -38,7 +297,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
 
     __slots__ = ("auth_methods", "capabilities", "env_methods", "info", "link", "protocol_version", "side")
 
-    def __init__(self, link: Link, side: ClientSide) -> None:
+    def __init__(self, link: Link, side: SessionRouter) -> None:
         self.link = link
         self.side = side
         self.capabilities = NOTHING
@@ -190,6 +449,26 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
             return UNSET
         self.capabilities.require("sessionCapabilities.additionalDirectories", method)
         return as_list(directories, "additional_directories")
+
+
+def _without_superseded(
+    late: deque[v1.SessionUpdate], updates: Sequence[v1.SessionUpdate]
+) -> Sequence[v1.SessionUpdate]:
+    """Growing output is sent again and again, each time whole: only the last of it is kept. Asked for every
+    block of a replay, so it looks closer only where two reports of progress follow each other.
+    """
+    progress = v1.ToolCallProgress
+    types = list(map(type, updates))
+    superseded = set()
+    at = -1
+    for _ in range(types.count(progress)):
+        at = types.index(progress, at + 1)
+        before = updates[at - 1] if at else late[-1] if late else None
+        if type(before) is progress and supersedes(updates[at], before):
+            superseded.add(at - 1)
+    if -1 in superseded:
+        late.pop()
+    return [update for at, update in enumerate(updates) if at not in superseded] if superseded else updates
 
 
 def _with_settings(session: Session, answer: Any) -> Session:

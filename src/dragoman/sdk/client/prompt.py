@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -21,8 +21,9 @@ from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
     from dragoman.core import OutgoingCall
+    from dragoman.runtime import Link
     from dragoman.runtime.pending_call import PendingCall
-    from dragoman.sdk.client.session import Session
+    from dragoman.sdk.capabilities import Capabilities
 
 
 # Text and links are taken by every agent, these only by one that says so. By name: the types are made when
@@ -52,6 +53,28 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     response: v1.PromptResponse
 
 
+class PromptSession(Protocol):
+    """What a turn needs of its session; `Session` is one."""
+
+    id: str
+    closed: bool
+    turn: PromptTurn | None
+
+    @property
+    def link(self) -> Link: ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the agent can do."""
+
+    async def cancel(self) -> None: ...
+
+    def weigh_backlog(self) -> None:
+        """The reader has taken updates, or waits for more: decide whether the link reads on."""
+
+    def turn_ended(self, turn: PromptTurn) -> None: ...
+
+
 class PromptTurn:
     """Made by `Session.prompt`. Iterate once, or await.
 
@@ -65,7 +88,7 @@ class PromptTurn:
 
     def __init__(
         self,
-        session: Session,
+        session: PromptSession,
         blocks: Sequence[v1.ContentBlock],
         *,
         silence: float | None,
@@ -74,14 +97,14 @@ class PromptTurn:
         for block in blocks:
             needed = _NEEDED.get(type(block).__name__)
             if needed is not None:
-                session.agent.capabilities.require(needed, "session/prompt")
+                session.capabilities.require(needed, "session/prompt")
         self._session = session
         params = v1.PromptRequest(session_id=session.id, prompt=list(blocks))
         self._request = write_out(params, v1.PromptRequest, "session/prompt")
         self._silence = silence
         self._keep_text = keep_text
         self._call: OutgoingCall[PendingCall] | None = None
-        self._left = False
+        self._is_abandoned = False
         self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
@@ -117,7 +140,7 @@ class PromptTurn:
         if self._started:
             raise LocalMistake("a turn can be iterated only once")
         self._started = True
-        session, link = self._session, self._session.agent.link
+        session, link = self._session, self._session.link
         await self._after_the_last(session)
         session.turn = self
         silence = link.limits.silence_seconds if self._silence is None else self._silence
@@ -136,7 +159,7 @@ class PromptTurn:
                         for update in batch:
                             yield update
                         self._backlog -= size
-                        session.agent.side.weigh_backlog()
+                        session.weigh_backlog()
                     if call.context.done():
                         break
                     await self._more()
@@ -153,26 +176,26 @@ class PromptTurn:
                 response=response,
             )
         finally:
-            if not self._left:
-                session.agent.side.turn_ended(session, self)
+            if not self._is_abandoned:
+                session.turn_ended(self)
 
     @staticmethod
-    async def _after_the_last(session: Session) -> None:
+    async def _after_the_last(session: PromptSession) -> None:
         """A turn that was left early still runs until the agent has answered it; what it says until then is
         not ours.
         """
         while session.turn is not None:
             last = session.turn
-            if not last._left or last._call is None:
+            if not last._is_abandoned or last._call is None:
                 raise LocalMistake("a turn is already running in this session; await it or cancel it first")
-            await session.agent.link.settled(last._call)
+            await session.link.wait_answered(last._call)
         if session.closed:
             raise LocalMistake("this session was closed")
 
     def give_up(self, why: DragomanError) -> None:
         """End this turn with an error; the agent is told that nobody waits any more."""
         if self._call is not None:
-            self._session.agent.link.give_up(self._call, why)
+            self._session.link.give_up(self._call, why)
 
     @property
     def is_open(self) -> bool:
@@ -183,12 +206,12 @@ class PromptTurn:
     def listens(self) -> bool:
         """Updates that arrive now are this turn's: it runs, and somebody reads."""
         call = self._call
-        return call is not None and not (self._left or call.context.answered)
+        return call is not None and not (self._is_abandoned or call.context.answered)
 
     @property
     def is_hungry(self) -> bool:
         """Somebody waits for what comes next."""
-        return self._wake is not None or self._left
+        return self._wake is not None or self._is_abandoned
 
     def take(self, updates: list[v1.SessionUpdate], size: int) -> None:
         """The session has news for this turn."""
@@ -223,8 +246,8 @@ class PromptTurn:
 
     async def _more(self) -> None:
         self._wake = asyncio.get_running_loop().create_future()
-        if self._session.agent.link.on_hold:
-            self._session.agent.side.weigh_backlog()
+        if self._session.link.on_hold:
+            self._session.weigh_backlog()
         try:
             await self._wake
         finally:
@@ -237,12 +260,12 @@ class PromptTurn:
     async def _abandon(self) -> None:
         """It runs on until it is answered, but nobody listens."""
         assert self._call is not None
-        self._left = True
+        self._is_abandoned = True
         self._batches.clear()
         self._backlog = 0
-        session, side = self._session, self._session.agent.side
-        self._call.context.add_done_callback(lambda _: side.turn_ended(session, self))
-        side.weigh_backlog()
+        session = self._session
+        self._call.context.add_done_callback(lambda _: session.turn_ended(self))
+        session.weigh_backlog()
         if self._call.context.answered:
             return  # there is nothing left to cancel, only something to read
         try:

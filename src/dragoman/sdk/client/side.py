@@ -31,9 +31,7 @@ from dragoman.wire.codes import invalid_params, method_not_found, session_not_fo
 from dragoman.wire.decode import count_lines
 
 if TYPE_CHECKING:
-    from dragoman.sdk.client.agent_handle import AgentHandle
-    from dragoman.sdk.client.prompt import PromptTurn
-    from dragoman.sdk.client.session import Session
+    from dragoman.sdk.client.agent_handle import AgentHandle, Session
 
 log = logging.getLogger(__name__)
 
@@ -386,13 +384,6 @@ class ClientSide:
         limit = link.limits.backlog_bytes
         self._behind = {session: None for session in self._behind if session.backlog > limit}
         (link.hold if max(behind, link.lanes.size) > allowed else link.listen)(BACKLOG)
-
-    def turn_ended(self, session: Session, turn: PromptTurn) -> None:
-        if session.turn is turn:
-            session.turn = None
-            session.cancelling = False
-            self.forget(session)
-        self.weigh_backlog()
 
 
 def _plain_call(handler: Handler | None) -> Callable[[Any], Any] | None:

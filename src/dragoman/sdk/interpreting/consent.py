@@ -24,7 +24,7 @@ from dragoman.workspace.policy.audit import AuditLog, audit_entry
 from dragoman.workspace.policy.decision import PolicyDecision
 from dragoman.workspace.policy.options import choose_option
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.policy_files import policy_paths
+from dragoman.workspace.policy.policy_files import load_policy, policy_paths
 from dragoman.workspace.policy.question import PolicyQuestion, QuestionContext, about_tool_call
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 def consent_of(file: str, *, cwd: str, agent: str = "", audit: AuditLog | None = None) -> Consent:
     """The policy of a file, with those of the project and the user behind it (docs/policy.md)."""
-    policy = Policy.load(roots=[cwd], file=file, approve="none")
+    policy = load_policy(roots=[cwd], file=file, approve="none")
     return by_policy(policy, cwd=cwd, agent=agent, audit=audit)
 
 

@@ -88,14 +88,13 @@ class RequestLending:
     async def _guard(self, access: Access) -> None:
         from dragoman.workspace.policy.audit import AuditLog
         from dragoman.workspace.policy.permission_service import PermissionService, policy_refusal
-        from dragoman.workspace.policy.policy import Policy
-        from dragoman.workspace.policy.policy_files import policy_paths
+        from dragoman.workspace.policy.policy_files import load_policy, policy_paths
         from dragoman.workspace.policy.policy_parser import PolicyError
 
         folders = self._folders.get(access.session_id, ())
         try:
             policy = await asyncio.to_thread(
-                Policy.load, roots=folders, file=self._policy_file, approve="reads"
+                load_policy, roots=folders, file=self._policy_file, approve="reads"
             )
         except PolicyError as error:
             log.warning("nothing is lent: %s", error)

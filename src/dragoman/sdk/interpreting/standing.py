@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
 from dragoman.sdk.interpreting.conversation import InterpretedConversation
-from dragoman.sdk.proxy.target import shown
+from dragoman.sdk.proxy.target import stderr_writer
 from dragoman.sdk.shutdown import ShutdownSignals, first_of
 
 EOF_GRACE = 2.0
@@ -51,7 +51,7 @@ def stand_between(
     async def interpret(leaving: ShutdownSignals) -> InterpreterResult:
         leaving.listen()
         ours = stdio.open()
-        child = spawn(command, cwd=cwd, on_stderr=shown())
+        child = spawn(command, cwd=cwd, on_stderr=stderr_writer())
         joined = InterpretedConversation(
             ours,
             child,
@@ -63,10 +63,10 @@ def stand_between(
             on_decision=on_decision,
         )
         async with joined:
-            await first_of(joined.wait_ended(), leaving.asked.wait())
+            await first_of(joined.wait_ended(), leaving.end_event.wait())
             leaving.begin()
-            await joined.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
-        if leaving.asked.is_set():  # then its status is our doing
+            await joined.aclose(grace=0 if leaving.end_event.is_set() else EOF_GRACE)
+        if leaving.end_event.is_set():  # then its status is our doing
             return InterpreterResult(joined.ledger, joined.stopped_by, 0)
         died, status = joined.agent_died, child.tree.returncode or 0
         return InterpreterResult(joined.ledger, joined.stopped_by, status if died else max(0, status))

@@ -27,7 +27,7 @@ class SlashCommand(NamedTuple):
     hint: str | None
     function: Callable[..., Any]
 
-    def shown(self) -> v1.AvailableCommand:
+    def as_updates(self) -> v1.AvailableCommand:
         asks = UNSET if self.hint is None else v1.UnstructuredCommandInput(hint=self.hint)
         return v1.AvailableCommand(name=self.name, description=self.description, input=asks)
 
@@ -63,8 +63,8 @@ class Commands:
             raise ValueError(f"the command {command.name!r} is already declared")
         self._commands[command.name] = command
 
-    def shown(self) -> list[v1.AvailableCommand]:
-        return [command.shown() for command in self._commands.values()]
+    def as_updates(self) -> list[v1.AvailableCommand]:
+        return [command.as_updates() for command in self._commands.values()]
 
     def find(self, text: str) -> tuple[SlashCommand, str] | None:
         """The command that a prompt's text is, and its argument."""

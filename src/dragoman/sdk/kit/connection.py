@@ -15,7 +15,7 @@ from dragoman.runtime.owner import run_to_end
 
 if TYPE_CHECKING:
     from dragoman.journal import Journal
-    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.session import ClientHandle
     from dragoman.sdk.kit.journal_lender import JournalLender
     from dragoman.sdk.kit.session import KitSession
 

@@ -30,12 +30,12 @@ class JournalLender:
     def __init__(self, kept: Kept, *, agent: str, durability: Durability = "full") -> None:
         self.agent = agent
         self._durability = durability
-        self._given: Journal | None = None
+        self._journal_given: Journal | None = None
         self._path: Path | None = None
         if kept is None or isinstance(kept, str | os.PathLike):
             self._path = None if kept is None else Path(kept)
         else:
-            self._given = kept
+            self._journal_given = kept
         self._opened: dict[asyncio.AbstractEventLoop, _Opened] = {}
 
     def stream(self, session_id: str) -> str:
@@ -44,15 +44,15 @@ class JournalLender:
     @property
     def leases(self) -> Path | None:
         """The folder of the leases; None if no other process can see the journal."""
-        path = self._given.path if isinstance(self._given, SqliteJournal) else None
-        if self._given is None:
+        path = self._journal_given.path if isinstance(self._journal_given, SqliteJournal) else None
+        if self._journal_given is None:
             path = self._where()
         return None if path is None else path.with_name(f"{path.name}-turns")
 
     async def borrow(self) -> Journal:
         """The journal, open; give it back when it is no longer needed."""
-        if self._given is not None:
-            return self._given
+        if self._journal_given is not None:
+            return self._journal_given
         loop = asyncio.get_running_loop()
         opened = self._opened.setdefault(loop, _Opened())
         opened.users += 1

@@ -24,15 +24,14 @@ from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit.commands import Commands, SlashCommand
 from dragoman.sdk.kit.journal_lender import JournalLender, Kept
 from dragoman.sdk.kit.running import run_turn
+from dragoman.sdk.kit.session import KitTurn
 from dragoman.sdk.kit.sessions import KitSessions
 from dragoman.sdk.kit.settings import MODE, Declared, Modes, Value, declared
-from dragoman.sdk.kit.turn import KitTurn
 from dragoman.wire.codes import invalid_request
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.agent import Agent
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.agent.turn import Outcome
+    from dragoman.sdk.agent.session import ClientHandle, Outcome
     from dragoman.sdk.kit.session import KitSession
 
 C = TypeVar("C")
@@ -165,7 +164,7 @@ class Kit(Generic[C]):
             turn.most_requests = self.max_turn_requests
             found = self.commands.find(turn.text)
             chosen = usual if found is None else found[0].handler(found[1])
-            return await run_turn(turn, chosen, client, begun=self._begun)
+            return await run_turn(turn, chosen, client, begun=self._begin_turn)
 
         self.agent.handlers.add("session/prompt", run)
         return handler
@@ -241,9 +240,9 @@ class Kit(Generic[C]):
     async def greet(self, session: KitSession[Any]) -> None:
         """What a client is told of a session that it has just been given: this runs behind the answer."""
         if self.commands:
-            await session.commands(self.commands.shown())
+            await session.commands(self.commands.as_updates())
 
-    async def _begun(self, turn: KitTurn[Any]) -> None:
+    async def _begin_turn(self, turn: KitTurn[Any]) -> None:
         """What a turn begins with, before its handler."""
         await self._entitle(turn)
         untold, turn.session.untold = turn.session.untold, []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.workspace.files import SessionFiles
 from dragoman.workspace.lent_files import LentFiles, WorkspaceHooks
@@ -18,7 +18,7 @@ from dragoman.workspace.settings import FileSettings, TerminalSettings
 from dragoman.workspace.versions import KnownVersions
 
 if TYPE_CHECKING:
-    from dragoman.sdk.kit.session import KitSession
+    from dragoman.sdk.agent.session import AgentSession
 
 GRACE = 0.5
 """Seconds from asking a command to end to killing it: a cancelled turn is answered after that."""
@@ -38,11 +38,14 @@ class CommandResult(NamedTuple):
 class LocalTools:
     """Opened when it is first used; belongs to one session."""
 
-    def __init__(self, session: KitSession[Any]) -> None:
+    def __init__(self, session: AgentSession) -> None:
         settings = FileSettings()
         self._roots = Roots(session.cwd, session.additional_directories)
         files = SessionFiles(
-            self._roots, settings, told=KnownVersions(base_bytes=settings.base_bytes), writing=_writing
+            self._roots,
+            settings,
+            known_versions=KnownVersions(base_bytes=settings.base_bytes),
+            writing=_writing,
         )
         self.files = LentFiles(session.id, files, WorkspaceHooks())
         """Reads and writes below the session's folders; writes over what changed unseen are refused."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from dragoman.errors import SpawnFailed
 from dragoman.schema import v1
 from dragoman.schema.codec import read
-
-if TYPE_CHECKING:
-    from dragoman.sdk.kit.session import KitSession
 
 log = logging.getLogger(__name__)
 
@@ -64,10 +61,21 @@ class MountedResult(Struct, frozen=True, kw_only=True):
         return "\n".join(block.text for block in self.content if isinstance(block, v1.TextContent))
 
 
+class MountingSession(Protocol):
+    """What the servers need of their session; `KitSession` is one."""
+
+    id: str
+    cwd: str
+    mcp_servers: list[v1.McpServer]
+
+    async def note(self, title: str, description: str) -> None:
+        """Tell the user, now or in the next turn."""
+
+
 class Mounts:
     """Begins to start the servers at once; `ready` waits for them."""
 
-    def __init__(self, session: KitSession[Any]) -> None:
+    def __init__(self, session: MountingSession) -> None:
         self._session = session
         self._clients: dict[str, Any] = {}
         self._tools: dict[str, list[MountedTool]] = {}
@@ -110,7 +118,7 @@ class Mounts:
             answer = await client.call_tool(tool.name, arguments or {})
         except Exception as error:  # noqa: BLE001  # the libraries below raise anything; the turn goes on
             log.warning("a tool of the MCP server %s failed: %s", tool.server, type(error).__name__)
-            return _failure(f"The MCP server {tool.server} could not run {tool.name}: {_said(error)}")
+            return _failure(f"The MCP server {tool.server} could not run {tool.name}: {_error_text(error)}")
         return MountedResult(
             content=[_block(item) for item in answer.content],
             is_error=bool(answer.is_error),
@@ -223,7 +231,7 @@ def _first(error: BaseException) -> Any:
     return error
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """The server's own words, if it said any."""
     inner = getattr(_first(error), "error", None)
     message = getattr(inner, "message", None)

@@ -25,7 +25,7 @@ class RecordingSpeaker(Lender):
     def _log(self) -> KitJournal:
         raise NotImplementedError
 
-    def _said(self, update: v1.SessionUpdate) -> None:
+    def _remember_update(self, update: v1.SessionUpdate) -> None:
         """Something was said that the session may have to remember."""
 
     async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
@@ -49,7 +49,7 @@ class RecordingSpeaker(Lender):
         if not self._update_head:
             self._prepare()
         frame = b"%b%b}}" % (self._update_head, write_update(update))
-        self._said(update)
+        self._remember_update(update)
         self._log.add_update(frame)
 
     async def _flow(self) -> None:

@@ -88,35 +88,37 @@ class RestoredSession:
                 self.memories.clear()
 
 
-async def recall(journal: Journal, stream: str, found: RestoredSession, send: Send | None) -> None:
+async def recall(journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None) -> None:
     """Read on to the end of the stream, and send what it tells."""
-    async for page in journal.replay(stream, after=found.last):
-        told = found.take(page)
+    async for page in journal.replay(stream, after=restored_session.last):
+        told = restored_session.take(page)
         if send is not None and told:
             await send(told)
 
 
-async def ending(journal: Journal, stream: str, found: RestoredSession) -> list[bytes]:
+async def ending(journal: Journal, stream: str, restored_session: RestoredSession) -> list[bytes]:
     """The frames that end a turn which was cut short: its open tool calls have failed, and words say so."""
-    assert found.open_since is not None
+    assert restored_session.open_since is not None
     left = [
-        frames.update_frame(found.session_id, v1.ToolCallProgress(tool_call_id=call, status="failed"))
-        async for call in _open_calls(journal, stream, found)
+        frames.update_frame(
+            restored_session.session_id, v1.ToolCallProgress(tool_call_id=call, status="failed")
+        )
+        async for call in _open_calls(journal, stream, restored_session)
     ]
     words = v1.AgentMessageChunk(
-        content=v1.TextContent(text=CUT_SHORT), message_id=f"cut-short-{found.turns}"
+        content=v1.TextContent(text=CUT_SHORT), message_id=f"cut-short-{restored_session.turns}"
     )
     return [
         *left,
-        frames.update_frame(found.session_id, words),
-        frames.error_frame(found.turns, INTERNAL_ERROR, CUT_SHORT),
+        frames.update_frame(restored_session.session_id, words),
+        frames.error_frame(restored_session.turns, INTERNAL_ERROR, CUT_SHORT),
     ]
 
 
-async def _open_calls(journal: Journal, stream: str, found: RestoredSession) -> AsyncIterator[str]:
-    begin = frames.update_head(found.session_id) + b'{"sessionUpdate":"tool_call'
+async def _open_calls(journal: Journal, stream: str, restored_session: RestoredSession) -> AsyncIterator[str]:
+    begin = frames.update_head(restored_session.session_id) + b'{"sessionUpdate":"tool_call'
     calls: dict[str, None] = {}
-    async for page in journal.replay(stream, after=found.open_since or 0):
+    async for page in journal.replay(stream, after=restored_session.open_since or 0):
         for stored in page:
             if stored.frame.startswith(begin):
                 update = msgspec.json.decode(stored.frame)["params"]["update"]
@@ -128,14 +130,14 @@ async def _open_calls(journal: Journal, stream: str, found: RestoredSession) -> 
 
 
 async def copy(
-    journal: Journal, source: str, target: str, found: RestoredSession, session_id: str
+    journal: Journal, source: str, target: str, restored_session: RestoredSession, session_id: str
 ) -> RestoredSession:
-    """Copy a stream page by page; `found` learns what the copy has come to.
+    """Copy a stream page by page; `restored_session` gets the state of the copy.
 
     Only the id in the frames of updates changes, so they are not read. What is appended meanwhile is part
     of the copy.
     """
-    before, after = frames.update_head(session_id), frames.update_head(found.session_id)
+    before, after = frames.update_head(session_id), frames.update_head(restored_session.session_id)
     async for page in journal.replay(source):
         entries = [
             Entry(
@@ -145,6 +147,6 @@ async def copy(
             )
             for stored in page
         ]
-        await journal.append(target, entries, after=found.last)
-        found.take(page)  # an id is all that differs
-    return found
+        await journal.append(target, entries, after=restored_session.last)
+        restored_session.take(page)  # an id is all that differs
+    return restored_session

@@ -21,13 +21,13 @@ from dragoman.schema import v1
 from dragoman.sdk.agent.prompt_rules import response_to
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit import frames
-from dragoman.sdk.kit.turn import StopTurn
+from dragoman.sdk.kit.session import StopTurn
 from dragoman.sdk.kit.usage import TokenUsage
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.kit.turn import KitTurn
+    from dragoman.sdk.agent.session import ClientHandle
+    from dragoman.sdk.kit.session import KitTurn
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ async def run_turn(
         response = await _handled(turn, handler, client)
     except BaseException as error:
         await turn.abort()
-        await run_to_end(_store_end(turn, _told(turn, error)))
+        await run_to_end(_store_end(turn, _answer_for(turn, error)))
         raise
     if turn.spent != TokenUsage() and response.usage is UNSET:
         response = replace(response, usage=turn.spent.shown())
@@ -82,7 +82,7 @@ async def _store_end(turn: KitTurn[Any], answer: bytes, *, must: bool = False) -
         turn.leave()
 
 
-def _told(turn: KitTurn[Any], error: BaseException) -> bytes:
+def _answer_for(turn: KitTurn[Any], error: BaseException) -> bytes:
     """How the log tells a turn that did not end by itself."""
     if turn.cancelled or isinstance(error, asyncio.CancelledError):
         return frames.answer_frame(turn.number, v1.PromptResponse(stop_reason="cancelled"))

@@ -11,10 +11,10 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from uuid import uuid4
 
 from msgspec import UNSET
@@ -34,8 +34,10 @@ from dragoman.sdk.kit.settings import SessionSettings
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, session_not_found
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
-    from dragoman.sdk.kit.kit import Kit
+    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.session import ClientHandle
+    from dragoman.sdk.kit.journal_lender import JournalLender
+    from dragoman.sdk.kit.settings import Declared
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +47,25 @@ PAGE = 50
 """Sessions in one page of a listing."""
 
 
+class SessionKit(Protocol):
+    """What durable sessions need of their kit; `Kit` is one."""
+
+    agent: Agent
+    shelf: JournalLender
+    options: dict[str, Declared]
+    conversation: Callable[[KitSession[Any]], Any]
+
+    def mount(self, session: KitSession[Any]) -> None:
+        """Start the MCP servers that the client gave the session."""
+
+    async def greet(self, session: KitSession[Any]) -> None:
+        """Tell the client what belongs to a session that was just opened."""
+
+
 class KitSessions:
     """The durable sessions of one kit, in all its connections."""
 
-    def __init__(self, kit: Kit[Any]) -> None:
+    def __init__(self, kit: SessionKit) -> None:
         self._kit = kit
         self._connections: dict[ClientHandle, KitConnection] = {}
 
@@ -110,7 +127,7 @@ class KitSessions:
         connection, journal = await self._connected(client)
         session_id: str = request.session_id
         info = await self._info(journal, session_id)
-        before = next((one for one in connection.sessions if one.id == session_id), None)
+        before = next((session for session in connection.sessions if session.id == session_id), None)
         if before is not None:
             if before.running:
                 raise invalid_request("a turn is running in this session")
@@ -130,17 +147,23 @@ class KitSessions:
             await journal.describe(info.stream, cwd=request.cwd)
         return await self._open(connection, client, request, found, journal, title=info.title)
 
-    async def _take(self, journal: Journal, stream: str, found: RestoredSession, send: Send | None) -> None:
+    async def _take(
+        self, journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None
+    ) -> None:
         """Read a stream to its end and make it ours, whoever may write to it meanwhile."""
         while True:
-            await recall(journal, stream, found, send)
+            await recall(journal, stream, restored_session, send)
             if self._lease(stream).is_held_elsewhere():
                 raise invalid_request(RUNNING)
-            told = await ending(journal, stream, found) if found.open_since is not None else []
+            told = (
+                await ending(journal, stream, restored_session)
+                if restored_session.open_since is not None
+                else []
+            )
             now = time.time()
             entries = [*(Entry("to_client", frame, now) for frame in told), _note("opened")]
             try:
-                found.last = await journal.append(stream, entries, after=found.last)
+                restored_session.last = await journal.append(stream, entries, after=restored_session.last)
             except StreamMoved:
                 continue
             if send is not None and told:
@@ -152,22 +175,22 @@ class KitSessions:
         connection: KitConnection,
         client: ClientHandle,
         request: Any,
-        found: RestoredSession,
+        restored_session: RestoredSession,
         journal: Journal,
         *,
         title: str = "",
     ) -> KitSession[Any]:
-        stream = self._kit.shelf.stream(found.session_id)
+        stream = self._kit.shelf.stream(restored_session.session_id)
         session: KitSession[Any] = KitSession(
             client,
-            found.session_id,
+            restored_session.session_id,
             cwd=request.cwd,
             additional_directories=list(request.additional_directories or ()),
             mcp_servers=list(request.mcp_servers or ()),
-            log=KitJournal(journal, stream, last=found.last),
+            log=KitJournal(journal, stream, last=restored_session.last),
             lease=self._lease(stream),
-            settings=SessionSettings(self._kit.options, found.settings),
-            recalled=found,
+            settings=SessionSettings(self._kit.options, restored_session.settings),
+            recalled=restored_session,
             title=title,
         )
         made = self._kit.conversation(session)
@@ -193,7 +216,7 @@ class KitSessions:
                 raise
             raise invalid_params("this is no cursor of a listing") from None
         return v1.ListSessionsResponse(
-            sessions=[_shown(info) for info in page.streams if info.session],
+            sessions=[_session_info(info) for info in page.streams if info.session],
             next_cursor=UNSET if page.cursor is None else page.cursor,
         )
 
@@ -274,7 +297,7 @@ def _options(session: KitSession[Any]) -> Any:
     return session.config_options() if session.settings else UNSET
 
 
-def _shown(info: StreamInfo) -> v1.SessionInfo:
+def _session_info(info: StreamInfo) -> v1.SessionInfo:
     updated = datetime.fromtimestamp(info.updated, UTC).isoformat(timespec="milliseconds")
     return v1.SessionInfo(
         session_id=info.session,

@@ -69,7 +69,7 @@ class Option:
         """Whether this is one of its values."""
         return any(value == choice.value for choice in self.choices)
 
-    def shown(self, value: Value) -> v1.SessionConfigOption:
+    def as_option(self, value: Value) -> v1.SessionConfigOption:
         """The option as the client sees it, at this value."""
         return v1.SessionConfigSelect(
             id=self.id,
@@ -113,7 +113,7 @@ class Switch:
         """Whether this is on or off."""
         return isinstance(value, bool)
 
-    def shown(self, value: Value) -> v1.SessionConfigOption:
+    def as_option(self, value: Value) -> v1.SessionConfigOption:
         """The switch as the client sees it, at this value."""
         return v1.SessionConfigBoolean(
             id=self.id,
@@ -209,7 +209,7 @@ class SessionSettings:
     def config_options(self, *, switches: bool) -> list[v1.SessionConfigOption]:
         """All of them with their values; without the switches for clients that do not know them."""
         return [
-            option.shown(self._values[option_id])
+            option.as_option(self._values[option_id])
             for option_id, option in self._options.items()
             if switches or not isinstance(option, Switch)
         ]

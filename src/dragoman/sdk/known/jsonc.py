@@ -33,8 +33,8 @@ def parse_jsonc(data: bytes, *, path: str) -> Any:
         raise LocalMistake(f"{path}:{_line(plain, str(error))}: no valid JSON") from None
 
 
-def _without_comment(found: re.Match[str]) -> str:
-    piece = found[0]
+def _without_comment(match: re.Match[str]) -> str:
+    piece = match[0]
     return piece if piece.startswith('"') else re.sub(r"[^\n]", " ", piece)
 
 

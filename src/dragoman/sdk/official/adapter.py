@@ -33,8 +33,7 @@ from dragoman.errors import ErrorAnswer
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1 import CancelNotification, InitializeRequest, InitializeResponse, PromptResponse
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.agent.client_handle import ClientHandle
-from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.agent.session import ClientHandle, Turn
 from dragoman.sdk.capabilities import AGENT_REQUESTS
 from dragoman.sdk.official.extensions import WithExtensions
 from dragoman.sdk.official.wire import OfficialWire, asking

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeAlias
 
-from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.wire.codes import method_not_found
 
@@ -23,9 +23,9 @@ class WithExtensions(Handlers):
     __slots__ = ("_called", "_note", "_request")
 
     def __init__(
-        self, known: Handlers, *, request: Function | None, note: Function | None, called: Called
+        self, handlers: Handlers, *, request: Function | None, note: Function | None, called: Called
     ) -> None:
-        self._handlers = known._handlers
+        self._handlers = handlers._handlers
         self._request = request
         self._note = note
         self._called = called

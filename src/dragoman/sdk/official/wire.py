@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from dragoman.errors import CallFailed, DeadlineExceeded, LinkClosed
-from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.capabilities import CLIENT_REQUESTS
 from dragoman.wire.codes import METHOD_NOT_FOUND, NAMES
 

@@ -7,24 +7,42 @@ wait for what is held back, and an answer is delivered as soon as it is here, so
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from dragoman.core import OutgoingCall
+from dragoman.core import Connection, OutgoingCall
 from dragoman.errors import CallFailed, CallTimeout, LinkClosed
+from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
 from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
 from dragoman.wire import ErrorObject, notification
 
-if TYPE_CHECKING:
-    from dragoman.sdk.proxy.flow import ProxyFlow
-
 Waiting: TypeAlias = "asyncio.Future[Raw | ErrorObject | LinkClosed]"
 
 _DEFAULT: Any = object()
+
+
+class CallFlow(Protocol):
+    """What calls need of the direction that they go; `flow.ProxyFlow` is one."""
+
+    way: RelayDirection
+    calls: Connection[Waiting]
+    end_reason: LinkClosed | None
+    """Why nobody answers any more."""
+
+    @property
+    def back(self) -> CallFlow:
+        """The other direction."""
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame of our own, behind what has passed so far."""
+
+    def weigh(self) -> None:
+        """Stop reading while hooks hold too much back."""
 
 
 class ProxyPeer:
@@ -32,15 +50,15 @@ class ProxyPeer:
 
     __slots__ = ("_flow", "_seconds")
 
-    def __init__(self, flow: ProxyFlow, *, seconds: float | None) -> None:
+    def __init__(self, flow: CallFlow, *, seconds: float | None) -> None:
         self._flow = flow
         self._seconds = seconds
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
         seconds = self._seconds if deadline is _DEFAULT else deadline
-        if self._flow.gone is not None:
-            raise self._flow.gone.with_traceback(None)
+        if self._flow.end_reason is not None:
+            raise self._flow.end_reason.with_traceback(None)
         future: Waiting = asyncio.get_running_loop().create_future()
         call, frame = self._flow.calls.call(method, _encoded(params), future)
         self._flow.send(frame)
@@ -58,8 +76,8 @@ class ProxyPeer:
 
     def notify(self, method: str, params: object = None) -> None:
         """Tell this side."""
-        if self._flow.gone is not None:
-            raise self._flow.gone.with_traceback(None)
+        if self._flow.end_reason is not None:
+            raise self._flow.end_reason.with_traceback(None)
         self._flow.send(notification(method, _encoded(params)))
 
     def _give_up(self, call: OutgoingCall[Waiting]) -> None:
@@ -81,3 +99,17 @@ def _encoded(params: object) -> bytes | None:
     if params is None:
         return None
     return bytes(params) if isinstance(params, Raw) else write(params)
+
+
+class ProxyConversation(Protocol):
+    """One conversation through a proxy, as its hooks see it; `proxy.ProxySide` is one."""
+
+    to_agent: ProxyPeer
+    to_client: ProxyPeer
+
+    @property
+    def proxy(self) -> object: ...
+
+
+current: ContextVar[ProxyConversation] = ContextVar("dragoman_proxy")
+"""The conversation whose hook is running."""

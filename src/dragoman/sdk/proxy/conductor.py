@@ -23,10 +23,8 @@ from dragoman.runtime import Limits
 from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.relay import LAST_WORDS
 from dragoman.sdk.proxy.chain import ProxyChain
-from dragoman.sdk.proxy.front import FirstBlockTransport
-from dragoman.sdk.proxy.proxy import Target
-from dragoman.sdk.proxy.run import until
-from dragoman.sdk.proxy.target import open_target
+from dragoman.sdk.proxy.front import FirstBlockTransport, until
+from dragoman.sdk.proxy.target import Target, open_target
 from dragoman.transport.contract import Transport
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR

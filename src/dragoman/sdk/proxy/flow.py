@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
 from dragoman.core import Connection, ResponseReceived
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Limits
+from dragoman.runtime.owner import TaskOwner
 from dragoman.runtime.relay import RelayDirection
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import PromptResponse
-from dragoman.sdk.proxy.calls import Waiting
+from dragoman.sdk.proxy.calls import ProxyConversation, Waiting, current
 from dragoman.sdk.proxy.hook_queues import ForwardedRequest, HookQueues, QueuedFrame
 from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
-from dragoman.sdk.proxy.proxy import current
 from dragoman.sdk.proxy.scope import cancelled_request, session_of
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import (
@@ -43,9 +42,6 @@ from dragoman.wire import (
 )
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, INVALID_REQUEST, NAMES
 from dragoman.wire.glance import Glance, glance_block, lines_of
-
-if TYPE_CHECKING:
-    from dragoman.sdk.proxy.side import ProxySide
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +61,10 @@ class ProxyFlow:
 
     def __init__(
         self,
-        side: ProxySide,
+        side: ProxyConversation,
         way: RelayDirection,
         *,
+        owner: TaskOwner,
         hooks: dict[str, ProxyHook],
         results: dict[str, ProxyHook],
         prefix: str,
@@ -76,9 +73,9 @@ class ProxyFlow:
         self.way = way
         self.open: dict[Id, ForwardedRequest] = {}  # requests that went this way
         self.calls: Connection[Waiting] = Connection(prefix=prefix)
-        self.lanes = HookQueues(side.owner, side, self._settle_held)
-        self.gone: LinkClosed | None = None  # why nobody answers any more what goes this way
-        self.settled = Waiters()  # woken when nothing that went this way is open any more
+        self.lanes = HookQueues(owner, side, self._settle_held)
+        self.end_reason: LinkClosed | None = None  # why nobody answers any more what goes this way
+        self.all_answered = Waiters()  # woken when nothing that went this way is open any more
         self._side = side
         self._hooks = hooks
         self._results = results  # for the answers to what goes this way
@@ -88,7 +85,7 @@ class ProxyFlow:
         self._gathered = bytearray()  # what passes of the block that is being taken
 
     def take(self, block: bytes) -> None:
-        quiet = self.gone is None and not self.lanes
+        quiet = self.end_reason is None and not self.lanes
         if quiet and self._names_nothing(block):
             self.way.send(block)
             return
@@ -98,8 +95,8 @@ class ProxyFlow:
             return
         token = current.set(self._side)
         try:
-            for frame, seen in zip(lines_of(block), glances, strict=True):
-                self._take_one(frame, seen)
+            for frame, glance in zip(lines_of(block), glances, strict=True):
+                self._take_one(frame, glance)
         finally:
             current.reset(token)
             self._flush()
@@ -109,19 +106,19 @@ class ProxyFlow:
         self._flush()
         self.way.send(frame)
 
-    def hang_up(self, gone: LinkClosed) -> None:
+    def hang_up(self, reason: LinkClosed) -> None:
         """Nobody answers any more what goes this way: our own calls fail, and so do requests that we hold."""
-        self.gone = gone
+        self.end_reason = reason
         for call in self.calls.abandon():
             if not call.context.done():
-                call.context.set_result(gone)
+                call.context.set_result(reason)
         for item in self.lanes:
             if item.passing is not None:
                 self.lanes.take_out(item, failure(item.passing.id, UNHEARD))
 
     def answer_unheard(self) -> None:
         """Whoever still waits for an answer to what went this way gets an error."""
-        for passing in [passing for passing in self.open.values() if passing.held is None]:
+        for passing in [passing for passing in self.open.values() if passing.queued_frame is None]:
             del self.open[passing.id]
             self.back.send(failure(passing.id, UNHEARD))
 
@@ -133,8 +130,8 @@ class ProxyFlow:
             return False
         return not any(name in block for name in self._names)
 
-    def _concerns(self, seen: Glance) -> bool:
-        return seen.id is not UNSET or seen.method is UNSET or seen.method in self._hooks
+    def _concerns(self, glance: Glance) -> bool:
+        return glance.id is not UNSET or glance.method is UNSET or glance.method in self._hooks
 
     @property
     def _is_guarded(self) -> bool:
@@ -143,16 +140,16 @@ class ProxyFlow:
 
     # One frame.
 
-    def _take_one(self, frame: bytes, seen: Glance) -> None:
-        if seen.method is UNSET:
-            if seen.id is UNSET:
+    def _take_one(self, frame: bytes, glance: Glance) -> None:
+        if glance.method is UNSET:
+            if glance.id is UNSET:
                 self._take_unreadable(frame)
             else:
-                self._take_answer(frame, seen.id)
-        elif seen.id is UNSET:
-            self._take_notification(frame, seen.method)
+                self._take_answer(frame, glance.id)
+        elif glance.id is UNSET:
+            self._take_notification(frame, glance.method)
         else:
-            self._take_request(frame, ForwardedRequest(seen.id, seen.method, session_of(frame)))
+            self._take_request(frame, ForwardedRequest(glance.id, glance.method, session_of(frame)))
 
     def _take_unreadable(self, frame: bytes) -> None:
         envelope = decode(frame)
@@ -167,7 +164,7 @@ class ProxyFlow:
             self._complain(envelope)
         elif envelope is not None and passing.id in self.open:
             self.back.send(failure(passing.id, IN_USE))
-        elif self.gone is not None:
+        elif self.end_reason is not None:
             self.back.send(failure(passing.id, UNHEARD))
         else:
             self.open[passing.id] = passing
@@ -200,12 +197,12 @@ class ProxyFlow:
             self._take_own(frame)
             return
         passing = self.back.open.get(answered)
-        if passing is None or passing.held is not None:
+        if passing is None or passing.queued_frame is not None:
             self._take_unasked(frame)
             return
         del self.back.open[answered]
         if not self.back.open:
-            self.back.settled.wake()
+            self.back.all_answered.wake()
         hook = self.back._results.get(passing.method)
         envelope = decode(frame) if hook else None
         if isinstance(envelope, Malformed):
@@ -234,14 +231,14 @@ class ProxyFlow:
         """Answer a held request in place of the other side, which never heard of it."""
         named = cancelled_request(frame)
         passing = self.open.get(named[0]) if named else None
-        if passing is None or passing.held is None:
+        if passing is None or passing.queued_frame is None:
             return False
-        self.lanes.take_out(passing.held, failure(passing.id, error_object(CANCELLED)))
+        self.lanes.take_out(passing.queued_frame, failure(passing.id, error_object(CANCELLED)))
         return True
 
     def _cancel_held_turns(self, session: Hashable) -> None:
         for passing in list(self.open.values()):
-            held = passing.held
+            held = passing.queued_frame
             if held is not None and passing.method == "session/prompt" and passing.session == session:
                 self.lanes.take_out(held, response(passing.id, _CANCELLED_TURN))
 
@@ -260,7 +257,7 @@ class ProxyFlow:
         if lane in self.lanes or (judged is not None and judged.is_async):
             item = QueuedFrame(frame, hook=judged, envelope=envelope, passing=passing)
             if passing is not None:
-                passing.held = item
+                passing.queued_frame = item
             self.lanes.add(lane, item)
             self.weigh()
         elif judged is None or envelope is None:
@@ -272,7 +269,7 @@ class ProxyFlow:
 
     def _settle(self, fate: FrameFate, passing: ForwardedRequest | None) -> None:
         if passing is not None:
-            passing.held = None
+            passing.queued_frame = None
             if fate.onward is None:
                 self.open.pop(passing.id, None)
         if fate.onward:

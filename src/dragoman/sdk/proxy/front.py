@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Coroutine
+from typing import TypeVar
 
 from msgspec import UNSET
 
@@ -15,6 +17,8 @@ from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Sink, Transport, TransportLimits
 from dragoman.wire import ErrorObject, failure
 from dragoman.wire.glance import glance_block
+
+T = TypeVar("T")
 
 
 class FirstBlockTransport:
@@ -24,7 +28,7 @@ class FirstBlockTransport:
         self._transport = transport
         self._sink: Sink | None = None
         self._first: bytes | None = None
-        self._heard = asyncio.Event()
+        self._has_first = asyncio.Event()
         self._over: list[BaseException | None] = []  # the end, if it came before the sink
         self._skipped: list[int] = []
         self._paused = False  # by whoever started us
@@ -32,7 +36,7 @@ class FirstBlockTransport:
     async def first(self) -> bytes | None:
         """The first block, or None if there is none. Begins to read."""
         self._transport.start(self)
-        await self._heard.wait()
+        await self._has_first.wait()
         return self._first
 
     def refuse_first(self, error: ErrorObject) -> None:
@@ -89,7 +93,7 @@ class FirstBlockTransport:
         else:
             self._transport.pause()
             self._first = block
-            self._heard.set()
+            self._has_first.set()
 
     def oversized(self, size: int) -> None:
         if self._sink is not None:
@@ -98,8 +102,21 @@ class FirstBlockTransport:
             self._skipped.append(size)
 
     def ended(self, reason: BaseException | None) -> None:
-        self._heard.set()
+        self._has_first.set()
         if self._sink is not None:
             self._sink.ended(reason)
         else:
             self._over.append(reason)
+
+
+async def until(stop: asyncio.Event, work: Coroutine[object, None, T]) -> T | None:
+    """The result of the work, or None if we are told to stop before."""
+    loop = asyncio.get_running_loop()
+    working, stopping = loop.create_task(work), loop.create_task(stop.wait())
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        stopping.cancel()
+        await asyncio.wait((working, stopping))

@@ -13,28 +13,24 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING
 
 from dragoman.runtime.owner import TaskOwner
+from dragoman.sdk.proxy.calls import ProxyConversation, current
 from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
-from dragoman.sdk.proxy.proxy import current
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import Id
-
-if TYPE_CHECKING:
-    from dragoman.sdk.proxy.side import ProxySide
 
 
 class ForwardedRequest:
     """A request that passes, or is held, and is not answered yet."""
 
-    __slots__ = ("held", "id", "method", "session")
+    __slots__ = ("id", "method", "queued_frame", "session")
 
     def __init__(self, request_id: Id, method: str, session: str | None) -> None:
         self.id = request_id
         self.method = method
         self.session = session
-        self.held: QueuedFrame | None = None
+        self.queued_frame: QueuedFrame | None = None
 
 
 class QueuedFrame:
@@ -72,7 +68,7 @@ class HookQueues:
     __slots__ = ("_empty", "_lanes", "_owner", "_settle", "_side", "size")
 
     def __init__(
-        self, owner: TaskOwner, side: ProxySide, settle: Callable[[QueuedFrame, FrameFate], None]
+        self, owner: TaskOwner, side: ProxyConversation, settle: Callable[[QueuedFrame, FrameFate], None]
     ) -> None:
         self._owner = owner
         self._side = side

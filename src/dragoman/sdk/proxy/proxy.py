@@ -1,4 +1,4 @@
-"""A proxy, declared: which messages between a client and an agent it looks at, and what it makes of them.
+"""A proxy: which messages between a client and an agent it looks at, and its conversations.
 
     proxy = Proxy("some-agent --acp")
 
@@ -8,44 +8,50 @@
     serve(proxy)
 
 Name what you care about; the rest passes untouched, byte for byte. Constructing one starts nothing; `serve`
-and `serving` run it, in front of its own agent or, when it is greeted as a link of a chain, in front of
-whoever comes next (see `proxy_successor`).
+and `serving` run it. The first frame tells a run what it is: after `proxy/initialize` a link of a chain,
+whose next link is reached over the same connection (see `successor`); after anything else it is the last
+proxy before its own agent, which is started then. So the same program works alone and under a conductor.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from secrets import token_hex
+from typing import Any, TypeVar
 
-from dragoman.errors import LocalMistake
-from dragoman.runtime.relay import Direction
+from dragoman.errors import DragomanError, LinkClosed, LocalMistake
+from dragoman.runtime import Limits
+from dragoman.runtime.relay import LAST_WORDS, Direction, Relay, RelayDirection
 from dragoman.schema.method import Method
 from dragoman.schema.v1.methods import METHODS
-from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.proxy.calls import ProxyConversation, ProxyPeer, current
+from dragoman.sdk.proxy.flow import ProxyFlow
+from dragoman.sdk.proxy.front import FirstBlockTransport, until
 from dragoman.sdk.proxy.hooks import HookReply, ProxyHook
+from dragoman.sdk.proxy.successor import Successor
+from dragoman.sdk.proxy.target import Target, open_target
+from dragoman.sdk.proxy.wrapping import INITIALIZE_PROXY
 from dragoman.transport.contract import Transport
-
-if TYPE_CHECKING:
-    from dragoman.runtime import Limits
-    from dragoman.sdk.proxy.calls import ProxyPeer
-    from dragoman.sdk.proxy.conductor import Conductor
-    from dragoman.sdk.proxy.run import ProxyRun
-    from dragoman.sdk.proxy.side import ProxySide
+from dragoman.transport.memory import MemoryTransport
+from dragoman.wire import error_object
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.glance import glance_block
 
 F = TypeVar("F", bound=Callable[..., object])
-
-Target: TypeAlias = "str | Sequence[str] | Agent | Proxy | Conductor | Transport"
-"""Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
 
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client")
 
 OWN = frozenset({"$/cancel_request", "proxy/initialize", "proxy/successor"})
 """What a proxy must deal with itself, whatever its author thinks."""
 
-current: ContextVar[ProxySide] = ContextVar("dragoman_proxy")
-"""The conversation whose hook is running."""
+log = logging.getLogger(__name__)
+
+NO_AGENT = error_object(INTERNAL_ERROR, "Internal error: the agent could not be started")
 
 
 class Proxy:
@@ -78,7 +84,7 @@ class Proxy:
         self.hooks: dict[Direction, dict[str, ProxyHook]] = {direction: {} for direction in DIRECTIONS}
         self.results: dict[Direction, dict[str, ProxyHook]] = {direction: {} for direction in DIRECTIONS}
         """The hooks on results, by the direction of their request."""
-        self.running: list[ProxySide] = []
+        self.running: list[ProxyConversation] = []
 
     def on(self, method: str, *, direction: Direction | None = None) -> Callable[[F], F]:
         """Look at each message of this method on its way. The function gets the typed message and returns
@@ -125,8 +131,6 @@ class Proxy:
 
     def run(self, transport: Transport, *, limits: Limits | None = None) -> ProxyRun:
         """A conversation with a client over this transport, as an `async with`."""
-        from dragoman.sdk.proxy.run import ProxyRun
-
         return ProxyRun(self, transport, limits=limits)
 
     @property
@@ -139,7 +143,7 @@ class Proxy:
         """The client, to be called by the proxy itself."""
         return self._conversation().to_client
 
-    def _conversation(self) -> ProxySide:
+    def _conversation(self) -> ProxyConversation:
         side = current.get(None)
         if side is not None and side.proxy is self:
             return side
@@ -151,6 +155,134 @@ class Proxy:
         return self.running[0]
 
 
+class ProxyRun:
+    """One conversation through a proxy, as an `async with`; leaving it ends both sides."""
+
+    def __init__(self, proxy: Proxy, transport: Transport, *, limits: Limits | None = None) -> None:
+        self._proxy = proxy
+        self._transport = transport
+        self._limits = limits or Limits()
+        self._grace = LAST_WORDS
+        self._run: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+
+    async def __aenter__(self) -> ProxyRun:
+        self._run = asyncio.get_running_loop().create_task(self._converse(), name=f"proxy {self._proxy.name}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def wait_ended(self) -> None:
+        """Until one side has ended and the other was brought to its end."""
+        if self._run is not None:
+            await asyncio.shield(self._run)
+
+    async def aclose(self, *, grace: float = 0.0) -> None:
+        """End the conversation; what is held back gets `grace` seconds to go on."""
+        if not self._stop.is_set():
+            self._grace = grace
+            self._stop.set()
+        await self.wait_ended()
+
+    async def _converse(self) -> None:
+        front = FirstBlockTransport(self._transport)
+        try:
+            first = await until(self._stop, front.first())
+            if first is not None:
+                async with AsyncExitStack() as stack:
+                    await self._pass(front, first, stack)
+        except DragomanError as error:
+            log.error("%s: %s", self._proxy.name, error)
+        finally:
+            await front.aclose()
+
+    async def _pass(self, front: FirstBlockTransport, first: bytes, stack: AsyncExitStack) -> None:
+        side = ProxySide(self._proxy, *await self._sides(front, first, stack), limits=self._limits)
+        self._proxy.running.append(side)
+        try:
+            side.relay.start()
+            await until(self._stop, side.relay.wait_ended())
+            await side.relay.aclose(grace=self._grace)
+        finally:
+            self._proxy.running.remove(side)
+
+    async def _sides(
+        self, front: FirstBlockTransport, first: bytes, stack: AsyncExitStack
+    ) -> tuple[Transport, Transport]:
+        seen = glance_block(first)
+        if seen and seen[0].method == INITIALIZE_PROXY:
+            successor = Successor(front)
+            return successor.client, successor.agent
+        proxy = self._proxy
+        try:
+            if proxy.target is None:
+                raise LocalMistake("this proxy has no agent: it is made to be a link of a chain")
+            return front, await open_target(
+                proxy.target, stack, limits=self._limits, cwd=proxy.cwd, env=proxy.env
+            )
+        except DragomanError:
+            front.refuse_first(NO_AGENT)
+            raise
+
+
+class ProxySide:
+    """One conversation through a proxy. A hook with a second parameter gets this."""
+
+    def __init__(self, proxy: Proxy, client: Transport, agent: Transport, *, limits: Limits) -> None:
+        self.proxy = proxy
+        self.relay = Relay(client, agent, interpreter=self, name=f"proxy {proxy.name}")
+        self.owner = self.relay.owner
+        self._agent = self._flow(self.relay.to_agent, limits)
+        self._client = self._flow(self.relay.to_client, limits)
+        self._agent.back, self._client.back = self._client, self._agent
+        self.to_agent = ProxyPeer(self._agent, seconds=limits.call_seconds)
+        self.to_client = ProxyPeer(self._client, seconds=limits.call_seconds)
+
+    def _flow(self, way: RelayDirection, limits: Limits) -> ProxyFlow:
+        proxy, direction = self.proxy, way.direction
+        return ProxyFlow(
+            self,
+            way,
+            owner=self.owner,
+            hooks=proxy.hooks[direction],
+            results=proxy.results[direction],
+            # Each side sees one of the prefixes, and cannot make up the other.
+            prefix=f"{proxy.name}-{token_hex(8)}-",
+            limits=limits,
+        )
+
+    # The interpreter's face.
+
+    def take(self, way: RelayDirection, block: bytes) -> None:
+        (self._agent if way.direction == "to_agent" else self._client).take(block)
+
+    async def finish(self, way: RelayDirection, seconds: float) -> None:
+        """One side has ended: what it said last still goes on, and nobody is left waiting for it."""
+        heard, unheard = self._agent, self._client
+        if way.direction == "to_client":
+            heard, unheard = unheard, heard
+        unheard.hang_up(_closed_reason("client" if heard is self._agent else "agent", way))
+        await heard.lanes.finish(seconds)
+        unheard.answer_unheard()
+        if heard is self._agent and isinstance(way.target, MemoryTransport):
+            # A program hears the end of its input and may still answer; memory cannot say it, so we wait.
+            await self._answers(seconds)
+
+    async def _answers(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._agent.open and not self.relay.to_client.over.is_set():
+                    await self._agent.all_answered.wait()
+
+
+def _closed_reason(who: str, way: RelayDirection) -> LinkClosed:
+    reason = way.reason
+    if reason is not None:
+        log.warning("the %s has ended: %s", who, reason)
+    return reason if isinstance(reason, LinkClosed) else LinkClosed(f"the {who} has hung up")
+
+
 def _add(hooks: dict[str, ProxyHook], hook: ProxyHook) -> None:
     if hook.method in hooks:
         raise ValueError(f"{hook.method} already has a hook")
@@ -159,7 +291,7 @@ def _add(hooks: dict[str, ProxyHook], hook: ProxyHook) -> None:
 
 def _direction(method: str) -> Direction:
     """Where a method goes, if its name alone tells."""
-    known = [direction for direction in DIRECTIONS if _found(method, direction)]
+    known = [direction for direction in DIRECTIONS if _method_row(method, direction)]
     if len(known) == 1:
         return known[0]
     why = "goes both ways" if known else "is not in the protocol"
@@ -170,13 +302,13 @@ def _entry(method: str, direction: Direction) -> Method | None:
     """The row of the method table; None for an extension."""
     if method in OWN:
         raise ValueError(f"{method} is the proxy's own business")
-    found = _found(method, direction)
+    found = _method_row(method, direction)
     if found is None and not method.startswith("_"):
         raise ValueError(f"{method} does not go {direction.replace('_', ' the ')}")
     return found
 
 
-def _found(method: str, direction: Direction) -> Method | None:
+def _method_row(method: str, direction: Direction) -> Method | None:
     receiver = "agent" if direction == "to_agent" else "client"
     rows = (row for row in METHODS if row.name == method and row.receiver in (receiver, "both"))
     return next(rows, None)

@@ -72,7 +72,7 @@ class Successor:
 
     def feed(self, block: bytes) -> None:
         sorted_frames = [self._sort(*pair) for pair in zip(lines_of(block), glance_block(block), strict=True)]
-        known = [found for found in sorted_frames if found is not None]
+        known = [frame for frame in sorted_frames if frame is not None]
         for port, run in groupby(known, key=lambda found: found[0]):
             port.feed(b"".join(frame for _, frame in run))
 
@@ -84,24 +84,24 @@ class Successor:
         for port in (self.agent, self.client):
             port.end(reason)
 
-    def _sort(self, frame: bytes, seen: Glance) -> tuple[_Port, bytes] | None:
-        if seen.method is UNSET:
-            return self._sort_answer(frame, seen)
-        if seen.method == SUCCESSOR:
+    def _sort(self, frame: bytes, glance: Glance) -> tuple[_Port, bytes] | None:
+        if glance.method is UNSET:
+            return self._sort_answer(frame, glance)
+        if glance.method == SUCCESSOR:
             return self._unwrapped(frame)
-        if seen.method == CANCEL_REQUEST:
+        if glance.method == CANCEL_REQUEST:
             named = cancelled_request(frame)
-            return (self.agent if named and named[0] in self.agent.owed else self.client), frame
-        if seen.id is not UNSET:
-            self.client.owed.add(seen.id)
-        if seen.method == INITIALIZE_PROXY:
+            return (self.agent if named and named[0] in self.agent.pending_requests else self.client), frame
+        if glance.id is not UNSET:
+            self.client.pending_requests.add(glance.id)
+        if glance.method == INITIALIZE_PROXY:
             frame = with_member(frame, "method", b'"initialize"')
         return self.client, frame
 
-    def _sort_answer(self, frame: bytes, seen: Glance) -> tuple[_Port, bytes] | None:
+    def _sort_answer(self, frame: bytes, glance: Glance) -> tuple[_Port, bytes] | None:
         for port in self._ports:
-            if seen.id is not UNSET and seen.id in port.asked:
-                port.asked.remove(seen.id)
+            if glance.id is not UNSET and glance.id in port.pending_calls:
+                port.pending_calls.remove(glance.id)
                 return port, frame
         envelope = decode(frame)
         if isinstance(envelope, Malformed):
@@ -125,7 +125,7 @@ class Successor:
         inner = None if params is None else bytes(params)
         if isinstance(envelope, Notification):
             return self.agent, notification(method, inner)
-        self.agent.owed.add(envelope.id)
+        self.agent.pending_requests.add(envelope.id)
         return self.agent, request(envelope.id, method, inner)
 
     def complain(self, bad: Malformed) -> None:
@@ -145,8 +145,8 @@ class _Port:
 
     def __init__(self, successor: Successor, *, wraps: bool) -> None:
         self.sink: Sink | None = None
-        self.asked: set[Id] = set()  # we asked this side, and wait
-        self.owed: set[Id] = set()  # this side asked us, and waits
+        self.pending_calls: set[Id] = set()  # we asked this side, and wait
+        self.pending_requests: set[Id] = set()  # this side asked us, and waits
         self.paused = self.closed = self._ended = False
         self._successor = successor
         self._wraps = wraps
@@ -160,8 +160,8 @@ class _Port:
             raise LinkClosed("written to after close")
         block = bytes(block)
         glances = glance_block(block)
-        for seen in glances:
-            self._note(seen)
+        for glance in glances:
+            self._note(glance)
         if self._wraps:
             block = b"".join(map(self._wrapped, lines_of(block)))
         self._successor.transport.write(block)
@@ -179,13 +179,13 @@ class _Port:
             case _:
                 return frame
 
-    def _note(self, seen: Glance) -> None:
-        if seen.id is UNSET:
+    def _note(self, glance: Glance) -> None:
+        if glance.id is UNSET:
             return
-        if seen.method is UNSET:
-            self.owed.discard(seen.id)
+        if glance.method is UNSET:
+            self.pending_requests.discard(glance.id)
         else:
-            self.asked.add(seen.id)
+            self.pending_calls.add(glance.id)
 
     @property
     def pending(self) -> int:

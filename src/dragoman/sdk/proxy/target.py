@@ -8,11 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from typing import TypeAlias
 
 from dragoman.runtime import Limits
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.proxy.proxy import Proxy, Target
+from dragoman.sdk.serve import Servable, serving
 from dragoman.transport.contract import Transport
+
+Target: TypeAlias = str | Sequence[str] | Agent | Servable | Transport
+"""Whom a proxy stands before: a command, something that can be served in this process, or a transport."""
 
 STDERR = 2
 
@@ -26,18 +30,15 @@ async def open_target(
     env: Mapping[str, str] | None = None,
 ) -> Transport:
     """The transport to it, not started yet."""
-    from dragoman.sdk.proxy.conductor import Conductor
-
     if isinstance(target, str | Sequence):
         from dragoman.transport.owned import Grace
         from dragoman.transport.process import spawn
 
         grace = Grace.steps(limits.end_seconds)
-        child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=shown())
+        child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=stderr_writer())
         stack.push_async_callback(child.aclose)
         return child
-    if isinstance(target, Agent | Proxy | Conductor):
-        from dragoman.sdk.serve import serving
+    if isinstance(target, Agent | Servable):
         from dragoman.transport.memory import memory_pair
 
         ours, theirs = memory_pair()
@@ -48,7 +49,7 @@ async def open_target(
     return target
 
 
-def shown() -> Callable[[bytes], None] | None:
+def stderr_writer() -> Callable[[bytes], None] | None:
     """A program behind us complains where it would without us. What nobody reads is dropped."""
     if os.name == "nt":  # there is no way to ask whether a write would block
         return None

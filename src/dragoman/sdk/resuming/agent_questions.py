@@ -46,8 +46,8 @@ class AgentQuestions:
     def renew(self) -> None:
         """The ids of the hub so far mean nothing any more, and what has only an id cannot be answered."""
         self._hub_ids.clear()
-        for one in [one for one in self._questions.values() if not one.name]:
-            self._drop(one)
+        for question in [question for question in self._questions.values() if not question.name]:
+            self._drop(question)
 
     def ask(self, session: str, name: str, hub_id: Id, connection: int) -> tuple[PendingQuestion, bool]:
         """The question of this name, and whether it is a new one."""
@@ -76,7 +76,7 @@ class AgentQuestions:
         # Behind all others that are kept: the dict's order is the order of the answers.
         self._questions[found.number] = self._questions.pop(found.number)
         while self._size > self._room:
-            self._drop(next(one for one in self._questions.values() if one.answer is not None))
+            self._drop(next(question for question in self._questions.values() if question.answer is not None))
         return found
 
     def cancel(self, hub_id: Id) -> PendingQuestion | None:
@@ -91,14 +91,16 @@ class AgentQuestions:
 
     def is_open(self, session: str) -> bool:
         """Whether something of this session has no answer yet."""
-        return any(one.session == session and one.answer is None for one in self._questions.values())
+        return any(
+            question.session == session and question.answer is None for question in self._questions.values()
+        )
 
     def stale(self, session: str, connection: int) -> list[PendingQuestion]:
         """Open questions of a session that the hub has not asked again since it is back; they are dropped."""
         found = [
-            one
-            for one in self._questions.values()
-            if one.session == session and one.answer is None and one.connection != connection
+            question
+            for question in self._questions.values()
+            if question.session == session and question.answer is None and question.connection != connection
         ]
         for one in found:
             self._drop(one)
@@ -106,8 +108,8 @@ class AgentQuestions:
 
     def forget(self, session: str) -> None:
         """The session is closed."""
-        for one in [one for one in self._questions.values() if one.session == session]:
-            self._drop(one)
+        for question in [question for question in self._questions.values() if question.session == session]:
+            self._drop(question)
 
     def _drop(self, question: PendingQuestion) -> None:
         if self._questions.pop(question.number, None) is None:

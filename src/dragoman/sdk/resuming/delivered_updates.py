@@ -31,7 +31,7 @@ class DeliveredUpdates:
         self.shows = False
         self.watches = False
         self.sessions = ResumedSessions()
-        self.asked = AgentQuestions()
+        self.questions = AgentQuestions()
         self.withheld: set[str] = set()
         """Sessions that are about to be told again from where the editor is."""
 
@@ -55,31 +55,31 @@ class DeliveredUpdates:
             self.sessions.told_update(session, cursor)
         return told
 
-    def withdrawal(self, heard: Notification) -> bytes | None:
+    def withdrawal(self, notification: Notification) -> bytes | None:
         """The hub needs an answer no more; the editor has other ids than the hub."""
-        question = self.asked.cancel(withdrawn(heard))
+        question = self.questions.cancel(withdrawn(notification))
         if question is None:
             return None
-        self.sessions.told(question.session, look(heard.params)[1].cursor)
+        self.sessions.on_cursor(question.session, look(notification.params)[1].cursor)
         return withdrawal(question) if question.answer is None else None
 
-    def question(self, heard: Request, connection: int) -> tuple[PendingQuestion | None, bytes | None]:
+    def question(self, incoming: Request, connection: int) -> tuple[PendingQuestion | None, bytes | None]:
         """A question that the editor has had is not asked again; perhaps there is an answer to it."""
-        session, mark = look(heard.params)
+        session, mark = look(incoming.params)
         if session in self.withheld:
             return None, None
-        question, new = self.asked.ask(session, mark.request, heard.id, connection)
+        question, new = self.questions.ask(session, mark.request, incoming.id, connection)
         if not new:
             return question, None
-        self.sessions.told(session, mark.cursor)
-        if heard.params is None:
-            return question, request(question.number, heard.method, None)
-        params = bytes(heard.params) if self.shows else taken_out(heard.params, mark)
-        return question, request(question.number, heard.method, params)
+        self.sessions.on_cursor(session, mark.cursor)
+        if incoming.params is None:
+            return question, request(question.number, incoming.method, None)
+        params = bytes(incoming.params) if self.shows else taken_out(incoming.params, mark)
+        return question, request(question.number, incoming.method, params)
 
     def asks(self, session: str) -> bool:
         """Whether the editor has an open question of this session, and would be asked it again."""
-        return self.sessions.is_resumed(session) and self.asked.is_open(session)
+        return self.sessions.is_resumed(session) and self.questions.is_open(session)
 
     def ended(self, one: Open, connection: int, *, failed: bool) -> list[bytes]:
         """A request of the editor has its answer. With a turn, what was asked in it is over: the hub has not
@@ -91,7 +91,7 @@ class DeliveredUpdates:
             return []
         if failed:
             self.sessions.told_end(one.session, "", one.key)
-        return [withdrawal(question) for question in self.asked.stale(one.session, connection)]
+        return [withdrawal(question) for question in self.questions.stale(one.session, connection)]
 
     def result(self, one: Open, result: Raw, frame: bytes) -> bytes:
         """The answer, and what it changes."""
@@ -104,7 +104,7 @@ class DeliveredUpdates:
             self.sessions.open(one.session, _params(one))
         elif one.method in ("session/close", "session/delete"):
             self.sessions.close(one.session)
-            self.asked.forget(one.session)
+            self.questions.forget(one.session)
         else:
             self._looked(one, fields_of(result))
         return response(one.id, taken_out(result, mark)) if mark.cursor and not self.shows else frame

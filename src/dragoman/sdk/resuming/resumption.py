@@ -59,19 +59,19 @@ class Resumption:
         """None until the peer has answered `initialize`."""
         self.fault = ""
         """Why this connection is of no use; whoever runs us should drop it."""
-        self.held = 0
+        self.held_bytes = 0
         """Bytes that the editor has said and that wait for a connection."""
         self.to_hub: list[bytes] = []
         self.to_editor: list[bytes] = []
         self._agent = agent
-        self._held: deque[bytes] = deque()
+        self._held_frames: deque[bytes] = deque()
         self._initialize: tuple[Id, bytes] | None = None
-        self._spoken = False  # whether anything else was said before that
+        self._has_spoken = False  # whether anything else was said before that
         self._connection = 0
         self._keys = 0
         self._count = 0  # of requests of our own
-        self._said = SentMessages()
-        self._told = DeliveredUpdates()
+        self._sent_messages = SentMessages()
+        self._delivered = DeliveredUpdates()
         self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
         self._checks: dict[Id, str] = {}  # the same: once it is answered, all that is open was asked again
         self._tries: dict[str, int] = {}  # connections in a row on which the hub failed to resume a session
@@ -82,19 +82,19 @@ class Resumption:
     def survives(self) -> bool:
         """Whether the loss of the connection can be mended."""
         return self.phase != "over" and (
-            self.is_hub or (self.is_hub is None and (self._initialize is not None or not self._spoken))
+            self.is_hub or (self.is_hub is None and (self._initialize is not None or not self._has_spoken))
         )
 
     def cursor(self, session: str) -> str:
         """How far the editor has been told of this session; empty if nobody knows."""
-        return self._told.sessions.cursor(session)
+        return self._delivered.sessions.cursor(session)
 
     # The connection.
 
     def opened(self) -> None:
         self._connection += 1
         self.fault = ""
-        self._told.asked.renew()
+        self._delivered.questions.renew()
         self.phase = "greeting" if self.is_hub else "fresh"
         if self._initialize is not None:
             self.to_hub.append(self._initialize[1])
@@ -106,22 +106,22 @@ class Resumption:
         self.to_hub.clear()
         self._returns.clear()
         self._checks.clear()
-        self._told.withheld.clear()
+        self._delivered.withheld.clear()
         if self.phase not in ("over", "plain"):
             self.phase = "away"
-        for one in self._said.unrepeatable():
-            self._said.answered(one.id)
+        for one in self._sent_messages.unrepeatable():
+            self._sent_messages.answered(one.id)
             self._refuse(one.id, f"the connection broke, and {one.method} may have been carried out or not")
 
     def give_up(self, why: str) -> None:
         """The hub is gone for good: whatever the editor waits for, it waits for in vain."""
         self.phase = "over"
-        waiting = [one.id for one in self._said.requests()]
+        waiting = [request.id for request in self._sent_messages.requests()]
         if self._initialize is not None and self.is_hub is None:
             waiting.insert(0, self._initialize[0])
-        waiting += [held.id for held in map(decode, self._held) if isinstance(held, Request)]
-        self._held.clear()
-        self.held = 0
+        waiting += [held.id for held in map(decode, self._held_frames) if isinstance(held, Request)]
+        self._held_frames.clear()
+        self.held_bytes = 0
         for request_id in waiting:
             self._refuse(request_id, why)
 
@@ -144,94 +144,94 @@ class Resumption:
         elif self._is_open_for(said):
             self._pass(said, frame)
         else:
-            self._held.append(frame)
-            self.held += len(frame)
+            self._held_frames.append(frame)
+            self.held_bytes += len(frame)
 
-    def _is_unfit(self, said: Envelope, size: int) -> bool:
+    def _is_unfit(self, envelope: Envelope, size: int) -> bool:
         """What would end each connection anew never gets there: what is no message, what is too large; nor a
         request under an id that is in use, because nobody could tell the answers apart.
         """
-        if isinstance(said, Malformed):
-            if said.code is not None:
-                error = error_object(said.code, f"{NAMES[said.code]}: {said.why}")
+        if isinstance(envelope, Malformed):
+            if envelope.code is not None:
+                error = error_object(envelope.code, f"{NAMES[envelope.code]}: {envelope.why}")
                 self.to_editor.append(failure(None, error))
             return True
         if size > self._largest:
             why = f"Invalid request: a message of {size} bytes is larger than the hub takes"
-            if isinstance(said, Request):
-                self.to_editor.append(failure(said.id, error_object(INVALID_REQUEST, why)))
-            elif isinstance(said, Response | Failure):
-                self._answer(Failure(said.id, error_object(INTERNAL_ERROR, "Internal error: too large")))
+            if isinstance(envelope, Request):
+                self.to_editor.append(failure(envelope.id, error_object(INVALID_REQUEST, why)))
+            elif isinstance(envelope, Response | Failure):
+                self._answer(Failure(envelope.id, error_object(INTERNAL_ERROR, "Internal error: too large")))
             return True
-        if isinstance(said, Request) and self._said.is_open(said.id):
+        if isinstance(envelope, Request) and self._sent_messages.is_open(envelope.id):
             why = "Invalid request: the id belongs to a request that has no answer yet"
-            self.to_editor.append(failure(said.id, error_object(INVALID_REQUEST, why)))
+            self.to_editor.append(failure(envelope.id, error_object(INVALID_REQUEST, why)))
             return True
         return False
 
-    def _is_open_for(self, said: Envelope) -> bool:
+    def _is_open_for(self, envelope: Envelope) -> bool:
         if self.phase != "fresh":
             return self.phase == "live"
-        return self._initialize is None or isinstance(said, Response | Failure)
+        return self._initialize is None or isinstance(envelope, Response | Failure)
 
     def _say_held(self) -> None:
-        while self._held:
-            frame = self._held[0]
+        while self._held_frames:
+            frame = self._held_frames[0]
             said = decode(frame)
             if self.phase != "plain" and not self._is_open_for(said):
                 return
-            self._held.popleft()
-            self.held -= len(frame)
+            self._held_frames.popleft()
+            self.held_bytes -= len(frame)
             if self.phase == "plain":
                 self.to_hub.append(frame)
             else:
                 self._pass(said, frame)
 
-    def _pass(self, said: Envelope, frame: bytes) -> None:
-        if isinstance(said, Request) and said.method == "initialize" and self.is_hub is None:
-            frame = self._introduced(said)
+    def _pass(self, envelope: Envelope, frame: bytes) -> None:
+        if isinstance(envelope, Request) and envelope.method == "initialize" and self.is_hub is None:
+            frame = self._introduced(envelope)
         elif self.is_hub is None:
-            self._spoken = True
-        elif isinstance(said, Request):
-            frame = self._request(said, frame)
-        elif isinstance(said, Notification):
-            self._note(said)
+            self._has_spoken = True
+        elif isinstance(envelope, Request):
+            frame = self._request(envelope, frame)
+        elif isinstance(envelope, Notification):
+            self._note(envelope)
         self.to_hub.append(frame)
 
-    def _introduced(self, said: Request) -> bytes:
-        mark = fields_of(fields_of(fields_of(said.params).get("_meta")).get("dragoman"))
-        self._told.shows = bytes(mark.get("cursors", b"")) == b"true"
+    def _introduced(self, incoming: Request) -> bytes:
+        mark = fields_of(fields_of(fields_of(incoming.params).get("_meta")).get("dragoman"))
+        self._delivered.shows = bytes(mark.get("cursors", b"")) == b"true"
         ours = {"cursors": True, "client": self.client}
         if self._agent is not None:
             ours["agent"] = self._agent
-        frame = request(said.id, said.method, put(said.params, ours))
-        self._initialize = (said.id, frame)
+        frame = request(incoming.id, incoming.method, put(incoming.params, ours))
+        self._initialize = (incoming.id, frame)
         return frame
 
-    def _request(self, said: Request, frame: bytes) -> bytes:
-        session, mark = look(said.params)
+    def _request(self, incoming: Request, frame: bytes) -> bytes:
+        session, mark = look(incoming.params)
         key = mark.key
-        if said.method in KEYED and not key:
+        if incoming.method in KEYED and not key:
             self._keys += 1
             key = f"{self.client}-{self._keys}"
-            frame = request(said.id, said.method, put(said.params, {"key": key}))
-        if said.method == "session/load":
-            self._told.sessions.load(session)
-        self._said.keep(said, frame, session=session, key=key)
+            frame = request(incoming.id, incoming.method, put(incoming.params, {"key": key}))
+        if incoming.method == "session/load":
+            self._delivered.sessions.load(session)
+        self._sent_messages.keep(incoming, frame, session=session, key=key)
         return frame
 
-    def _note(self, said: Notification) -> None:
-        if said.method == "session/cancel":
-            self._said.keep_cancel(said, session=look(said.params)[0])
-        elif said.method == WITHDRAW:
-            self._said.keep_withdrawal(said, withdrawn(said))
+    def _note(self, notification: Notification) -> None:
+        if notification.method == "session/cancel":
+            self._sent_messages.keep_cancel(notification, session=look(notification.params)[0])
+        elif notification.method == WITHDRAW:
+            self._sent_messages.keep_withdrawal(notification, withdrawn(notification))
 
-    def _answer(self, said: Response | Failure) -> None:
-        if isinstance(said, Response):
-            answer = b'"result":%b' % bytes(said.result)
+    def _answer(self, response: Response | Failure) -> None:
+        if isinstance(response, Response):
+            answer = b'"result":%b' % bytes(response.result)
         else:
-            answer = b'"error":%b' % msgspec.json.encode(said.error)
-        question = self._told.asked.answer(said.id, answer)
+            answer = b'"error":%b' % msgspec.json.encode(response.error)
+        question = self._delivered.questions.answer(response.id, answer)
         if question is not None and question.connection == self._connection and self.phase != "away":
             self._send_answer(question)
 
@@ -243,7 +243,7 @@ class Resumption:
 
     def hear_block(self, block: bytes) -> None:
         """One or more frames."""
-        told = self._told.run(block) if self.phase in ("greeting", "resuming", "live") else None
+        told = self._delivered.run(block) if self.phase in ("greeting", "resuming", "live") else None
         if told is not None:
             self.to_editor.append(told)
             return
@@ -266,38 +266,38 @@ class Resumption:
         else:
             self.to_editor.append(frame)
 
-    def _hear_first(self, heard: Envelope, frame: bytes) -> None:
+    def _hear_first(self, envelope: Envelope, frame: bytes) -> None:
         """The answer to the editor's own `initialize` says whom we talk to."""
         self.to_editor.append(frame)
-        if self._initialize is None or not isinstance(heard, Response | Failure):
+        if self._initialize is None or not isinstance(envelope, Response | Failure):
             return
-        if isinstance(heard, Response) and heard.id == self._initialize[0]:
-            self.is_hub = _is_hub(heard.result)
-            self._largest = _largest(heard.result)
+        if isinstance(envelope, Response) and envelope.id == self._initialize[0]:
+            self.is_hub = _is_hub(envelope.result)
+            self._largest = _largest(envelope.result)
             self.phase = "live" if self.is_hub else "plain"
-        elif isinstance(heard, Failure) and heard.id == self._initialize[0]:
+        elif isinstance(envelope, Failure) and envelope.id == self._initialize[0]:
             self._initialize = None  # the editor may try another way
-        elif isinstance(heard, Failure) and heard.id is None:
+        elif isinstance(envelope, Failure) and envelope.id is None:
             self.is_hub, self.phase = False, "plain"  # a server that is full says so instead of the answer
         self._say_held()
 
-    def _hear_greeting(self, heard: Response | Failure) -> None:
+    def _hear_greeting(self, response: Response | Failure) -> None:
         """We are known again: the editor has had this answer. Now the sessions."""
-        if isinstance(heard, Failure):
-            self.fault = f"the hub does not take us back: {heard.error.message}"
-        elif not _is_hub(heard.result):
+        if isinstance(response, Failure):
+            self.fault = f"the hub does not take us back: {response.error.message}"
+        elif not _is_hub(response.result):
             self.fault = "what answers there is no hub any more"
         else:
             self.phase, self._owes = "resuming", True
-            if self._told.watches:
+            if self._delivered.watches:
                 self._return(WATCH, WATCHING, "")
-            for session in self._told.sessions:
-                if not self._said.opens(session):
+            for session in self._delivered.sessions:
+                if not self._sent_messages.opens(session):
                     self._come_back(session)
             self._go_on()
 
     def _come_back(self, session: str) -> None:
-        method, params = self._told.sessions.come_back(session, self._said.prompts(session))
+        method, params = self._delivered.sessions.come_back(session, self._sent_messages.prompts(session))
         self._return(method, params, session)
 
     def _return(self, method: str, params: bytes, session: str) -> None:
@@ -310,30 +310,30 @@ class Resumption:
         self.to_hub.append(request(number, method, params))
         return number
 
-    def _returned(self, heard: Response | Failure) -> None:
-        session = self._returns.pop(heard.id)
-        self._told.withheld.discard(session)
-        if isinstance(heard, Failure):
-            self._not_returned(session, heard)
+    def _returned(self, response: Response | Failure) -> None:
+        session = self._returns.pop(response.id)
+        self._delivered.withheld.discard(session)
+        if isinstance(response, Failure):
+            self._not_returned(session, response)
             self._go_on()
             return
         self._tries.pop(session, None)
-        if self._told.asks(session):
+        if self._delivered.asks(session):
             # The hub asks again right behind its answer; what it has not asked before this one is settled.
             self._checks[self._ask(ANYTHING, LITTLE)] = session
         self._go_on()
 
-    def _not_returned(self, session: str, heard: Failure) -> None:
+    def _not_returned(self, session: str, failure: Failure) -> None:
         """A hub that cannot read its journal now may be able to soon: we come again. If it never can, what
         the editor asks of the session next gets the hub's own words.
         """
         tries = self._tries.get(session, 0) + 1
-        if heard.error.code == INTERNAL_ERROR and tries < RESUME_TRIES:
+        if failure.error.code == INTERNAL_ERROR and tries < RESUME_TRIES:
             self._tries[session] = tries
-            self.fault = f"the hub cannot resume a session now: {heard.error.message}"
+            self.fault = f"the hub cannot resume a session now: {failure.error.message}"
             return
         self._tries.pop(session, None)
-        log.warning("a session could not be resumed (error %d)", heard.error.code)
+        log.warning("a session could not be resumed (error %d)", failure.error.code)
 
     def _go_on(self) -> None:
         """Back in every session: say what has no answer once more, then what came since."""
@@ -342,29 +342,29 @@ class Resumption:
         self.phase = "live"
         if self._owes:
             self._owes = False
-            for one, frame in self._said.again():
+            for one, frame in self._sent_messages.again():
                 if one is not None and one.method == "session/load":
-                    self._told.sessions.load_again(one.session)
+                    self._delivered.sessions.load_again(one.session)
                 self.to_hub.append(frame)
         self._say_held()
 
-    def _hear_answer(self, heard: Response | Failure, frame: bytes) -> None:
-        if heard.id in self._returns:
-            self._returned(heard)
-        elif heard.id in self._checks:
-            stale = self._told.asked.stale(self._checks.pop(heard.id), self._connection)
+    def _hear_answer(self, response: Response | Failure, frame: bytes) -> None:
+        if response.id in self._returns:
+            self._returned(response)
+        elif response.id in self._checks:
+            stale = self._delivered.questions.stale(self._checks.pop(response.id), self._connection)
             self.to_editor += map(withdrawal, stale)
-        elif self.phase == "greeting" and self._initialize and heard.id in (None, self._initialize[0]):
-            self._hear_greeting(heard)
-        elif (one := self._said.answered(heard.id)) is not None:
-            self._answered(one, heard, frame)
-        elif heard.id is None:
+        elif self.phase == "greeting" and self._initialize and response.id in (None, self._initialize[0]):
+            self._hear_greeting(response)
+        elif (one := self._sent_messages.answered(response.id)) is not None:
+            self._answered(one, response, frame)
+        elif response.id is None:
             self.to_editor.append(frame)  # it did not understand something; the editor may
         else:
             log.info("the hub answered something that nobody waits for")
 
     def _answered(self, one: Open, heard: Response | Failure, frame: bytes) -> None:
-        self.to_editor += self._told.ended(one, self._connection, failed=isinstance(heard, Failure))
+        self.to_editor += self._delivered.ended(one, self._connection, failed=isinstance(heard, Failure))
         if isinstance(heard, Failure):
             gone = one.repeated and one.method in ("session/close", "session/delete")
             if not (gone and heard.error.code == NOT_FOUND):
@@ -372,26 +372,30 @@ class Resumption:
                 return
             # It was carried out the first time, and the answer was lost.
             heard, frame = Response(one.id, Raw(b"{}")), response(one.id, b"{}")
-        self.to_editor.append(self._told.result(one, heard.result, frame))
+        self.to_editor.append(self._delivered.result(one, heard.result, frame))
         made = look(heard.result)[0] if one.method in ("session/new", "session/fork") else ""
         if one.repeated and made:
             self._hear_from_its_beginning(made)
 
     def _hear_from_its_beginning(self, session: str) -> None:
         """It may have been made the first time, and have spoken since to a connection that was gone."""
-        self._told.withheld.add(session)
+        self._delivered.withheld.add(session)
         self.phase = "resuming"
         self._come_back(session)
 
-    def _hear_question(self, heard: Request) -> None:
-        question, asked = self._told.question(heard, self._connection)
+    def _hear_question(self, request: Request) -> None:
+        question, asked = self._delivered.question(request, self._connection)
         if asked is not None:
             self.to_editor.append(asked)
         elif question is not None and question.answer is not None:
             self._send_answer(question)
 
-    def _hear_note(self, heard: Notification, frame: bytes) -> None:
-        told = self._told.withdrawal(heard) if heard.method == WITHDRAW else self._told.update(heard, frame)
+    def _hear_note(self, notification: Notification, frame: bytes) -> None:
+        told = (
+            self._delivered.withdrawal(notification)
+            if notification.method == WITHDRAW
+            else self._delivered.update(notification, frame)
+        )
         if told is not None:
             self.to_editor.append(told)
 

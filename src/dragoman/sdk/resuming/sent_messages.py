@@ -81,7 +81,7 @@ class SentMessages:
 
     def _keep_note(self, frame: bytes, about: tuple[int, ...]) -> None:
         # Who presses the button ten times means it once.
-        if about and all(kept.about != about or kept.frame != frame for kept in self._notes.values()):
+        if about and all(note.about != about or note.frame != frame for note in self._notes.values()):
             self._number += 1
             self._notes[self._number] = _DependentNotification(frame, about)
 

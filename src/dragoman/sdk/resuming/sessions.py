@@ -73,7 +73,7 @@ class ResumedSessions:
     def cursor(self, session: str) -> str:
         return self._cursors.get(session, "")
 
-    def told(self, session: str, cursor: str) -> None:
+    def on_cursor(self, session: str, cursor: str) -> None:
         """The editor gets a message of this cursor; it may be none."""
         if cursor and session:
             self._move(session, cursor)
@@ -83,7 +83,7 @@ class ResumedSessions:
         prompt again, and must know that the editor need not be told its own words.
         """
         if cursor:
-            self.told(session, cursor)
+            self.on_cursor(session, cursor)
         elif key and session:
             self._wrote.setdefault(session, []).append(key)
 

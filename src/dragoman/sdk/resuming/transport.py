@@ -123,7 +123,7 @@ class ResumingTransport:
 
     @property
     def pending(self) -> int:
-        return 0 if self._closed else self.core.held + (self._inner.pending if self._inner else 0)
+        return 0 if self._closed else self.core.held_bytes + (self._inner.pending if self._inner else 0)
 
     async def drain(self) -> None:
         while self.pending > self.limits.low:
@@ -163,7 +163,7 @@ class ResumingTransport:
         """Wait for a connection that takes it, once."""
         try:
             async with asyncio.timeout(0 if self._parted else self.limits.flush):
-                while self.core.held and not self._closed:
+                while self.core.held_bytes and not self._closed:
                     await self._changed.wait()
         except TimeoutError:
             pass  # nobody is there to take it
@@ -268,7 +268,7 @@ class ResumingTransport:
 
     # What is heard on a connection.
 
-    def _heard(self, inner: Transport, block: bytes) -> None:
+    def _on_block(self, inner: Transport, block: bytes) -> None:
         if inner is not self._inner:
             return  # the last words of a connection that we have given up
         self._spoke, self.unreached = True, False
@@ -331,7 +331,7 @@ class _Ear:
         self._inner = inner
 
     def feed(self, block: bytes) -> None:
-        self._owner._heard(self._inner, block)
+        self._owner._on_block(self._inner, block)
 
     def oversized(self, size: int) -> None:
         if self._owner._sink is not None:

@@ -116,7 +116,7 @@ class EventReporter:
             SupervisionEvent(kind="gave_up", text=text, life=self.life, error=error, stderr=words(error))
         )
 
-    def noted(self, text: str) -> None:
+    def note(self, text: str) -> None:
         self._tell(SupervisionEvent(kind="noted", text=text, life=self.life))
 
     def _tell(self, event: SupervisionEvent) -> None:

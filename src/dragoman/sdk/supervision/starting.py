@@ -70,7 +70,7 @@ async def started(source: AgentTarget, *, number: int, report: EventReporter) ->
         limits=source.limits,
         cwd=source.cwd,
         tap=source.tap,
-        on_stray=BoundedNotes(report.noted),
+        on_stray=BoundedNotes(report.note),
         dialect=source.dialect,
         quirks=source.quirks,
         ledger=source.ledger,
@@ -88,7 +88,7 @@ async def _opened(source: AgentTarget, report: EventReporter) -> Agent | Transpo
         command = words_of(target)
         env, why = await source.environment()
         if why is not None:
-            report.noted(why)
+            report.note(why)
         await reachable(command[0], cwd=source.cwd, env=env, seconds=source.limits.spawn_seconds)
         grace = Grace.steps(source.limits.end_seconds)
         child = spawn(command, cwd=source.cwd, env=env, grace=grace, on_stderr=source.on_stderr)

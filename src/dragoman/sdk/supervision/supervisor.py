@@ -18,7 +18,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dragoman.errors import CallFailed, CrashLoop, DragomanError, HandshakeTimeout, LinkClosed, LocalMistake
 from dragoman.runtime import Limits
@@ -33,7 +33,7 @@ from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import EventReporter, SupervisionEvent
 from dragoman.sdk.supervision.life import AgentLife, together
 from dragoman.sdk.supervision.restarts import CrashHistory, Restarts
-from dragoman.sdk.supervision.session import SupervisedSession
+from dragoman.sdk.supervision.session import Replay, SupervisedSession
 from dragoman.sdk.supervision.starting import AgentTarget, Startable, started
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from dragoman.transport.tapped import Tap
 
 T = TypeVar("T")
-Replay: TypeAlias = Literal["swallow", "keep"]
 
 
 def supervised(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.sdk.client.agent_handle import _DEFAULT
 from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
+from dragoman.sdk.client.agent_handle import Session as AwaitedSession
 from dragoman.sdk.client.prompt import PromptTurn as AwaitedPrompt
 from dragoman.sdk.client.prompt import TurnResult
-from dragoman.sdk.client.session import Session as AwaitedSession
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.sync.run import Runner, iterate
 from dragoman.sdk.writing import as_block

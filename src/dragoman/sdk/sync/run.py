@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from dragoman.errors import Cancelled, LinkClosed, LocalMistake
 
 if TYPE_CHECKING:
-    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.client_calls import ClientCalls
     from dragoman.sdk.agent.speaker import Speaker
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Runner(Protocol):
 
     def __call__(self, work: Coroutine[object, None, T], /) -> T: ...
 
-    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
+    def ask(self, client: ClientCalls, method: str, message: object, result: type[T]) -> T:
         """Run `client.ask`, by a shorter way if there is one."""
         ...
 
@@ -69,7 +69,7 @@ class Stepping:
     def __call__(self, work: Coroutine[object, None, T], /) -> T:
         return step(work)
 
-    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
+    def ask(self, client: ClientCalls, method: str, message: object, result: type[T]) -> T:
         return step(client.ask(method, message, result))
 
     def say(self, speaker: Speaker, text: str) -> None:
@@ -139,7 +139,7 @@ class Crossing:
             with self._lock:
                 self._inside.discard(future)
 
-    def ask(self, client: ClientHandle, method: str, message: object, result: type[T]) -> T:
+    def ask(self, client: ClientCalls, method: str, message: object, result: type[T]) -> T:
         return self(client.ask(method, message, result))
 
     def say(self, speaker: Speaker, text: str) -> None:

@@ -1,8 +1,8 @@
 """A turn, a session and a client, as an agent's handler sees them when it is a plain function.
 
-They stand before their namesakes of `turn`, `agent_session` and `client_handle`, with the same methods and
-no `await`. When the client cancels, the call that the handler is in, or makes next, raises
-`dragoman.errors.Cancelled`; code that makes no calls polls `turn.cancelled`.
+They stand before their namesakes of `sdk.agent.session`, with the same methods and no `await`.
+When the client cancels, the call that the handler is in, or makes next, raises `dragoman.errors.Cancelled`;
+code that makes no calls polls `turn.cancelled`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dragoman.sdk.agent.client_handle import ClientHandle as AwaitedClient
 from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.session import AgentSession as AwaitedSession
-from dragoman.sdk.agent.turn import Turn as AwaitedTurn
+from dragoman.sdk.agent.session import ClientHandle as AwaitedClient
+from dragoman.sdk.agent.session import Turn as AwaitedTurn
 from dragoman.sdk.sync.lender import SyncLender
 from dragoman.sdk.sync.tools import SyncToolCallReport
 

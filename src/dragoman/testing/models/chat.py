@@ -64,29 +64,29 @@ class ChatFormat:
         for piece in pieces:
             yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
 
-    def end(self, said: ModelOutput) -> Iterator[ModelEvent]:
-        yield self._delta({}, finish=_finish(said.stop))
+    def end(self, output: ModelOutput) -> Iterator[ModelEvent]:
+        yield self._delta({}, finish=_finish(output.stop))
         if self._counts:
-            yield ModelEvent(None, {**self._chunk([]), "usage": usage_of(said.usage)})
+            yield ModelEvent(None, {**self._chunk([]), "usage": usage_of(output.usage)})
         yield DONE
 
-    def whole(self, said: ModelOutput) -> JsonObject:
+    def whole(self, output: ModelOutput) -> JsonObject:
         message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
-        message[self._saying] = said.joined("text") or None
-        if thoughts := said.joined("thought"):
+        message[self._saying] = output.joined("text") or None
+        if thoughts := output.joined("thought"):
             message["reasoning_content"] = thoughts
-        if said.calls:
+        if output.calls:
             message["tool_calls"] = [
                 {
-                    "id": made.id,
+                    "id": call.id,
                     "type": "function",
-                    "function": {"name": made.name, "arguments": made.arguments},
+                    "function": {"name": call.name, "arguments": call.arguments},
                 }
-                for made in said.calls
+                for call in output.calls
             ]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(said.stop)}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(output.stop)}
         whole = {**self._chunk([choice]), "object": "chat.completion"}
-        return {**whole, "usage": usage_of(said.usage)}
+        return {**whole, "usage": usage_of(output.usage)}
 
     def error(self, fail: FailStep) -> JsonObject:
         return error_of(fail)

@@ -88,7 +88,7 @@ class ModelConnection:
         await self.head(status, headers, length=len(body))
         await self.send(body)
 
-    async def gone(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until the client has left; a request that comes early is kept for `receive`."""
         while not self._early and (early := await self._reader.read(1)):
             self._early = early

@@ -70,15 +70,15 @@ class MessagesFormat:
         for piece in pieces:
             yield self._delta(type="input_json_delta", partial_json=piece)
 
-    def end(self, said: ModelOutput) -> Iterator[ModelEvent]:
+    def end(self, output: ModelOutput) -> Iterator[ModelEvent]:
         yield from self._close()
-        stop = {"stop_reason": STOPS.get(said.stop, said.stop), "stop_sequence": None}
-        yield _event("message_delta", delta=stop, usage={"output_tokens": said.usage.output})
+        stop = {"stop_reason": STOPS.get(output.stop, output.stop), "stop_sequence": None}
+        yield _event("message_delta", delta=stop, usage={"output_tokens": output.usage.output})
         yield _event("message_stop")
 
-    def whole(self, said: ModelOutput) -> JsonObject:
-        content = [_content(kind, part) for kind, part in said.parts]
-        return self._message(content, stop=STOPS.get(said.stop, said.stop), usage=_usage(said.usage))
+    def whole(self, output: ModelOutput) -> JsonObject:
+        content = [_content(kind, part) for kind, part in output.parts]
+        return self._message(content, stop=STOPS.get(output.stop, output.stop), usage=_usage(output.usage))
 
     def error(self, fail: FailStep) -> JsonObject:
         return error_of(fail, number=self._number)

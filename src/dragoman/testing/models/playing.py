@@ -71,8 +71,8 @@ class Player:
         self._connection = connection
         self._house = house
         self._number = number
-        self._said = ModelOutput(stop=turn.stop or "stop")
-        self._begun = False
+        self._output = ModelOutput(stop=turn.stop or "stop")
+        self._has_begun = False
         self._raw: list[bytes] = []
 
     async def play(self) -> Outcome:
@@ -80,12 +80,12 @@ class Player:
             outcome = await self._step(step)
             if outcome is not None:
                 return outcome
-        self._said.usage = self._usage()
+        self._output.usage = self._usage()
         self._request.end("answered")
         if not self._request.streams:
             await self._whole()
             return "answered"
-        await self._emit(self._voice.end(self._said))
+        await self._emit(self._voice.end(self._output))
         await self._connection.finish()
         return "answered"
 
@@ -116,7 +116,7 @@ class Player:
     async def _speak(self, step: TextStep | ThoughtStep | CallStep) -> None:
         if isinstance(step, CallStep):
             called = ModelToolCall(step.id or self._fresh_id(), step.name, arguments_text(step))
-            self._said.parts.append(("call", called))
+            self._output.parts.append(("call", called))
             await self._emit(
                 self._voice.call(called, cut_into(called.arguments, step.pieces)), pace=step.pace
             )
@@ -124,7 +124,7 @@ class Player:
         for piece in step.pieces:
             said = piece.replace("$text", self._request.text)
             thinks = isinstance(step, ThoughtStep)
-            self._said.add("thought" if thinks else "text", said)
+            self._output.add("thought" if thinks else "text", said)
             await asyncio.sleep(step.pace)
             await self._emit(self._voice.thought(said) if thinks else self._voice.text(said))
 
@@ -138,8 +138,8 @@ class Player:
             await self._send(encode_event(event))
 
     async def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self._has_begun:
+            self._has_begun = True
             await self._connection.head(200, STREAM)
             for event in self._voice.begin(self._usage()):
                 await self._send(encode_event(event))
@@ -154,7 +154,7 @@ class Player:
             await self._send(data)
 
     async def _whole(self) -> None:
-        body = b"".join(self._raw) or json.dumps(self._voice.whole(self._said)).encode()
+        body = b"".join(self._raw) or json.dumps(self._voice.whole(self._output)).encode()
         await self._connection.answer(200, JSON, body)
 
     async def _forever(self, piece: str, pace: float) -> None:
@@ -171,7 +171,7 @@ class Player:
             await self._connection.finish()
             return "broken off"
         if step.where != "head" and not self._request.streams:
-            body = json.dumps(self._voice.whole(self._said)).encode()
+            body = json.dumps(self._voice.whole(self._output)).encode()
             await self._connection.head(200, JSON, length=len(body))
             await self._connection.send(body[: len(body) // 2])
         elif step.where != "head":
@@ -185,7 +185,7 @@ class Player:
 
     async def _fail(self, fail: FailStep) -> Outcome:
         self._request.end("failed")
-        if self._begun:
+        if self._has_begun:
             await self._emit(self._voice.broken(fail))
             await self._connection.finish()
         else:
@@ -207,8 +207,8 @@ class Player:
         if self._turn.usage is not None:
             return self._turn.usage
         asked = len(json.dumps(self._request.body)) // 4
-        thought = len(self._said.joined("thought")) // 4
-        return TokenUsage(asked, self._said.size // 4 + 1, reasoning=thought)
+        thought = len(self._output.joined("thought")) // 4
+        return TokenUsage(asked, self._output.size // 4 + 1, reasoning=thought)
 
     def _fresh_id(self) -> str:
-        return f"call_{self._number}_{len(self._said.calls) + 1}"
+        return f"call_{self._number}_{len(self._output.calls) + 1}"

@@ -56,20 +56,20 @@ class ResponsesFormat:
         yield self._event("response.function_call_arguments.done", **place, arguments=called.arguments)
         yield self._done()
 
-    def end(self, said: ModelOutput) -> Iterator[ModelEvent]:
+    def end(self, output: ModelOutput) -> Iterator[ModelEvent]:
         yield from self._close()
-        status = "incomplete" if said.stop in INCOMPLETE else "completed"
-        yield self._event(f"response.{status}", response=self._response(status, said=said))
+        status = "incomplete" if output.stop in INCOMPLETE else "completed"
+        yield self._event(f"response.{status}", response=self._response(status, said=output))
 
-    def whole(self, said: ModelOutput) -> JsonObject:
-        for kind, part in said.parts:
+    def whole(self, output: ModelOutput) -> JsonObject:
+        for kind, part in output.parts:
             if isinstance(part, ModelToolCall):
                 events = self.call(part, [part.arguments])
             else:
                 events = self.thought(part) if kind == "thought" else self.text(part)
             for _ in events:  # they fill the items
                 pass
-        last = list(self.end(said))[-1]
+        last = list(self.end(output))[-1]
         whole: JsonObject = last.data["response"]
         return whole
 
@@ -128,12 +128,12 @@ class ResponsesFormat:
         self._items.append(
             {"id": f"item_{self._number}_{len(self._items) + 1}", "status": "in_progress", **item}
         )
-        return self._told("response.output_item.added")
+        return self._item_event("response.output_item.added")
 
     def _done(self) -> ModelEvent:
-        return self._told("response.output_item.done")
+        return self._item_event("response.output_item.done")
 
-    def _told(self, kind: str) -> ModelEvent:
+    def _item_event(self, kind: str) -> ModelEvent:
         return self._event(kind, output_index=len(self._items) - 1, item=dict(self._items[-1]))
 
     def _in_part(self, kind: str, **members: object) -> ModelEvent:

@@ -264,7 +264,7 @@ async def scripted_model(
 async def _unless_gone(player: Player, connection: ModelConnection) -> Outcome:
     """Play, but not for a client that has left."""
     playing = asyncio.ensure_future(player.play())
-    leaving = asyncio.ensure_future(connection.gone())
+    leaving = asyncio.ensure_future(connection.wait_closed())
     try:
         await asyncio.wait({playing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         return playing.result() if playing.done() else "abandoned"

@@ -96,7 +96,7 @@ class AgentRole:
             self.peer.arrived(envelope.method)
         self._consider(self._connection.receive(envelope))
         if isinstance(envelope, Notification) and envelope.method == CANCEL_REQUEST:
-            self._told(
+            self._on_notification(
                 CANCEL_REQUEST, envelope.params
             )  # besides its effect, a script may say something to it
 
@@ -112,11 +112,11 @@ class AgentRole:
         match event:
             case RequestReceived(incoming):
                 try:
-                    self._asked(incoming)
+                    self._on_request(incoming)
                 except ErrorAnswer as error:
                     self._refuse(incoming, error_object(error.code, error.message, error.data))
             case NotificationReceived(method, params):
-                self._told(method, params)
+                self._on_notification(method, params)
             case CancellationReceived(incoming):
                 if not self._prompts.cancel_one(incoming) and incoming.id in self._scenes:
                     self._scenes[incoming.id][1].cancel()
@@ -125,7 +125,7 @@ class AgentRole:
             case _:
                 pass  # an answer that nobody waits for, a notification before its time
 
-    def _told(self, method: str, raw: Raw | None) -> None:
+    def _on_notification(self, method: str, raw: Raw | None) -> None:
         if method in AGENT_REQUESTS:
             return  # a request without an id, which nobody would get the answer of
         if method != "session/cancel" and not self._rules.know(method):
@@ -155,7 +155,7 @@ class AgentRole:
 
     # What is asked.
 
-    def _asked(self, incoming: IncomingRequest) -> None:
+    def _on_request(self, incoming: IncomingRequest) -> None:
         method = incoming.method
         if method in AGENT_NOTIFICATIONS or not (self._rules.know(method) or self._does_by_itself(method)):
             raise method_not_found(method)
@@ -169,7 +169,7 @@ class AgentRole:
         rule = self._rules.pick(method, params, names)
         if method == "session/prompt" and rule is None:
             raise invalid_params("the script has no rule for this prompt")
-        settled = functools.partial(self._settled, incoming)
+        settled = functools.partial(self._on_answer, incoming)
         scene = ScriptScene(self.peer, method=method, answers=True, names=names, settled=settled)
         self._set(scene, params if isinstance(params, dict) else {})
         self._scenes[incoming.id] = incoming, scene
@@ -248,7 +248,7 @@ class AgentRole:
         self.peer.tell(self._connection.answer(incoming, b'{"stopReason":"cancelled"}') or b"")
         self._forget(incoming)
 
-    def _settled(
+    def _on_answer(
         self, incoming: IncomingRequest, scene: ScriptScene, accepted: bool | None, result: object
     ) -> None:
         """A scene has sent its first answer, or never will; then its id stays in use."""

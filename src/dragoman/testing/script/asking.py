@@ -53,7 +53,7 @@ def read(statement: Statement) -> Action:
         answer = await scene.call("fs/read_text_file", {"path": scene.fill(path), **window})
         return _member(answer, "content")
 
-    return _asked(statement, ask_client)
+    return _ask_action(statement, ask_client)
 
 
 @verb("write")
@@ -63,7 +63,7 @@ def write(statement: Statement) -> Action:
     async def ask_client(scene: ScriptScene) -> Json:
         await scene.call("fs/write_text_file", {"path": scene.fill(path), "content": str(scene.fill(text))})
 
-    return _asked(statement, ask_client)
+    return _ask_action(statement, ask_client)
 
 
 @verb("run")
@@ -80,7 +80,7 @@ def run(statement: Statement) -> Action:
         finally:
             await scene.call("terminal/release", terminal)
 
-    return _asked(statement, ask_client)
+    return _ask_action(statement, ask_client)
 
 
 @verb("call")
@@ -91,10 +91,10 @@ def call(statement: Statement) -> Action:
     async def ask_client(scene: ScriptScene) -> Json:
         return await scene.peer.call(method, scene.fill(params[0]) if params else {})
 
-    return _asked(statement, ask_client)
+    return _ask_action(statement, ask_client)
 
 
-def _asked(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[Json]]) -> Action:
+def _ask_action(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[Json]]) -> Action:
     failed = branches(statement, ("failed",)).get("failed")
     name = statement.options.get("as")
 

@@ -58,7 +58,7 @@ def raw(statement: Statement) -> Action:
 def die(statement: Statement) -> Action:
     """End the process: with an exit status, or by the signal of this name."""
     (how,) = texts(statement, most=1) or ["1"]
-    known = {one.name: -one.value for one in signal.Signals}
+    known = {member.name: -member.value for member in signal.Signals}
     status = known[how] if how in known else number(statement, how)
 
     async def act(scene: ScriptScene) -> None:

@@ -140,20 +140,18 @@ def _expected(statement: Statement, *, passing_over: bool) -> Action:
     return act
 
 
-async def _meet(
-    scene: ScriptScene, statement: Statement, wanted: ExpectedForm, *, passing_over: bool
-) -> None:
+async def _meet(scene: ScriptScene, statement: Statement, form: ExpectedForm, *, passing_over: bool) -> None:
     said = ""
     while True:
         value = await scene.inbox.get()
-        if wanted.fits(value, scene.names, said):
+        if form.fits(value, scene.names, said):
             return
-        if wanted.gathers and is_chunk(value):
+        if form.gathers and is_chunk(value):
             said += value["params"]["update"]["content"]["text"]
         elif not passing_over or value is None:
             came = "the connection ended" if value is None else json.dumps(value, ensure_ascii=False)
             gathered = f" after {said!r}" if said else ""
-            why = f"expected {wanted.name}, but came{gathered}: {came}"
+            why = f"expected {form.name}, but came{gathered}: {came}"
             raise ScriptFailed(statement.line, f"{why}\n{show(scene.peer.transcript)}")
 
 

@@ -20,7 +20,7 @@ import msgspec
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.schema.surrogates import mended
 from dragoman.testing.script.body import Body
-from dragoman.testing.transcript import Party, Transcript, TranscriptFrame, other
+from dragoman.testing.transcript import Party, Transcript, TranscriptFrame, other_party
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, ErrorObject, Failure, Response, decode
 from dragoman.wire.encode import notification
@@ -69,7 +69,7 @@ class Peer:
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaited: dict[str, asyncio.Event] = {}  # by method, what a line waits for
-        self._told = 0  # bytes of answers since all of them were taken
+        self._answer_bytes = 0  # bytes of answers since all of them were taken
         self._holds: set[str] = set()  # why nothing is read
         self._moving = asyncio.Event()  # cleared while it stalls
         self._moving.set()
@@ -103,17 +103,17 @@ class Peer:
             self._write(frame)
         except LinkClosed:
             return  # nobody is there to take it
-        self._told += len(frame)
+        self._answer_bytes += len(frame)
         if not self.transport.pending:
-            self._told = 0
+            self._answer_bytes = 0
         allowed = ALLOWED_WHILE_CALLING if self._calls else self.transport.limits.high
-        if min(self._told, self.transport.pending) > allowed and UNREAD not in self._holds:
+        if min(self._answer_bytes, self.transport.pending) > allowed and UNREAD not in self._holds:
             self.hold(UNREAD)
             self.begin(self._listen_again())
 
     def _write(self, block: bytes) -> None:
         if self._keep:
-            self.transcript.append(TranscriptFrame(other(self._role.party), block.removesuffix(b"\n")))
+            self.transcript.append(TranscriptFrame(other_party(self._role.party), block.removesuffix(b"\n")))
         self.transport.write(block)
 
     def next_id(self) -> int:

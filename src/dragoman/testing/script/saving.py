@@ -15,7 +15,7 @@ from dragoman.testing.script.statements import Statement
 from dragoman.testing.script.verbs import branches, verb, words
 
 
-def _kept(statement: Statement, mode: str) -> Action:
+def _save_action(statement: Statement, mode: str) -> Action:
     path, text = words(statement, least=2, most=2)
     failed = branches(statement, ("failed",)).get("failed")
 
@@ -40,10 +40,10 @@ def _write(place: str, text: str, *, mode: str) -> None:
 @verb("save")
 def save(statement: Statement) -> Action:
     """Write a file itself, whatever was in it."""
-    return _kept(statement, "w")
+    return _save_action(statement, "w")
 
 
 @verb("append")
 def append(statement: Statement) -> Action:
     """Write at the end of a file itself."""
-    return _kept(statement, "a")
+    return _save_action(statement, "a")

@@ -59,7 +59,7 @@ class ScriptScene:
         """The id of the tool call that is being reported."""
         self.outcome: Json = {}
         """The answer that is given when the script says nothing else."""
-        self._settled = settled
+        self._accepted = settled
         self._inbox: asyncio.Queue[Json] | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -141,14 +141,14 @@ class ScriptScene:
         await self.peer.moving()
         frame = {"jsonrpc": "2.0", "id": self.names.get("id"), **member}
         self.peer.tell(msgspec.json.encode(frame) + b"\n")
-        if first and self._settled is not None:
-            self._settled(self, accepted, result)
+        if first and self._accepted is not None:
+            self._accepted(self, accepted, result)
         await self.peer.room()
 
     def leave_unanswered(self) -> None:
         first, self.answered = not self.answered, True
-        if first and self._settled is not None:
-            self._settled(self, None, None)
+        if first and self._accepted is not None:
+            self._accepted(self, None, None)
 
     async def update(self, update: JsonObject) -> None:
         params = {"sessionId": self.session, "update": update}

@@ -35,11 +35,11 @@ async def _serve(script: Script, stdio: Stdio, leaving: ShutdownSignals) -> None
     body = ProcessBody(transport)
     role = AgentRole(script, transport, body=body, keep=False)
     role.start()
-    await _first(role.peer.over, leaving.asked)
+    await _first(role.peer.over, leaving.end_event)
     if body.lingers:
         await asyncio.Event().wait()
     leaving.begin()
-    await role.peer.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
+    await role.peer.aclose(grace=0 if leaving.end_event.is_set() else EOF_GRACE)
 
 
 async def _first(*events: asyncio.Event) -> None:

@@ -131,8 +131,8 @@ def flood(statement: Statement) -> Action:
     return act
 
 
-def tool_id(scene: ScriptScene, given: JsonObject) -> str:
-    return str(scene.fill(given["id"])) if "id" in given else f"call-{next(scene.peer.tools)}"
+def tool_id(scene: ScriptScene, fields: JsonObject) -> str:
+    return str(scene.fill(fields["id"])) if "id" in fields else f"call-{next(scene.peer.tools)}"
 
 
 async def report(scene: ScriptScene, new: str, content: list[str] | None = None) -> None:

@@ -74,7 +74,7 @@ class Chaos:
             try:
                 await self._pass(lane, frame)
             finally:
-                lane.taken(frame)
+                lane.release(frame)
 
     async def _pass(self, lane: _FrameQueue, frame: bytes) -> None:
         lane.count += 1
@@ -114,7 +114,7 @@ class _FrameQueue:
         if self._size > WAITING:
             self.way.hold(BEHIND)
 
-    def taken(self, frame: bytes) -> None:
+    def release(self, frame: bytes) -> None:
         self._size -= len(frame)
         if self._size <= WAITING:
             self.way.listen(BEHIND)

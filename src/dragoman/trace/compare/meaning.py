@@ -101,7 +101,7 @@ class _Session:
 class _ConversationText:
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
-        self._asked: dict[tuple[bool, Json], tuple[str, JsonObject]] = {}
+        self._requests: dict[tuple[bool, Json], tuple[str, JsonObject]] = {}
         self._folders: list[str] = []
         self._general = _Session("connection", self._folders)
 
@@ -122,13 +122,13 @@ class _ConversationText:
             self._answered(by_client, message)
             return
         if "id" in message:
-            self._asked[by_client, id_key(message["id"])] = (method, params)
+            self._requests[by_client, id_key(message["id"])] = (method, params)
         cwd = params.get("cwd")
         if method in _SETUP and isinstance(cwd, str) and len(cwd) > 1 and cwd not in self._folders:
             self._folders.append(cwd)
-        self._told(by_client, method, params)
+        self._on_notification(by_client, method, params)
 
-    def _told(self, by_client: bool, method: str, params: JsonObject) -> None:
+    def _on_notification(self, by_client: bool, method: str, params: JsonObject) -> None:
         session = self._session(params)
         if method == "session/update":
             self._updated(session, as_object(params.get("update")))
@@ -159,13 +159,13 @@ class _ConversationText:
         elif kind == "plan":
             entries = [as_object(one) for one in update.get("entries") or ()]
             session.say(
-                "plan: " + "; ".join(f"{one.get('content')} ({one.get('status')})" for one in entries)
+                "plan: " + "; ".join(f"{entry.get('content')} ({entry.get('status')})" for entry in entries)
             )
         elif kind == "current_mode_update":
             session.say(f"mode: {update.get('currentModeId')}")
 
     def _answered(self, by_client: bool, message: JsonObject) -> None:
-        asked = self._asked.pop((not by_client, id_key(message.get("id"))), None)
+        asked = self._requests.pop((not by_client, id_key(message.get("id"))), None)
         if asked is None:
             self._general.say(f"{_who(by_client)} answered nothing")
             return
@@ -187,13 +187,13 @@ class _ConversationText:
 
     def _begin(self, method: str, params: JsonObject, result: JsonObject) -> None:
         key = str(result.get("sessionId") or params.get("sessionId"))
-        self._known(key).say(_SETUP[method])
+        self._session_of_key(key).say(_SETUP[method])
 
     def _session(self, params: JsonObject) -> _Session:
         key = params.get("sessionId")
-        return self._known(key) if isinstance(key, str) else self._general
+        return self._session_of_key(key) if isinstance(key, str) else self._general
 
-    def _known(self, key: str) -> _Session:
+    def _session_of_key(self, key: str) -> _Session:
         if key not in self._sessions:
             self._sessions[key] = _Session(f"session {len(self._sessions) + 1}", self._folders)
         return self._sessions[key]
@@ -202,14 +202,14 @@ class _ConversationText:
 def _option(params: JsonObject, outcome: JsonObject) -> str:
     """The kind of what was chosen: agents name their options as they like."""
     options = params.get("options")
-    for one in options if isinstance(options, list) else ():
-        if as_object(one).get("optionId") == outcome.get("optionId"):
-            return str(as_object(one).get("kind"))
+    for option in options if isinstance(options, list) else ():
+        if as_object(option).get("optionId") == outcome.get("optionId"):
+            return str(as_object(option).get("kind"))
     return ""
 
 
 def _blocks(blocks: object) -> str:
-    found = [as_object(one) for one in blocks] if isinstance(blocks, list) else []
+    found = [as_object(block) for block in blocks] if isinstance(blocks, list) else []
     return " ".join(
         str(one["text"]) if one.get("type") == "text" and "text" in one else _flat(one) for one in found
     )

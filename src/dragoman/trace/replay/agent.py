@@ -54,7 +54,7 @@ class ReplayedAgent:
     def feed(self, block: bytes) -> None:
         for line in block.split(b"\n"):
             if line.strip():
-                self._heard(line)
+                self._on_line(line)
 
     def oversized(self, size: int) -> None:
         self._refuse(None, INTERNAL_ERROR, "the message is too large")
@@ -64,7 +64,7 @@ class ReplayedAgent:
 
     # What the client says.
 
-    def _heard(self, line: bytes) -> None:
+    def _on_line(self, line: bytes) -> None:
         message = decoded(line)
         if not isinstance(message, dict):
             self._refuse(None, -32700, "Parse error")
@@ -73,19 +73,19 @@ class ReplayedAgent:
             if waiting is not None and not waiting.done():
                 waiting.set_result(None)
         elif "id" in message:
-            self._asked(message)
+            self._answer_request(message)
         elif message.get("method") == "session/cancel":
             params = message.get("params")
             session = params.get("sessionId") if isinstance(params, dict) else None
             if isinstance(session, str) and session in self._cancels:
                 self._cancels[session].set()
 
-    def _asked(self, request: JsonObject) -> None:
+    def _answer_request(self, request: JsonObject) -> None:
         scene = self._cassette.find(request, self._match)
         if scene is None:
             method = str(request.get("method"))
             self.unknown.append(method)
-            known = any(one.method == method for one in self._cassette.scenes)
+            known = any(scene.method == method for scene in self._cassette.scenes)
             code = INTERNAL_ERROR if known else METHOD_NOT_FOUND
             self._refuse(request["id"], code, f"the recording holds no such request: {method}")
             return

@@ -62,7 +62,7 @@ class Cassette:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.scenes: list[RecordedExchange] = []
         self._open: dict[Json, RecordedExchange] = {}  # recorded requests that are not answered yet
-        self._asked: dict[Json, RecordedExchange] = {}  # questions of the agent, by id
+        self._agent_requests: dict[Json, RecordedExchange] = {}  # questions of the agent, by id
         for entry in entries:
             message = as_object(decoded(entry.frame))
             if entry.direction == "to_agent" and message:

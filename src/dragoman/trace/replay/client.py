@@ -42,12 +42,12 @@ class ReplayedClient:
         self._cwd = cwd
         self._patience = patience
         self._places = PathMap()
-        self._sent: dict[Json, JsonObject] = {}  # recorded requests by id
+        self._recorded_requests: dict[Json, JsonObject] = {}  # recorded requests by id
         self._waiting: dict[Json, asyncio.Future[Json]] = {}
         self._replies: dict[str, list[JsonObject]] = defaultdict(list)
-        self._gone = asyncio.Event()
+        self._agent_ended = asyncio.Event()
         self._news = asyncio.Event()
-        self._told = 0
+        self._message_count = 0
         self._collect_replies()
 
     async def play(self) -> None:
@@ -63,7 +63,7 @@ class ReplayedClient:
             elif (
                 direction == "to_client"
                 and "method" not in message
-                and id_key(message.get("id")) in self._sent
+                and id_key(message.get("id")) in self._recorded_requests
             ):
                 await self._wait_for(message)
 
@@ -71,11 +71,11 @@ class ReplayedClient:
         """Until the agent has said as much as it had then; one that says less is waited for a moment."""
         try:
             async with asyncio.timeout(MOMENT):
-                while self._told < told and not self._gone.is_set():
+                while self._message_count < told and not self._agent_ended.is_set():
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
-            self._told = told
+            self._message_count = told
 
     # The sink.
 
@@ -83,14 +83,14 @@ class ReplayedClient:
         for line in block.split(b"\n"):
             if line.strip():
                 self._keep("to_client", line)
-                self._heard(as_object(decoded(line)))
+                self._on_message(as_object(decoded(line)))
         self._news.set()
 
     def oversized(self, size: int) -> None:
         self.ended(None)
 
     def ended(self, reason: BaseException | None) -> None:
-        self._gone.set()
+        self._agent_ended.set()
         self._news.set()
 
     # Inside.
@@ -111,14 +111,14 @@ class ReplayedClient:
             self._places.learn(params["cwd"], self._cwd)
         if "id" in message:
             key = id_key(message["id"])
-            self._sent[key] = message
+            self._recorded_requests[key] = message
             self._waiting[key] = asyncio.get_running_loop().create_future()
         self._send(self._places.to_actual(message))
 
     async def _wait_for(self, recorded: JsonObject) -> None:
         key = id_key(recorded.get("id"))
-        request = self._sent.pop(key)
-        gone = asyncio.get_running_loop().create_task(self._gone.wait())
+        request = self._recorded_requests.pop(key)
+        gone = asyncio.get_running_loop().create_task(self._agent_ended.wait())
         try:
             await asyncio.wait(
                 (self._waiting[key], gone), timeout=self._patience, return_when=asyncio.FIRST_COMPLETED
@@ -127,7 +127,7 @@ class ReplayedClient:
             gone.cancel()
             await asyncio.wait((gone,))
         if not self._waiting[key].done():
-            why = "ended" if self._gone.is_set() else f"did not answer within {self._patience:g} s"
+            why = "ended" if self._agent_ended.is_set() else f"did not answer within {self._patience:g} s"
             raise AgentSilent(f"the agent {why}: {request.get('method')}")
         self._learn_session(recorded, self._waiting.pop(key).result())
 
@@ -136,8 +136,8 @@ class ReplayedClient:
         if isinstance(then, dict) and isinstance(live, dict):
             self._places.learn(then.get("sessionId"), live.get("sessionId"))
 
-    def _heard(self, message: JsonObject) -> None:
-        self._told += "method" in message
+    def _on_message(self, message: JsonObject) -> None:
+        self._message_count += "method" in message
         if "method" not in message:
             waiting = self._waiting.get(id_key(message.get("id")))
             if waiting is not None and not waiting.done():

@@ -22,30 +22,30 @@ class StdoutGuard:
     def __init__(self, noise: Callable[[bytes], None]) -> None:
         self.count = 0
         self._noise = noise
-        self._held = bytearray()
+        self._partial_line = bytearray()
         self._passing = False  # in the middle of a line that is known to be no noise
 
     def take(self, chunk: bytes) -> bytes:
-        self._held += chunk
+        self._partial_line += chunk
         passed = bytearray()
-        while (end := self._held.find(b"\n") + 1) > 0:
-            line = bytes(self._held[:end])
-            del self._held[:end]
+        while (end := self._partial_line.find(b"\n") + 1) > 0:
+            line = bytes(self._partial_line[:end])
+            del self._partial_line[:end]
             if self._passing or not is_noise(line):
                 passed += line
             else:
                 self._keep_off(line)
             self._passing = False
-        if self._passing or len(self._held) > BOUND:
-            passed += self._held
-            self._held.clear()
+        if self._passing or len(self._partial_line) > BOUND:
+            passed += self._partial_line
+            self._partial_line.clear()
             self._passing = True
         return bytes(passed)
 
     def finish(self) -> bytes:
         """The last line may lack its newline."""
-        rest = bytes(self._held)
-        self._held.clear()
+        rest = bytes(self._partial_line)
+        self._partial_line.clear()
         if not rest or self._passing or not is_noise(rest):
             return rest
         self._keep_off(rest + b"\n")

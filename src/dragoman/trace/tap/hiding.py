@@ -66,9 +66,9 @@ class Hiding:
         low = whole.lower().decode("latin-1")
         for word, shape in SHAPES:
             if word in low:
-                yield from (found.span() for found in shape.finditer(whole))
+                yield from (match.span() for match in shape.finditer(whole))
         for value in self._values:
-            yield from (found.span() for found in re.finditer(re.escape(value), whole))
+            yield from (match.span() for match in re.finditer(re.escape(value), whole))
 
 
 def _forms(value: str) -> set[bytes]:

@@ -18,7 +18,7 @@ MOST = 64
 """Entries that are held; a key that is longer than so many pieces is not found."""
 
 
-class _Held(Struct):
+class _HeldEntry(Struct):
     entry: Entry
     message: Json = None
     """Decoded, for a piece of text that may have to be changed."""
@@ -31,26 +31,26 @@ class Holding:
 
     def __init__(self, hiding: Hiding) -> None:
         self._hiding = hiding
-        self._held: list[_Held] = []
+        self._entries: list[_HeldEntry] = []
         self._open: set[str] = set()  # streams whose last word is not complete
 
     @property
     def is_empty(self) -> bool:
-        return not self._held
+        return not self._entries
 
     def add(self, entry: Entry) -> list[Entry]:
         held = _look(entry)
-        self._held.append(held)
+        self._entries.append(held)
         if held.text:  # an empty piece neither begins nor ends a word
             if held.text[-1].isspace():
                 self._open.discard(held.stream)
             else:
                 self._open.add(held.stream)
-        return [] if self._open and len(self._held) < MOST else self.release()
+        return [] if self._open and len(self._entries) < MOST else self.release()
 
     def release(self) -> list[Entry]:
         """Everything that is held, without the secrets that are in it."""
-        held, self._held = self._held, []
+        held, self._entries = self._entries, []
         self._open.clear()
         for stream in {one.stream for one in held if one.stream}:
             pieces = [one for one in held if one.stream == stream]
@@ -66,12 +66,12 @@ class Holding:
         ]
 
 
-def _look(entry: Entry) -> _Held:
+def _look(entry: Entry) -> _HeldEntry:
     if entry.direction != "to_client" or b"_chunk" not in entry.frame:
-        return _Held(entry)
+        return _HeldEntry(entry)
     try:
         message = msgspec.json.decode(entry.frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _Held(entry)
+        return _HeldEntry(entry)
     found = text_of(message)
-    return _Held(entry) if found is None else _Held(entry, message, *found)
+    return _HeldEntry(entry) if found is None else _HeldEntry(entry, message, *found)

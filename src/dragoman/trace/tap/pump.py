@@ -40,7 +40,7 @@ class Pump:
         self.target_gone = asyncio.Event()
         """Whoever read from us no longer does."""
         self._limits = limits or TransportLimits()
-        self._seen = seen
+        self._on_block = seen
         self._sieve = sieve
         self._draining: asyncio.Task[None] | None = None
         self._writer = open_writer(write_fd, limits=self._limits, broken=self._deafened)
@@ -50,7 +50,7 @@ class Pump:
 
     def feed(self, chunk: bytes) -> None:
         self._pass(chunk if self._sieve is None else self._sieve.take(chunk))
-        self._seen(chunk)  # after it went on: who reads the record can wait, who reads the wire cannot
+        self._on_block(chunk)  # after it went on: who reads the record can wait, who reads the wire cannot
 
     def finish(self) -> None:
         if self._sieve is not None:

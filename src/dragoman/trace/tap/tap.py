@@ -17,9 +17,9 @@ from dragoman.errors import SpawnFailed
 from dragoman.trace.tap.guard import StdoutGuard
 from dragoman.trace.tap.pump import Pump
 from dragoman.trace.tap.recorder import TapRecorder
-from dragoman.transport.owned import Grace, OwnedTree, Program, start_tree
+from dragoman.transport.launch import start_tree, why_not
+from dragoman.transport.owned import Grace, OwnedTree, Program
 from dragoman.transport.process import close_all, open_pipes
-from dragoman.transport.refusal import why_not
 
 LAST_BYTES = 2.0
 """Seconds that bytes on their way get when one side has ended."""
@@ -96,7 +96,7 @@ class _TappedAgent:
                     to_agent.stop_reading()
                     await to_agent.aclose(seconds=LAST_BYTES)
                     await self.tree.aclose()
-                await _within(LAST_BYTES, to_client.source_ended.wait(), complaints.source_ended.wait())
+                await _wait_first(LAST_BYTES, to_client.source_ended.wait(), complaints.source_ended.wait())
                 await to_client.aclose(seconds=LAST_BYTES)
             finally:
                 for task in (*waiting, flushing):
@@ -170,7 +170,7 @@ class _Signals:
             pass
 
 
-async def _within(seconds: float, *waits: object) -> None:
+async def _wait_first(seconds: float, *waits: object) -> None:
     tasks = [asyncio.ensure_future(wait) for wait in waits]  # type: ignore[call-overload]
     _, late = await asyncio.wait(tasks, timeout=seconds)
     for task in late:

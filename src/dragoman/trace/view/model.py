@@ -64,7 +64,7 @@ class _ModelBuilder:
         text = entry.frame.decode(errors="replace")
         if side == 2:
             self.frames.append((at, side, _event(message), text))
-            self._noted(place, at, _event(message), _note_text(message, text))
+            self._add_note(place, at, _event(message), _note_text(message, text))
             return
         if not isinstance(message, dict):
             self.frames.append((at, side, "not a message", text))
@@ -75,9 +75,9 @@ class _ModelBuilder:
             self.frames.append((at, side, self._answered(place, at, side, message), text))
         elif "id" in message:
             self.frames.append((at, side, method, text))
-            self._asked(place, at, side, method, message)
+            self._add_request(place, at, side, method, message)
         else:
-            self.frames.append((at, side, self._told(place, at, side, method, message), text))
+            self.frames.append((at, side, self._add_notification(place, at, side, method, message), text))
 
     def _row(self, kind: str, place: int, at: int, **more: object) -> JsonObject:
         row = {"kind": kind, "frame": place, "at": at, **more}
@@ -85,7 +85,7 @@ class _ModelBuilder:
         self._message = None
         return row
 
-    def _noted(self, place: int, at: int, event: str, text: str) -> None:
+    def _add_note(self, place: int, at: int, event: str, text: str) -> None:
         """Complaints come line by line, and are read together."""
         last = self.rows[-1] if self.rows else {}
         if event in GATHERED and last.get("kind") == "note" and last["event"] == event:
@@ -96,7 +96,7 @@ class _ModelBuilder:
 
     # Questions and answers.
 
-    def _asked(self, place: int, at: int, side: int, method: str, message: JsonObject) -> None:
+    def _add_request(self, place: int, at: int, side: int, method: str, message: JsonObject) -> None:
         params = as_object(message.get("params"))
         known = {"session": params["sessionId"]} if isinstance(params.get("sessionId"), str) else {}
         if method == "session/prompt":
@@ -131,7 +131,7 @@ class _ModelBuilder:
 
     # Updates.
 
-    def _told(self, place: int, at: int, side: int, method: str, message: JsonObject) -> str:
+    def _add_notification(self, place: int, at: int, side: int, method: str, message: JsonObject) -> str:
         params = as_object(message.get("params"))
         update = as_object(params.get("update"))
         if method != "session/update" or not update:

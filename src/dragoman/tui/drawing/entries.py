@@ -55,7 +55,7 @@ class DrawnEntry:
         "_around",
         "_fed",
         "_flow",
-        "_settled",
+        "_settled_lines",
         "_version",
         "_width",
         "entry",
@@ -75,7 +75,7 @@ class DrawnEntry:
         self._version = -1
         self._flow: MarkdownLines | None = None
         self._fed = 0
-        self._settled: list[Content] = []
+        self._settled_lines: list[Content] = []
         self.draw()
 
     def draw(self, *, force: bool = False) -> bool:
@@ -83,10 +83,10 @@ class DrawnEntry:
         if self._version == self.entry.version and not (self.is_behind or force):
             return False
         self._version = self.entry.version
-        self.lines = [*[_BLANK] * self.gap, *self._drawn()]
+        self.lines = [*[_BLANK] * self.gap, *self._draw_entry()]
         return True
 
-    def _drawn(self) -> list[Content]:
+    def _draw_entry(self) -> list[Content]:
         match self.entry:
             case SpeechEntry(who="agent"):
                 return self._speech(self.entry)
@@ -104,28 +104,28 @@ class DrawnEntry:
                 return _ran(self.entry, self._width)
         return []
 
-    def _speech(self, said: SpeechEntry) -> list[Content]:
+    def _speech(self, entry: SpeechEntry) -> list[Content]:
         if self._flow is None:
             self._flow = MarkdownLines(self._width - GUTTER)
-        flow, text, until = self._flow, said.text, time.perf_counter() + LONG
+        flow, text, until = self._flow, entry.text, time.perf_counter() + LONG
         while self._fed < len(text) and time.perf_counter() < until:
             flow.feed(text[self._fed : self._fed + FED])
             self._fed += FED
         self.is_behind = self._fed < len(text)
         self._fed = min(self._fed, len(text))
         # A long speech has tens of thousands of lines: those that are settled are indented once.
-        self._settled += indented(flow.settled[len(self._settled) :], " " * GUTTER)
-        return [*self._settled, *indented(flow.open_lines, " " * GUTTER)]
+        self._settled_lines += indented(flow.settled_lines[len(self._settled_lines) :], " " * GUTTER)
+        return [*self._settled_lines, *indented(flow.open_lines, " " * GUTTER)]
 
-    def _thought(self, said: SpeechEntry) -> list[Content]:
+    def _thought(self, entry: SpeechEntry) -> list[Content]:
         mark = plain("∴ ", "dim")
-        is_open = self._around.thoughts_open if said.is_open is None else said.is_open
-        text = said.text.strip()
+        is_open = self._around.thoughts_open if entry.is_open is None else entry.is_open
+        text = entry.text.strip()
         if is_open:
             lines = block(text[-2 * FED :], self._width - GUTTER, style="dim italic")
             return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
         count = text.count("\n") + 1
-        if said.is_done:
+        if entry.is_done:
             words = "Thought" if count == 1 else f"Thought, {count} lines"
             last = sanitize_line(text.partition("\n")[0])
         else:
@@ -134,9 +134,9 @@ class DrawnEntry:
         return [mark + plain(shown, "dim italic")]
 
 
-def _prompt(said: SpeechEntry, width: int) -> list[Content]:
+def _prompt(entry: SpeechEntry, width: int) -> list[Content]:
     mark = plain("❯ ", "bold $text-primary")
-    lines = block(said.text.strip("\n"), width - GUTTER, style="bold")
+    lines = block(entry.text.strip("\n"), width - GUTTER, style="bold")
     return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
 
 
@@ -152,11 +152,11 @@ def _plan(planned: PlannedSteps, width: int) -> list[Content]:
     return found
 
 
-def _note(noted: NoteEntry, width: int) -> list[Content]:
-    mark, style = LEVELS[noted.level]
+def _note(entry: NoteEntry, width: int) -> list[Content]:
+    mark, style = LEVELS[entry.level]
     lines = [
         one
-        for part in sanitize(noted.text).split("\n")
+        for part in sanitize(entry.text).split("\n")
         for one in wrapped(plain(part, style), width - GUTTER)
     ]
     return [plain(f"{mark} ", style) + lines[0], *indented(lines[1:], " " * GUTTER)]
@@ -166,7 +166,7 @@ def _ran(ran: CommandEntry, width: int) -> list[Content]:
     ended = ran.output.ended
     mark = plain("$ ", "$text-success" if ended == "0" else "$text-error" if ended else "$text-warning")
     found = hanging(plain(sanitize_line(ran.line), "bold"), width, mark)
-    lines = [part for one in output_lines(ran.output.text) for part in wrapped(one, width - GUTTER)]
+    lines = [part for line in output_lines(ran.output.text) for part in wrapped(line, width - GUTTER)]
     most = UNFOLDED if ran.is_open is not False else 0
     if len(lines) > most:
         found.append(plain(f"  … {len(lines) - most} lines above", "dim"))

@@ -136,15 +136,15 @@ def _framed(
         case _:
             return []
     bar = plain(" " * GUTTER + "│ ", "dim")
-    return [bar + one for one in lines]
+    return [bar + line for line in lines]
 
 
 def _text(text: str, room: int, most: int | None) -> list[Content]:
     """The beginning of an output, or all of it; no more of it is looked at than is shown."""
     lines = output_lines(text[:LONGEST].strip("\n"))
     found: list[Content] = []
-    for taken, one in enumerate(lines, 1):
-        found += wrapped(one.stylize_before("dim"), room)
+    for taken, content in enumerate(lines, 1):
+        found += wrapped(content.stylize_before("dim"), room)
         if most is not None and len(found) > most:
             left = len(found) - most + text.strip("\n").count("\n") + 1 - taken
             return [*found[:most], plain(f"… {left} more lines", "dim")] if left > 1 else found
@@ -158,7 +158,7 @@ def _terminal(output: CommandOutput | None, room: int, most: int | None) -> list
     text = output.text.strip("\n")
     raw = text.split("\n") if most is None else text.rsplit("\n", most)[-most:]
     lines = [
-        part for one in output_lines("\n".join(raw)) for part in wrapped(one.stylize_before("dim"), room)
+        part for line in output_lines("\n".join(raw)) for part in wrapped(line.stylize_before("dim"), room)
     ]
     shown = lines if most is None else lines[-most:]
     left = text.count("\n") + 1 - len(raw) + len(lines) - len(shown)

@@ -60,7 +60,7 @@ class Transcript:
         self.entries: list[TranscriptEntry] = []
         self.facts = Facts()
         self.is_cut = False
-        self.wake: Callable[[], None] = _nobody
+        self.wake: Callable[[], None] = _no_listener
         """Called when there is something to take; often."""
         self._tools: dict[str, ToolEntry] = {}
         self._plan: PlannedSteps | None = None
@@ -277,7 +277,7 @@ class Transcript:
         self.is_cut = True
 
 
-def _nobody() -> None:
+def _no_listener() -> None:
     """Nobody looks."""
 
 

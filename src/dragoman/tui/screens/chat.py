@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -26,7 +26,7 @@ from dragoman.tui.drawing.entries import DrawingContext
 from dragoman.tui.drawing.status import footing, heading
 from dragoman.tui.model.entries import CommandOutput
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import ChatBackend, ChatRequest
+from dragoman.tui.ports import ChatBackend, ChatHost, ChatRequest
 from dragoman.tui.screen_user import ScreenUser
 from dragoman.tui.screens.detail import DetailScreen
 from dragoman.tui.screens.review import ReviewScreen
@@ -35,9 +35,6 @@ from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.prompt_box import PromptBox
 from dragoman.tui.widgets.transcript_view import TranscriptView
-
-if TYPE_CHECKING:
-    from dragoman.tui.app import ChatApp
 
 BEATS = 20
 """Drawings a second, at most."""
@@ -74,10 +71,10 @@ class ChatScreen(Screen[None]):
         Binding("pagedown", "scroll_view(1)", "Down", show=False, priority=True),
     ]
 
-    def __init__(self, backend: ChatBackend, wanted: ChatRequest) -> None:
+    def __init__(self, backend: ChatBackend, request: ChatRequest) -> None:
         super().__init__()
         self.backend = backend
-        self.wanted = wanted
+        self.request = request
         self.transcript = Transcript()
         self.conversation = ChatConversation(self.transcript, self._mark)
         self.around = DrawingContext(self._terminal)
@@ -85,10 +82,10 @@ class ChatScreen(Screen[None]):
         self.box = PromptBox(self._said_before, self.withdraw)
         self.completions = Completions(self._complete)
         self._talking: asyncio.Task[None] | None = None
-        self._asides: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._clock: Timer | None = None
         self._beat = 0
-        self._shown: dict[str, Content] = {}
+        self._status_texts: dict[str, Content] = {}
         self._moved = True
         self._is_opening = False
         self._was_busy = False
@@ -108,7 +105,7 @@ class ChatScreen(Screen[None]):
         self.box.chooser = self.completions.take_key
         self._clock = self.set_interval(1 / BEATS, self._look)
         self.box.focus()
-        await self.open(self.wanted)
+        await self.open(self.request)
 
     def on_resize(self) -> None:
         self._show_state()
@@ -118,24 +115,24 @@ class ChatScreen(Screen[None]):
 
     # The conversation.
 
-    async def open(self, wanted: ChatRequest) -> None:
+    async def open(self, request: ChatRequest) -> None:
         """Leave what was open, and begin this."""
         await self.close()
-        self.wanted = wanted
+        self.request = request
         self.transcript.clear()
         self.conversation = ChatConversation(self.transcript, self._mark)
-        self.around.cwd = wanted.cwd
+        self.around.cwd = request.cwd
         person = ScreenUser(self.app, lambda: self.box.typed_at)
-        conversing = self.conversation.converse(self.backend, wanted, person)
+        conversing = self.conversation.converse(self.backend, request, person)
         self._talking = asyncio.create_task(conversing, name="conversation")
         self._talking.add_done_callback(self._talked)
         self._is_opening = True
-        self._chat_app.opening()
+        self._host.before_opening()
         self._show_state()
         self._mark()
 
     async def close(self) -> None:
-        ours = (self._talking, *self._asides)
+        ours = (self._talking, *self._tasks)
         tasks = [task for task in ours if task not in (None, asyncio.current_task())]
         self._talking = None
         for task in tasks:
@@ -144,18 +141,18 @@ class ChatScreen(Screen[None]):
             await asyncio.wait(tasks)
 
     @property
-    def _chat_app(self) -> ChatApp:
-        return cast("ChatApp", self.app)
+    def _host(self) -> ChatHost:
+        return cast("ChatHost", self.app)
 
     def _talked(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._chat_app.failed(error)
+            self._host.fail(error)
 
-    def _aside(self, doing: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, doing: Coroutine[Any, Any, None]) -> None:
         """Something that takes its time, owned by this screen."""
         task = asyncio.create_task(doing)
-        self._asides.add(task)
-        task.add_done_callback(self._asides.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     # The clock.
 
@@ -171,7 +168,7 @@ class ChatScreen(Screen[None]):
         if self._beat % LIVE == 0:
             self._look_at_commands()
         if self.conversation.state == "starting" and self._beat % BEATS:
-            return  # a history may be coming, tens of thousands of updates: its end is what is wanted
+            return  # a history may be coming, tens of thousands of updates: only its end is of interest
         self._take_breath()
         moved, self._moved = self._moved, False
         behind = self.view.look()
@@ -184,9 +181,9 @@ class ChatScreen(Screen[None]):
         """Where a pause would not be noticed."""
         if self._is_opening and self.conversation.state != "starting":
             self._is_opening = False
-            self._chat_app.opened()
+            self._host.after_opening()
         if self._was_busy and not self.conversation.is_busy:
-            self._chat_app.rested()
+            self._host.after_turn()
         self._was_busy = self.conversation.is_busy
 
     @property
@@ -203,19 +200,19 @@ class ChatScreen(Screen[None]):
         """The lines around the conversation, as far as they are different now: each costs a drawing."""
         conversation, width = self.conversation, max(10, self.size.width - 2)
         chat = conversation.chat
-        agent = self.wanted.agent if chat is None else chat.agent
+        agent = self.request.agent if chat is None else chat.agent
         waiting = [f"⋯ {cut(sanitize_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
         if len(conversation.queue) > len(waiting):
             waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
         state = {
-            "heading": heading(agent, self.wanted.cwd, self.transcript.facts, width),
+            "heading": heading(agent, self.request.cwd, self.transcript.facts, width),
             "footing": footing(conversation, width),
             "queue": Content("\n".join(waiting)),
         }
         for name, content in state.items():
-            before = self._shown.get(name)
+            before = self._status_texts.get(name)
             if before is None or not content.is_same(before):
-                self._shown[name] = content
+                self._status_texts[name] = content
                 self.query_one(f"#{name}", Static).update(content, layout=name == "queue")
         self.query_one("#queue").display = bool(waiting)
 
@@ -232,7 +229,7 @@ class ChatScreen(Screen[None]):
                 self.conversation.go_on()
             return
         if text.startswith("!"):
-            self._aside(self.conversation.shell(text[1:].strip()))
+            self._start_task(self.conversation.shell(text[1:].strip()))
         elif self.conversation.state in ("failed",):
             self.app.notify(
                 "There is no agent to talk to: F5 tries again, Ctrl+O opens another session.", markup=False
@@ -270,9 +267,9 @@ class ChatScreen(Screen[None]):
             paths = await self.conversation.chat.files(sought.query)
             self.completions.offer([Completion(_mention(path), path) for path in paths])
 
-    def _complete(self, one: Completion, is_enter: bool) -> None:
-        self.box.complete(one.text)
-        if is_enter and one.is_final:
+    def _complete(self, completion: Completion, is_enter: bool) -> None:
+        self.box.complete(completion.text)
+        if is_enter and completion.is_final:
             self.on_prompt_box_submitted(PromptBox.Submitted(self.box.text))
 
     # Keys.
@@ -313,7 +310,7 @@ class ChatScreen(Screen[None]):
         if review is None:
             self.app.notify("Nothing has changed on disk in the last turn.", markup=False)
         else:
-            self.app.push_screen(ReviewScreen(review, cwd=self.wanted.cwd))
+            self.app.push_screen(ReviewScreen(review, cwd=self.request.cwd))
 
     def action_thoughts(self) -> None:
         self.around.thoughts_open = not self.around.thoughts_open
@@ -327,9 +324,9 @@ class ChatScreen(Screen[None]):
 
     def action_restart(self) -> None:
         if self.conversation.state == "failed":
-            self._aside(self.open(self.wanted))
+            self._start_task(self.open(self.request))
         else:
-            self._aside(self.conversation.restart())
+            self._start_task(self.conversation.restart())
 
     def action_switch_focus(self) -> None:
         (self.box if self.view.has_focus else self.view).focus()
@@ -340,18 +337,18 @@ class ChatScreen(Screen[None]):
     # Modes and options.
 
     def action_settings(self) -> None:
-        self.app.push_screen(SettingsScreen(self.transcript.facts), self._chosen)
+        self.app.push_screen(SettingsScreen(self.transcript.facts), self._change_setting)
 
     def action_next_mode(self) -> None:
         facts = self.transcript.facts
         modes = [mode.id for mode in facts.modes]
         if modes:
             after = (modes.index(facts.mode) + 1) % len(modes) if facts.mode in modes else 0
-            self._chosen(SettingChoice("mode", modes[after], modes[after]))
+            self._change_setting(SettingChoice("mode", modes[after], modes[after]))
 
-    def _chosen(self, setting: SettingChoice | None) -> None:
+    def _change_setting(self, setting: SettingChoice | None) -> None:
         if setting is not None:
-            self._aside(self._set(setting))
+            self._start_task(self._set(setting))
 
     async def _set(self, setting: SettingChoice) -> None:
         chat, facts = self.conversation.chat, self.transcript.facts
@@ -371,7 +368,7 @@ class ChatScreen(Screen[None]):
     # The view.
 
     def on_transcript_view_earlier_wanted(self) -> None:
-        self._aside(self._earlier())
+        self._start_task(self._earlier())
 
     async def _earlier(self) -> None:
         try:

@@ -46,5 +46,7 @@ class DetailScreen(Dialog[bool]):
             case SpeechEntry():
                 return block(self.entry.text, width)
             case CommandEntry():
-                return [part for one in output_lines(self.entry.output.text) for part in wrapped(one, width)]
+                return [
+                    part for line in output_lines(self.entry.output.text) for part in wrapped(line, width)
+                ]
         return DrawnEntry(self.entry, width, self._around).lines

@@ -97,7 +97,7 @@ class FormScreen(Dialog[FormAnswer]):
         self.end(FormAnswer(action="accept", values=values))
 
     async def _value(self, at: int, field: FormField) -> Value | None:
-        said = _said(self.query_one(f"#field-{at}"), field) if field.kind != "unknown" else None
+        said = _value_of(self.query_one(f"#field-{at}"), field) if field.kind != "unknown" else None
         if said is None or said == []:
             if field.is_required:
                 raise FieldRefused("this one is needed")
@@ -154,7 +154,7 @@ def _choices(field: FormField) -> Sequence[tuple[str, str]]:
     return (("yes", "yes"), ("no", "no")) if field.kind == "yes_no" else field.choices
 
 
-def _said(widget: Widget, field: FormField) -> Value | None:
+def _value_of(widget: Widget, field: FormField) -> Value | None:
     """What the person said; None if nothing."""
     if isinstance(widget, Ticks):
         return widget.ticked

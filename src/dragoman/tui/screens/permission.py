@@ -56,7 +56,7 @@ class PermissionScreen(Dialog[str]):
     def __init__(self, question: PermissionQuestion, *, typed_at: float = 0.0) -> None:
         super().__init__()
         self.question = question
-        self._drawn: tuple[int, Sequence[Content]] = (-1, ())
+        self._drawn_lines: tuple[int, Sequence[Content]] = (-1, ())
         self._cautions: Sequence[Caution] = ()
         self._last_key = typed_at
         self._is_armed = time.monotonic() - typed_at > STILL
@@ -83,7 +83,7 @@ class PermissionScreen(Dialog[str]):
         """The dialog is there already; what is found comes on top of it."""
         self._cautions = await found()
         if self._cautions and self.is_mounted:
-            self._drawn = (-1, ())
+            self._drawn_lines = (-1, ())
             self._fit().show(self._lines)
 
     def _fit(self) -> LinesView:
@@ -96,9 +96,9 @@ class PermissionScreen(Dialog[str]):
         return min(self.app.size.width - 4, 110) - 5
 
     def _lines(self, width: int) -> Sequence[Content]:
-        if width != self._drawn[0]:
-            self._drawn = (width, self._draw(width))
-        return self._drawn[1]
+        if width != self._drawn_lines[0]:
+            self._drawn_lines = (width, self._draw(width))
+        return self._drawn_lines[1]
 
     def _draw(self, width: int) -> Sequence[Content]:
         found: list[Content] = []
@@ -141,7 +141,7 @@ class PermissionScreen(Dialog[str]):
             up = event.key in ("pageup", "home", "ctrl+u")
             (view.scroll_page_up if up else view.scroll_page_down)(animate=False)
             return
-        chosen = self._chosen(event.key)
+        chosen = self._option_of(event.key)
         if chosen is not None:
             event.stop()
             event.prevent_default()
@@ -151,7 +151,7 @@ class PermissionScreen(Dialog[str]):
             event.stop()
             event.prevent_default()
 
-    def _chosen(self, key: str) -> str | None:
+    def _option_of(self, key: str) -> str | None:
         if key.isdecimal() and 1 <= int(key) <= len(self.question.options):
             return self.question.options[int(key) - 1].option_id
         return self._option_for(_LETTERS[key]) if key in _LETTERS else None

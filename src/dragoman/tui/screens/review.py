@@ -84,10 +84,10 @@ class ReviewScreen(Dialog[bool]):
         at = files.highlighted
         files.clear_options()
         width = max(20, self.app.size.width - 8)
-        files.add_options(Option(self._shown(file, width)) for file in self.review.files)
+        files.add_options(Option(self._file_line(file, width)) for file in self.review.files)
         files.highlighted = at
 
-    def _shown(self, file: ReviewedFile, width: int) -> Content:
+    def _file_line(self, file: ReviewedFile, width: int) -> Content:
         path = sanitize_line(file.path.removeprefix(self._cwd + "/"))
         size = "binary" if file.binary else f"+{file.added} -{file.removed}"
         fate = self._fates.get(file.path, "")

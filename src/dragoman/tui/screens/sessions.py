@@ -70,7 +70,7 @@ class SessionsScreen(Dialog[ChatRequest]):
         rows = self.query_one("#rows", OptionList)
         width = max(20, rows.scrollable_content_region.width or self.app.size.width - 8)
         rows.clear_options()
-        rows.add_options(Option(_shown(row, width), disabled=row.wanted is None) for row in self._rows)
+        rows.add_options(Option(_row_line(row, width), disabled=row.request is None) for row in self._rows)
         rows.highlighted = 0 if self._rows else None
 
     def _say(self, text: str) -> None:
@@ -94,11 +94,11 @@ class SessionsScreen(Dialog[ChatRequest]):
         self._choose(event.option_index)
 
     def _choose(self, at: int) -> None:
-        if at < len(self._rows) and self._rows[at].wanted is not None:
-            self.end(self._rows[at].wanted)
+        if at < len(self._rows) and self._rows[at].request is not None:
+            self.end(self._rows[at].request)
 
 
-def _shown(row: SessionRow, width: int) -> Content:
+def _row_line(row: SessionRow, width: int) -> Content:
     title = cut(sanitize_line(row.title) or "(without a title)", width)
     about = cut(f"  {row.when} · {sanitize_line(row.agent)} · {short_path(row.cwd)}", width)
     lines = [Content.styled(title, "bold"), Content.styled(about, "dim")]

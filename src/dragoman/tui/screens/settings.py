@@ -52,7 +52,7 @@ class SettingsScreen(Dialog[SettingChoice]):
         dialog.border_subtitle = "enter sets · esc closes"
         width = max(20, min(self.app.size.width, 110) - 8)
         with dialog:
-            options = [Option(_shown(row, width), disabled=row.setting is None) for row in self.rows]
+            options = [Option(_row_line(row, width), disabled=row.setting is None) for row in self.rows]
             nothing = Option(Content("This agent has no modes and no options."), disabled=True)
             yield OptionList(*(options or [nothing]), id="settings", markup=False, compact=True)
 
@@ -115,7 +115,7 @@ def _values(option: v1.SessionConfigSelect) -> Sequence[v1.SessionConfigSelectOp
     return found
 
 
-def _shown(row: SettingRow, width: int) -> Content:
+def _row_line(row: SettingRow, width: int) -> Content:
     name, about = sanitize_line(row.name), sanitize_line(row.about)
     if row.setting is None:
         return Content.assemble(

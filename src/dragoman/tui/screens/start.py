@@ -72,7 +72,7 @@ class StartScreen(Screen[ChatRequest | None]):
             self._complain(str(error))
         agents = self.query_one("#agents", OptionList)
         width = max(16, min(self.app.size.width, 90) - 6)
-        agents.add_options(Option(_shown(agent, width)) for agent in self._agents)
+        agents.add_options(Option(_agent_line(agent, width)) for agent in self._agents)
         agents.highlighted = 0 if self._agents else None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -96,7 +96,7 @@ class StartScreen(Screen[ChatRequest | None]):
         self.dismiss(None)
 
 
-def _shown(agent: AgentChoice, width: int) -> Content:
+def _agent_line(agent: AgentChoice, width: int) -> Content:
     name = sanitize_line(agent.name)
     about = cut(sanitize_line(agent.title or agent.detail), max(0, width - max(len(name), 12) - 2))
     return Content.assemble((f"{name:<12}", "bold"), (f"  {about}", "dim"))

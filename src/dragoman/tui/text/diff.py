@@ -39,8 +39,8 @@ def count_changes(old: str | None, new: str) -> CountedChange:
 
 def diff_lines(lines: Iterable[str], width: int) -> Iterator[Content]:
     """Lines of a diff, styled and wrapped."""
-    for one in lines:
-        yield from wrapped(plain(sanitize(one).expandtabs(4).replace("\n", "␊"), _style(one)), width)
+    for line in lines:
+        yield from wrapped(plain(sanitize(line).expandtabs(4).replace("\n", "␊"), _style(line)), width)
 
 
 def patch_lines(patch: str, width: int) -> Iterator[Content]:

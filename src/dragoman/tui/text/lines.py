@@ -61,7 +61,7 @@ def hanging(content: Content, width: int, first: Content, rest: Content | None =
     indent = first.cell_length
     following = Content(" " * indent) if rest is None else rest
     lines = wrapped(content, width - indent)
-    return [first + lines[0], *(following + one for one in lines[1:])]
+    return [first + lines[0], *(following + line for line in lines[1:])]
 
 
 def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[Content]:
@@ -81,4 +81,4 @@ def cut(text: str, width: int) -> str:
 
 def indented(lines: Iterable[Content], before: str) -> list[Content]:
     first = Content(before)
-    return [first + one for one in lines]
+    return [first + line for line in lines]

@@ -63,10 +63,10 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
             return code(text, width, language=language) if text or not block.continued else []
         case HtmlBlock(text=text):
             lines = text.expandtabs(4).split("\n")
-            return [part for one in lines for part in wrapped(plain(one, "dim"), width)]
+            return [part for line in lines for part in wrapped(plain(line, "dim"), width)]
         case BlockQuote(blocks=blocks):
             bar = plain("▎ ", "dim")
-            return [bar + one.stylize("italic") for one in draw_blocks(blocks, width - 2, depth=depth)]
+            return [bar + block.stylize("italic") for block in draw_blocks(blocks, width - 2, depth=depth)]
         case ItemList(items=items):
             return list(_list(items, width, depth))
         case Table(head=head, rows=rows):
@@ -84,7 +84,7 @@ def _text(spans: Sequence[TextSpan], style: str, width: int) -> list[Content]:
             lines.append([])
         else:
             lines[-1].append(span)
-    return [part for one in lines for part in wrapped(_content(one, style), width)]
+    return [part for line in lines for part in wrapped(_content(line, style), width)]
 
 
 def _content(spans: Sequence[TextSpan], style: str = "") -> Content:
@@ -127,24 +127,24 @@ class MarkdownLines:
     """
 
     def __init__(self, width: int) -> None:
-        self.settled: list[Content] = []
+        self.settled_lines: list[Content] = []
         self._width = width
         self._stream = MarkdownStream()
 
     def feed(self, text: str) -> None:
         for block in self._stream.feed(text):
-            self.settled += self._drawn([block])
+            self.settled_lines += self._draw_blocks([block])
 
     @property
     def lines(self) -> list[Content]:
         """All of it as it stands."""
-        return [*self.settled, *self.open_lines]
+        return [*self.settled_lines, *self.open_lines]
 
     @property
     def open_lines(self) -> list[Content]:
-        """What stands behind `settled` and may still become something else."""
-        return self._drawn(self._stream.open)
+        """The lines behind `settled_lines`; more text may still change them."""
+        return self._draw_blocks(self._stream.open)
 
-    def _drawn(self, blocks: list[Block]) -> list[Content]:
-        gap = [Content("")] if self.settled and blocks and blocks[0].gap else []
+    def _draw_blocks(self, blocks: list[Block]) -> list[Content]:
+        gap = [Content("")] if self.settled_lines and blocks and blocks[0].gap else []
         return [*gap, *draw_blocks(blocks, self._width)]

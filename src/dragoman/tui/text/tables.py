@@ -23,7 +23,7 @@ def draw_table(
     found: list[Content] = []
     if with_head:
         found += _row(table[0], widths)
-        found.append(plain("─┼─".join("─" * each for each in widths), "dim"))
+        found.append(plain("─┼─".join("─" * width for width in widths), "dim"))
     for row in table[1:]:
         found += _row(row, widths)
     return found
@@ -41,12 +41,12 @@ def _widths(table: Sequence[Sequence[Content]], room: int) -> list[int] | None:
 
 
 def _row(row: Sequence[Content], widths: Sequence[int]) -> list[Content]:
-    columns = [wrapped(cell, each) for cell, each in zip(row, widths, strict=True)]
+    columns = [wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
     found = []
     for at in range(max(len(column) for column in columns)):
         cells = [
-            _filled(column[at] if at < len(column) else Content(""), each)
-            for column, each in zip(columns, widths, strict=True)
+            _filled(column[at] if at < len(column) else Content(""), width)
+            for column, width in zip(columns, widths, strict=True)
         ]
         found.append(plain(" │ ", "dim").join(cells))
     return found

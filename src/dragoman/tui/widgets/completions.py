@@ -20,7 +20,7 @@ class Completion(NamedTuple):
 
     text: str
     """What is written."""
-    shown: str
+    label: str
     about: str = ""
     is_final: bool = False
     """Whether Enter sends it at once: there is nothing to add."""
@@ -42,32 +42,32 @@ class Completions(OptionList, can_focus=False):
 
     def __init__(self, chosen: Callable[[Completion, bool], None]) -> None:
         super().__init__(markup=False, compact=True)
-        self._found: Sequence[Completion] = ()
-        self._chosen = chosen
+        self._completions: Sequence[Completion] = ()
+        self._on_choice = chosen
 
-    def offer(self, found: Sequence[Completion]) -> None:
-        self._found = found[:MOST]
+    def offer(self, completions: Sequence[Completion]) -> None:
+        self._completions = completions[:MOST]
         self.clear_options()
         width = max(20, self.app.size.width - 4)
-        self.add_options(Option(_shown(one, width)) for one in self._found)
-        self.display = bool(self._found)
-        self.highlighted = 0 if self._found else None
+        self.add_options(Option(_completion_line(completion, width)) for completion in self._completions)
+        self.display = bool(self._completions)
+        self.highlighted = 0 if self._completions else None
 
     @property
     def is_open(self) -> bool:
-        return bool(self._found)
+        return bool(self._completions)
 
     def take_key(self, key: str) -> bool:
         """For the prompt: whether this key was for the list."""
-        if not self._found:
+        if not self._completions:
             return False
         if key in ("up", "down"):
             at = (self.highlighted or 0) + (1 if key == "down" else -1)
-            self.highlighted = at % len(self._found)
+            self.highlighted = at % len(self._completions)
         elif key in ("tab", "enter"):
-            one = self._found[self.highlighted or 0]
+            one = self._completions[self.highlighted or 0]
             self.offer(())
-            self._chosen(one, key == "enter")
+            self._on_choice(one, key == "enter")
         elif key == "escape":
             self.offer(())
         else:
@@ -76,13 +76,13 @@ class Completions(OptionList, can_focus=False):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        if event.option_index < len(self._found):
-            one = self._found[event.option_index]
+        if event.option_index < len(self._completions):
+            one = self._completions[event.option_index]
             self.offer(())
-            self._chosen(one, False)
+            self._on_choice(one, False)
 
 
-def _shown(one: Completion, width: int) -> Content:
-    name = cut(sanitize_line(one.shown), width)
-    about = cut(sanitize_line(one.about), max(0, width - len(name) - 2)) if one.about else ""
+def _completion_line(completion: Completion, width: int) -> Content:
+    name = cut(sanitize_line(completion.label), width)
+    about = cut(sanitize_line(completion.about), max(0, width - len(name) - 2)) if completion.about else ""
     return Content.assemble((f" {name}", "bold"), (f"  {about}" if about else "", "dim"))

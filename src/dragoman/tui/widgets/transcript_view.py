@@ -78,7 +78,7 @@ class TranscriptView(ScrollView, can_focus=True):
         super().__init__()
         self.transcript = transcript
         self.around = around
-        self._drawn: list[DrawnEntry] = []
+        self._drawn_entries: list[DrawnEntry] = []
         self._start = 0  # the entry that the first of them is for
         self._tops: list[int] = [0]  # the first line of each, and the end
         self._asked_at = -1
@@ -98,7 +98,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self._settle(min(changed, default=0))
         if change.added_before and self.scroll_offset.y < self.size.height:
             self.show_earlier()  # whoever waits at the top waits for this
-        return any(drawn.is_behind for drawn in self._drawn[-MUCH:])
+        return any(drawn.is_behind for drawn in self._drawn_entries[-MUCH:])
 
     def redraw_all(self) -> None:
         """Something that all of them depend on has changed."""
@@ -119,9 +119,9 @@ class TranscriptView(ScrollView, can_focus=True):
         """Entries came or went at the beginning of the conversation."""
         self._start += added - cut
         if self._start < 0:
-            gone = min(-self._start, len(self._drawn))
+            gone = min(-self._start, len(self._drawn_entries))
             height = self._tops[gone]
-            del self._drawn[:gone]
+            del self._drawn_entries[:gone]
             self._start = 0
             self._settle(0)
             self.scroll_to(y=max(0, self.scroll_offset.y - height), animate=False, force=True)
@@ -129,7 +129,7 @@ class TranscriptView(ScrollView, can_focus=True):
     def _redraw(self, touched: set[TranscriptEntry]) -> int | None:
         """Draw again what changed; the place of the first of them."""
         lowest = None
-        for at, drawn in enumerate(self._drawn):
+        for at, drawn in enumerate(self._drawn_entries):
             if (drawn.entry in touched or drawn.is_behind) and drawn.draw():
                 lowest = at if lowest is None else lowest
         return lowest
@@ -137,7 +137,7 @@ class TranscriptView(ScrollView, can_focus=True):
     def _append(self) -> int | None:
         """Lay out what is new; the place of the first that is."""
         entries = self.transcript.entries
-        there = len(self._drawn)
+        there = len(self._drawn_entries)
         known = self._start + there
         if known >= len(entries):
             return None
@@ -146,13 +146,13 @@ class TranscriptView(ScrollView, can_focus=True):
         if not there or (is_much and self._follows):
             self._lay_out(None)
             return 0
-        self._drawn += [self._make(at) for at in range(known, len(entries))]
+        self._drawn_entries += [self._make(at) for at in range(known, len(entries))]
         return there
 
     def _lay_out(self, top: TranscriptEntry | None) -> None:
         """Anew: from an entry to the end, or enough of the end."""
         entries = self.transcript.entries
-        self._start, self._drawn, self._tops = len(entries), [], [0]
+        self._start, self._drawn_entries, self._tops = len(entries), [], [0]
         self._draw_above(top)
 
     def _draw_above(self, top: TranscriptEntry | None = None) -> int:
@@ -165,14 +165,14 @@ class TranscriptView(ScrollView, can_focus=True):
             found.append(self._make(self._start))
             height += len(found[-1].lines)
             is_found = is_found or found[-1].entry is top
-        self._drawn[:0] = reversed(found)
+        self._drawn_entries[:0] = reversed(found)
         return height
 
     def _settle(self, lowest: int) -> None:
         """Where everything stands from this entry on."""
         del self._tops[lowest + 1 :]
         total = self._tops[-1]
-        for drawn in self._drawn[lowest:]:
+        for drawn in self._drawn_entries[lowest:]:
             total += len(drawn.lines)
             self._tops.append(total)
         self.virtual_size = Size(self._room, total)
@@ -212,7 +212,7 @@ class TranscriptView(ScrollView, can_focus=True):
     # Choosing.
 
     def action_cursor(self, step: int) -> None:
-        entries = [drawn.entry for drawn in self._drawn]
+        entries = [drawn.entry for drawn in self._drawn_entries]
         if not entries:
             return
         at = entries.index(self.cursor) + step if self.cursor in entries else len(entries) - 1
@@ -259,7 +259,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self.cursor = None
 
     def _reveal(self, entry: TranscriptEntry) -> None:
-        at = next(at for at, drawn in enumerate(self._drawn) if drawn.entry is entry)
+        at = next(at for at, drawn in enumerate(self._drawn_entries) if drawn.entry is entry)
         top, end = self._tops[at], self._tops[at + 1]
         height = self.size.height
         if top < self.scroll_offset.y:
@@ -269,7 +269,7 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _entry_at(self, y: int) -> TranscriptEntry | None:
         at = bisect_right(self._tops, y) - 1
-        return self._drawn[at].entry if 0 <= at < len(self._drawn) else None
+        return self._drawn_entries[at].entry if 0 <= at < len(self._drawn_entries) else None
 
     # Drawing.
 
@@ -305,7 +305,7 @@ class TranscriptView(ScrollView, can_focus=True):
     # Selecting with the mouse.
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        lines = (line.plain.rstrip() for drawn in self._drawn for line in drawn.lines)
+        lines = (line.plain.rstrip() for drawn in self._drawn_entries for line in drawn.lines)
         return selection.extract("\n".join(lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -314,10 +314,10 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _content(self, y: int) -> Content:
         at = bisect_right(self._tops, y) - 1
-        if not 0 <= at < len(self._drawn):
-            is_middle = not self._drawn and y == self.size.height // 2
+        if not 0 <= at < len(self._drawn_entries):
+            is_middle = not self._drawn_entries and y == self.size.height // 2
             return plain("Nothing has been said yet.".center(self._room), "dim") if is_middle else Content("")
-        drawn, row = self._drawn[at], y - self._tops[at]
+        drawn, row = self._drawn_entries[at], y - self._tops[at]
         if drawn.entry is self.cursor and row == drawn.gap:
             return drawn.lines[row].stylize("reverse", 0, 1)
         return drawn.lines[row]

@@ -2,7 +2,7 @@
 
 Import from the modules:
 
-    policy              `Policy.load(roots=, file=, approve=)`; `policy.decide(question)` gives a
+    policy              `load_policy(roots=, file=, approve=)`; `policy.decide(question)` gives a
                         `PolicyDecision(outcome, rule, why)`
     question            `PolicyQuestion`, and how one is made from a request or an access
     judge               `PermissionJudge`: decides about one effect and writes the decision to the audit log

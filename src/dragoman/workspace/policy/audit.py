@@ -97,7 +97,7 @@ class AuditLog:
         self.path = path
         self.now = now
         self._most_bytes = most_bytes
-        self._kept = kept
+        self._rotated_files = kept
         self._sync = sync
         self._lock = threading.Lock()
 
@@ -144,12 +144,12 @@ class AuditLog:
             return False
 
     def _rotate(self) -> None:
-        for number in range(self._kept - 1, 0, -1):
+        for number in range(self._rotated_files - 1, 0, -1):
             try:
                 os.replace(f"{self.path}.{number}", f"{self.path}.{number + 1}")
             except FileNotFoundError:
                 pass  # fewer logs than may be kept
-        if self._kept:
+        if self._rotated_files:
             os.replace(self.path, f"{self.path}.1")
         else:
             os.unlink(self.path)

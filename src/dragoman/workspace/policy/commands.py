@@ -124,7 +124,7 @@ def _is_program(word: str, expected: str) -> Certainty:
     if is_known(name):
         folded = expected.casefold()
         names = {word.casefold(), name.casefold(), program_name(word).casefold()}
-        return Certainty.YES if any(fnmatchcase(each, folded) for each in names) else Certainty.NO
+        return Certainty.YES if any(fnmatchcase(name, folded) for name in names) else Certainty.NO
     return Certainty.PERHAPS if may_be(name, expected) or may_be(word, expected) else Certainty.NO
 
 
@@ -172,7 +172,7 @@ def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty
         if (
             flag.option is None
             and len(flag.text) > 2
-            and any(each.startswith(flag.text) for each in spellings)
+            and any(spelling.startswith(flag.text) for spelling in spellings)
         ):
             return Certainty.YES
     if call.subcommand == "push" and "--force" in spellings and any(w.startswith("+") for w in call.operands):
@@ -183,16 +183,16 @@ def _is_given(name: str, call: ProgramCall, words: tuple[str, ...]) -> Certainty
 def _might_be_given(spellings: set[str], call: ProgramCall, words: tuple[str, ...]) -> bool:
     if any(has_unknown_part(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
         return True
-    if any(flag.text.startswith(f"{each}-") for flag in call.flags for each in spellings):
+    if any(flag.text.startswith(f"{spelling}-") for flag in call.flags for spelling in spellings):
         return True  # --force-with-lease is a kind of --force
     # An option that nobody knows may be the short or the long form of the one that is meant.
-    wants_long = all(each.startswith("--") for each in spellings)
-    wants_short = not any(each.startswith("--") for each in spellings)
+    wants_long = all(spelling.startswith("--") for spelling in spellings)
+    wants_short = not any(spelling.startswith("--") for spelling in spellings)
     for flag in call.flags:
         if flag.option is None:
             is_long = flag.text.startswith("--")
             if (is_long and wants_short) or (not is_long and wants_long):
                 return True
-            if flag.value and not is_long and any(each[1:] in flag.value for each in spellings):
+            if flag.value and not is_long and any(spelling[1:] in flag.value for spelling in spellings):
                 return True
     return False

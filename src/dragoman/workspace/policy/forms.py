@@ -91,7 +91,7 @@ def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
     if isinstance(field, v1.IntegerPropertySchema):
         if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
             raise BadFormValue("it must be a whole number of at most 64 bits")
-        return _within(field, value)
+        return _in_range(field, value)
     if isinstance(field, v1.NumberPropertySchema):
         if (
             isinstance(value, bool)
@@ -99,13 +99,13 @@ def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
             or not -_LARGEST <= value <= _LARGEST
         ):
             raise BadFormValue("it must be a number")
-        return _within(field, value)
+        return _in_range(field, value)
     if isinstance(field, v1.MultiSelectPropertySchema):
         return _several(field, value)
     raise BadFormValue("the field is of a type that is not known here")
 
 
-def _within(field: v1.IntegerPropertySchema | v1.NumberPropertySchema, value: float) -> int | float:
+def _in_range(field: v1.IntegerPropertySchema | v1.NumberPropertySchema, value: float) -> int | float:
     if isinstance(field.minimum, int | float) and value < field.minimum:
         raise BadFormValue(f"it must be at least {field.minimum}")
     if isinstance(field.maximum, int | float) and value > field.maximum:

@@ -76,7 +76,7 @@ def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: st
     names = _possible_names(path)
     for glob in globs:
         for wanted in _anywhere(_at_home(glob, home), roots):
-            if any(_meet(wanted, each) for each in names):
+            if any(_meet(wanted, name) for name in names):
                 return Certainty.PERHAPS
     return Certainty.NO
 

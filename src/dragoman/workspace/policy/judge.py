@@ -193,7 +193,9 @@ def _acts(question: PolicyQuestion) -> Sequence[Act]:
     """What a question is about, as things that can be compared: files, or one command."""
     if question.script is not None:
         # The same words elsewhere, or with variables that change what they do, are another command.
-        changing = sorted(each for each in question.variables if not is_harmless(each.partition("=")[0]))
+        changing = sorted(
+            variable for variable in question.variables if not is_harmless(variable.partition("=")[0])
+        )
         script = question.script
         text = repr(script.commands) if script.objection is None else script.text
         return [(question.session_id, "run", repr((text, os.path.realpath(question.start), changing)))]

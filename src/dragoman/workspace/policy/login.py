@@ -76,7 +76,7 @@ def plan_login(
     handed: Collection[str] | None = None,
 ) -> LoginPlan:
     """Choose a method. `environ` is our environment, `handed` the names that the agent gets (None: all)."""
-    methods = [_Method.of(each) for each in auth_methods]
+    methods = [_Method.of(method) for method in auth_methods]
     known = [method for method in methods if method is not None]
     if prefer is not None:
         known = [method for method in known if method.id == prefer]
@@ -141,7 +141,7 @@ class _Method(Struct, frozen=True, kw_only=True):
             if isinstance(listed, list)
             else []
         )
-        variables = tuple(each for each in names if isinstance(each, str) and each)
+        variables = tuple(name for name in names if isinstance(name, str) and name)
         return cls(id=named, name=name, about=about, kind=kind, variables=variables)
 
 

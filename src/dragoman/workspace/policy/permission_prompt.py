@@ -38,7 +38,7 @@ class PermissionChoice(Struct, frozen=True, kw_only=True):
 class Asker(Protocol):
     """Somebody who can be asked. Cancelling a question takes it back."""
 
-    async def ask(self, asked: PermissionPrompt) -> PermissionChoice | str | None:
+    async def ask(self, question: PermissionPrompt) -> PermissionChoice | str | None:
         """The chosen option, or None if nothing was chosen."""
         ...
 
@@ -46,5 +46,5 @@ class Asker(Protocol):
 class NoAsker:
     """Nobody is there. Nothing is chosen."""
 
-    async def ask(self, asked: PermissionPrompt) -> str | None:
+    async def ask(self, question: PermissionPrompt) -> str | None:
         return None

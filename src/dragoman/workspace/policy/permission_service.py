@@ -68,7 +68,7 @@ class PermissionService:
         self.denied: deque[tuple[PolicyQuestion, PolicyDecision]] = deque(maxlen=MOST_DENIED)
         self._asker = asker
         self._judge = judge or PermissionJudge(audit=audit, remembered=remembered, now=now)
-        self._known = known
+        self._tool_calls = known
         self._home = os.path.expanduser("~") if home is None else home
         self._default = QuestionContext(agent=agent, roots=with_real_paths(roots), home=self._home)
         self._sessions: dict[str, QuestionContext] = {}
@@ -87,7 +87,7 @@ class PermissionService:
     ) -> v1.RequestPermissionResponse:
         """Answer `session/request_permission`."""
         call = request.tool_call
-        known = self._known(request.session_id, call) if self._known is not None else None
+        known = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
         setting = self._setting(request.session_id)
         question = about_tool_call(call, setting, session_id=request.session_id, known=known)
         question = replace(question, paths=await asyncio.to_thread(with_real_paths, question.paths))

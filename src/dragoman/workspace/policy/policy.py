@@ -1,12 +1,12 @@
 """A policy: rules in layers, and what they decide.
 
-Pure but for `load`, which only reads files. The order is: the file of `--policy`, the project's file if its
+Pure: `policy_files` reads the files. The order is: the file of `--policy`, the project's file if its
 folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,
 the first `default`, or `ask`. A project that is not trusted can only make that stricter. What would be asked
 is then looked up in the answers that a person gave for good, and after that `approve` may answer in the
 person's place: `all`, `reads` (the rest is denied, and so is what a rule says to ask) or `none`.
 
-    policy = Policy.load(roots=["/project"], approve="reads")
+    policy = load_policy(roots=["/project"], approve="reads")
     decision = policy.decide(question)
 
 A command that is made of several is decided one by one, and the strictest decision counts.
@@ -14,7 +14,7 @@ A command that is made of several is decided one by one, and the strictest decis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -51,7 +51,7 @@ class PolicyStep(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """Constructing one reads nothing; `load` does."""
+    """The rules that hold in some folders; `policy_files.load_policy` reads them from files."""
 
     layers: tuple[PolicyLayer, ...] = ()
     remembered: tuple[PolicyRule, ...] = ()
@@ -60,20 +60,6 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Who answers when nobody is asked. None: a person is."""
     protected: tuple[str, ...] = ()
     """Files and folders that hold policies: whoever may write them may do everything."""
-
-    @classmethod
-    def load(
-        cls,
-        *,
-        roots: Sequence[str] = (),
-        file: str | None = None,
-        approve: Approve | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> Policy:
-        """Read the policy that holds in these folders; a `PolicyError` names file, line and fault."""
-        from dragoman.workspace.policy.policy_files import load
-
-        return load(roots=roots, file=file, approve=approve, environ=environ)
 
     def decide(self, question: PolicyQuestion) -> PolicyDecision:
         """What this policy says; the strictest of what it says about each command in it."""
@@ -188,8 +174,8 @@ def _matched(
     return doubt, None
 
 
-def _doubtful(rule: PolicyRule, part: QuestionPart, found: Relevance) -> PolicyDecision:
-    why = _about(part, found.why or "it might mean this")
+def _doubtful(rule: PolicyRule, part: QuestionPart, relevance: Relevance) -> PolicyDecision:
+    why = _about(part, relevance.why or "it might mean this")
     return PolicyDecision(
         outcome="ask", rule=rule.label, why=why, is_rule=True, needs_person=rule.decision == "deny"
     )

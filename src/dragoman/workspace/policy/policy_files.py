@@ -70,7 +70,7 @@ def project_file(roots: Sequence[str]) -> str | None:
     return f"{roots[0].rstrip('/')}/.dragoman/policy.toml" if roots else None
 
 
-def load(
+def load_policy(
     *,
     roots: Sequence[str] = (),
     file: str | None = None,

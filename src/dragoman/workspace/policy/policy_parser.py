@@ -65,7 +65,7 @@ class _PolicyParser:
         first = self._headers[0] if self._headers else len(self._lines) + 1
         for key in data:
             if key not in _FILE_KEYS:
-                raise self._error(1, key, first, f"unknown key {key!r}; {_known(_FILE_KEYS)}")
+                raise self._error(1, key, first, f"unknown key {key!r}; {_known_names(_FILE_KEYS)}")
         if data.get("version", VERSION) != VERSION:
             raise self._error(1, "version", first, f"only version {VERSION} is known")
         rules = data.get("rule", [])
@@ -103,7 +103,7 @@ class _PolicyParser:
         """Raise for a key or value that no rule has; returns the decision."""
         for key in data:
             if key not in _RULE_KEYS:
-                raise self._error(line, key, end, f"unknown key {key!r}; {_known(_RULE_KEYS)}")
+                raise self._error(line, key, end, f"unknown key {key!r}; {_known_names(_RULE_KEYS)}")
         decision = data.get("decision")
         if not _is_outcome(decision):
             raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))
@@ -113,7 +113,7 @@ class _PolicyParser:
         for key, allowed in (("kind", TOOL_KINDS), ("method", METHODS)):
             for value in self._texts(data, key, line, end):
                 if value not in allowed:
-                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known(allowed)}")
+                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known_names(allowed)}")
         if (why := _wrong_unreadable(data)) is not None:
             raise self._error(line, "unreadable", end, why)
         return decision
@@ -212,5 +212,5 @@ def _one_of(key: str, values: Iterable[str]) -> str:
     return f"{key} must be one of {', '.join(values)}"
 
 
-def _known(names: Iterable[str] | Sequence[str]) -> str:
+def _known_names(names: Iterable[str] | Sequence[str]) -> str:
     return f"known are {', '.join(sorted(names))}"

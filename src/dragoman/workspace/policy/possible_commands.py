@@ -76,15 +76,15 @@ class _CommandSet:
 
     def __init__(self) -> None:
         self._commands: dict[LooseWords, None] = {}
-        self._left = MOST_WORDS
+        self._words_left = MOST_WORDS
 
     @property
     def is_full(self) -> bool:
-        return self._left <= 0 or len(self._commands) >= MOST_COMMANDS
+        return self._words_left <= 0 or len(self._commands) >= MOST_COMMANDS
 
     def add(self, words: LooseWords) -> bool:
         """Whether it is new; what is known already need not be looked into again."""
-        self._left -= len(words)
+        self._words_left -= len(words)
         if self.is_full or words in self._commands:
             return False
         self._commands[words] = None
@@ -100,9 +100,9 @@ class _CommandSet:
 
 
 class _LooseReader:
-    def __init__(self, line: str, found: _CommandSet, *, depth: int) -> None:
+    def __init__(self, line: str, commands: _CommandSet, *, depth: int) -> None:
         self._line = line
-        self._found = found
+        self._on_command = commands
         self._depth = depth
         self._at = 0
         self._words: list[str] = []
@@ -116,9 +116,9 @@ class _LooseReader:
 
     def read(self) -> None:
         if self._depth > _DEEPEST:
-            self._found.add_anything()
+            self._on_command.add_anything()
             return
-        while self._at < len(self._line) and not self._found.is_full:
+        while self._at < len(self._line) and not self._on_command.is_full:
             character = self._line[self._at]
             rest = self._line[self._at : self._at + 2]
             if character in " \t" or rest == "\\\n":
@@ -149,8 +149,8 @@ class _LooseReader:
         words, bodies, targets = self._words, self._bodies, self._targets
         self._words, self._bodies, self._targets = [], [], []
         if targets:
-            self._found.add((":", *targets))
-        _add_simple(words, self._found, depth=self._depth, piped=self._piped, bodies=bodies)
+            self._on_command.add((":", *targets))
+        _add_simple(words, self._on_command, depth=self._depth, piped=self._piped, bodies=bodies)
         self._piped = False
 
     # Words.
@@ -201,7 +201,7 @@ class _LooseReader:
     def _single(self) -> str:
         end = self._line.find("'", self._at + 1)
         if end < 0:
-            self._found.add_anything()
+            self._on_command.add_anything()
             end = len(self._line)
         text = self._line[self._at + 1 : end]
         self._at = end + 1
@@ -225,7 +225,7 @@ class _LooseReader:
             else:
                 text += character
                 self._at += 1
-        self._found.add_anything()  # a quote that is not closed
+        self._on_command.add_anything()  # a quote that is not closed
         return text
 
     def _dollar(self, before: str) -> str:
@@ -238,7 +238,7 @@ class _LooseReader:
             name = self._line[self._at + 2 : end]
             self._at = end + 1
             if not _NAME.fullmatch(name):
-                _LooseReader(name, self._found, depth=self._depth + 1).read()
+                _LooseReader(name, self._on_command, depth=self._depth + 1).read()
             return self._variable(name, before)
         if after == "'":
             self._at += 1
@@ -264,14 +264,14 @@ class _LooseReader:
         while end < len(self._line) and self._line[end] != "`":
             end += 2 if self._line[end] == "\\" else 1
         inner = re.sub(r"\\([`$\\])", r"\1", self._line[self._at + 1 : end])
-        _LooseReader(inner, self._found, depth=self._depth + 1).read()
+        _LooseReader(inner, self._on_command, depth=self._depth + 1).read()
         self._at = end + 1
         return ANY
 
     def _nested(self, start: int) -> None:
         """Reads what stands in parentheses, up to the one that closes them."""
         end = _closing(self._line, start, "(", ")")
-        _LooseReader(self._line[start:end], self._found, depth=self._depth + 1).read()
+        _LooseReader(self._line[start:end], self._on_command, depth=self._depth + 1).read()
         self._at = end + 1
 
     # Redirections.
@@ -305,7 +305,9 @@ class _LooseReader:
             body = "\n".join(lines)
             self._bodies.append(body)
             if not is_quoted and ("$" in body or "`" in body):
-                _LooseReader(f'"{body.replace(chr(34), " ")}"', self._found, depth=self._depth + 1).read()
+                _LooseReader(
+                    f'"{body.replace(chr(34), " ")}"', self._on_command, depth=self._depth + 1
+                ).read()
         self._waiting = []
 
 
@@ -332,7 +334,7 @@ def _closing(line: str, at: int, opens: str, closes: str) -> int:
 
 
 def _add_simple(
-    words: list[str], found: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
+    words: list[str], commands: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
 ) -> None:
     """One command of a line: its words without assignments and words of the shell's language before it."""
     at = 0
@@ -340,88 +342,88 @@ def _add_simple(
         assigned = _ASSIGNS.match(words[at])
         if assigned is not None:
             if runs_code(assigned[1]):
-                found.add_anything()
-                _LooseReader(words[at][assigned.end() :], found, depth=depth + 1).read()
+                commands.add_anything()
+                _LooseReader(words[at][assigned.end() :], commands, depth=depth + 1).read()
         elif words[at] not in _OPENERS and words[at] not in _CLOSERS:
             break
         at += 1
     # Assignments name files as well: they stay as words of a command that does nothing.
     if at and any("=" in word for word in words[:at]):
-        found.add((":", *words[:at]))
-    _add(tuple(words[at:]), found, depth=depth, piped=piped, bodies=bodies)
+        commands.add((":", *words[:at]))
+    _add(tuple(words[at:]), commands, depth=depth, piped=piped, bodies=bodies)
 
 
 def _add(
-    words: LooseWords, found: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
+    words: LooseWords, commands: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
 ) -> None:
     """A command, and whatever it might run besides."""
     if not words:
         return
     if depth > _DEEPEST:
-        found.add_anything()
+        commands.add_anything()
         return
-    if (not found.add(words) and not piped and not bodies) or found.is_full:
+    if (not commands.add(words) and not piped and not bodies) or commands.is_full:
         return
     name = name_of(words[0])
     if has_unknown_part(words[0]) and len(words) > 1:
-        _add(words[1:], found, depth=depth + 1)  # it may turn out to be nothing
+        _add(words[1:], commands, depth=depth + 1)  # it may turn out to be nothing
     if not is_known(name):
         return
     if name in SHELLS or is_interpreter(name):
-        _add_interpreted(words, found, depth=depth, piped=piped, bodies=bodies)
+        _add_interpreted(words, commands, depth=depth, piped=piped, bodies=bodies)
     if name in RUNNERS or name in BUILTINS or name in LOOKED_THROUGH:
-        _add_carried(words, found, depth=depth, bodies=bodies)
+        _add_carried(words, commands, depth=depth, bodies=bodies)
     for inner in commands_within(words):
-        _add(inner, found, depth=depth + 1)
+        _add(inner, commands, depth=depth + 1)
     if name in ("find", "fd", "fdfind"):
-        _add_from_find(words, found, depth=depth)
+        _add_from_find(words, commands, depth=depth)
     elif name in _CHANGERS:
-        found.add_anything()
+        commands.add_anything()
     elif name not in SHELLS and name not in RUNNERS and reason_not_to_allow(words) is not None:
-        _add_texts((*texts_that_run(words), *read_call(words).operands), found, depth=depth)
-        found.add_anything()
+        _add_texts((*texts_that_run(words), *read_call(words).operands), commands, depth=depth)
+        commands.add_anything()
 
 
-def _add_from_find(words: LooseWords, found: _CommandSet, *, depth: int) -> None:
+def _add_from_find(words: LooseWords, commands: _CommandSet, *, depth: int) -> None:
     for at, word in enumerate(words[1:], 1):
         if word.startswith(("-exec", "-ok", "-x", "-X", "--exec")):
-            _add((*words[at + 1 :], ANY), found, depth=depth + 1)
+            _add((*words[at + 1 :], ANY), commands, depth=depth + 1)
 
 
 def _add_interpreted(
-    words: LooseWords, found: _CommandSet, *, depth: int, piped: bool, bodies: Sequence[str]
+    words: LooseWords, commands: _CommandSet, *, depth: int, piped: bool, bodies: Sequence[str]
 ) -> None:
     """A shell or an interpreter: what it reads, what it is given as text, what is fed to it."""
     is_shell = name_of(words[0]) in SHELLS
     if piped or bodies or (is_shell and all(word.startswith(("-", "+")) for word in words[1:])):
-        found.add_anything()
-    _add_texts([*bodies, *(word for word in words[1:] if is_shell)], found, depth=depth)
+        commands.add_anything()
+    _add_texts([*bodies, *(word for word in words[1:] if is_shell)], commands, depth=depth)
     if is_shell:
-        _add_starts(words, found, depth=depth)
+        _add_starts(words, commands, depth=depth)
     if is_shell and any(has_unknown_part(word) for word in words[1:]):
-        found.add_anything()
+        commands.add_anything()
 
 
-def _add_carried(words: LooseWords, found: _CommandSet, *, depth: int, bodies: Sequence[str]) -> None:
+def _add_carried(words: LooseWords, commands: _CommandSet, *, depth: int, bodies: Sequence[str]) -> None:
     """A program that runs its arguments: any of them may be the beginning of a command, or a whole line."""
-    _add_starts((*words, ANY) if name_of(words[0]) in _ADDERS else words, found, depth=depth)
+    _add_starts((*words, ANY) if name_of(words[0]) in _ADDERS else words, commands, depth=depth)
     if name_of(words[0]) == "eval":
-        _add_texts([" ".join(words[1:])], found, depth=depth)
-    _add_texts([*bodies, *words[1:]], found, depth=depth)
+        _add_texts([" ".join(words[1:])], commands, depth=depth)
+    _add_texts([*bodies, *words[1:]], commands, depth=depth)
     if any(word.startswith("-") and " " in word for word in words[1:]):
-        found.add_anything()  # a line that is attached to a flag
+        commands.add_anything()  # a line that is attached to a flag
 
 
-def _add_starts(words: LooseWords, found: _CommandSet, *, depth: int) -> None:
+def _add_starts(words: LooseWords, commands: _CommandSet, *, depth: int) -> None:
     if len(words) > _MOST_STARTS:
-        found.add_anything()
+        commands.add_anything()
     for at in range(1, min(len(words), _MOST_STARTS)):
-        _add_simple(list(words[at:]), found, depth=depth + 1)
+        _add_simple(list(words[at:]), commands, depth=depth + 1)
 
 
-def _add_texts(texts: Iterable[str], found: _CommandSet, *, depth: int) -> None:
+def _add_texts(texts: Iterable[str], commands: _CommandSet, *, depth: int) -> None:
     for text in texts:
         if text == ANY:
-            found.add_anything()
+            commands.add_anything()
         elif any(character in text for character in " \t\n;&|()`$<>"):
-            _LooseReader(text, found, depth=depth + 1).read()
+            _LooseReader(text, commands, depth=depth + 1).read()

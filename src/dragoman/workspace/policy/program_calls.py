@@ -147,7 +147,9 @@ class _Parser:
             if spelling in options:
                 self._take(spelling, options[spelling], value if equals else None)
                 return
-        attached = [each for each in options if word.startswith(each) and options[each].takes != "nothing"]
+        attached = [
+            option for option in options if word.startswith(option) and options[option].takes != "nothing"
+        ]
         if attached:
             longest = max(attached, key=len)
             self._take(longest, options[longest], word[len(longest) :])

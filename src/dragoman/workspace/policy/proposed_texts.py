@@ -21,7 +21,7 @@ def texts_in(call: v1.ToolCallUpdate) -> tuple[v1.Diff, ...]:
     found = [item for item in content if isinstance(item, v1.Diff)]
     if not found:
         found += _in_input(call.raw_input)
-    return (*found, *(v1.Diff(path="", new_text=text) for text in _said(content)))
+    return (*found, *(v1.Diff(path="", new_text=text) for text in _texts(content)))
 
 
 def _in_input(raw: Any) -> list[v1.Diff]:
@@ -41,7 +41,7 @@ def _in_input(raw: Any) -> list[v1.Diff]:
     ]
 
 
-def _said(content: Sequence[Any]) -> list[str]:
+def _texts(content: Sequence[Any]) -> list[str]:
     return [
         item.content.text
         for item in content

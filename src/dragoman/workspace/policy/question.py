@@ -276,12 +276,12 @@ def about_command(
     )
 
 
-def _first(said: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
-    return next((value for each in said if isinstance(value := getattr(each, field), kind) and value), None)
+def _first(calls: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
+    return next((value for each in calls if isinstance(value := getattr(each, field), kind) and value), None)
 
 
-def _all(said: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
-    return [item for each in said if isinstance(value := getattr(each, field), list) for item in value]
+def _all(calls: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
+    return [item for each in calls if isinstance(value := getattr(each, field), list) for item in value]
 
 
 def _joined(paths: Iterable[str], base: str) -> tuple[str, ...]:

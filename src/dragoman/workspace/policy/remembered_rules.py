@@ -81,7 +81,7 @@ def _command_conditions(script: CommandScript) -> dict[str, Sequence[str]]:
 
 def _place(path: str) -> Sequence[str]:
     """A folder as it was named, and where it really is: agents say the one, terminals the other."""
-    return [_literal(each) for each in dict.fromkeys((path, os.path.realpath(path)))]
+    return [_literal(spelling) for spelling in dict.fromkeys((path, os.path.realpath(path)))]
 
 
 def _literal(text: str) -> str:

@@ -96,17 +96,17 @@ def _line(line: str, *, depth: int) -> Iterable[Words]:
     found: list[Words] = []
     words: list[ShellWord] = []
     piped, wants = False, False  # whether we are behind a |, and whether something must still come
-    for each in tokens(line):
-        if isinstance(each, ShellWord):
-            words.append(each)
+    for part in tokens(line):
+        if isinstance(part, ShellWord):
+            words.append(part)
             continue
         if words:
             found += _simple(words, piped=piped, depth=depth)
             if len(found) > MOST_COMMANDS:
                 raise UnreadableCommand(f"it is made of more than {MOST_COMMANDS} commands")
-            words, piped, wants = [], each == "|", each not in (";", "\n")
-        elif each != "\n":
-            raise UnreadableCommand(f"nothing stands before {each}")
+            words, piped, wants = [], part == "|", part not in (";", "\n")
+        elif part != "\n":
+            raise UnreadableCommand(f"nothing stands before {part}")
     if words:
         found += _simple(words, piped=piped, depth=depth)
     elif wants:

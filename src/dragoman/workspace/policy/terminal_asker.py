@@ -35,18 +35,18 @@ class TerminalAsker:
         self._write = write
         self._lock = lock or asyncio.Lock()
 
-    async def ask(self, asked: PermissionPrompt) -> str | None:
+    async def ask(self, question: PermissionPrompt) -> str | None:
         async with self._lock:
             try:
-                return await self._ask(asked)
+                return await self._ask(question)
             except asyncio.CancelledError:
                 self._write("\n(This is no longer asked.)\n")
                 raise
 
-    async def _ask(self, asked: PermissionPrompt) -> str | None:
-        self._write(f"\n{asked.text}\n\n{_menu(asked.options)}")
+    async def _ask(self, question: PermissionPrompt) -> str | None:
+        self._write(f"\n{question.text}\n\n{_menu(question.options)}")
         while True:
-            self._write(f"Choose 1-{len(asked.options)}, or q to choose nothing: ")
+            self._write(f"Choose 1-{len(question.options)}, or q to choose nothing: ")
             answer = await self._lines.read()
             if answer is None:
                 self._write("\n")
@@ -54,8 +54,8 @@ class TerminalAsker:
             said = answer.strip().casefold()
             if said == "q":
                 return None
-            if said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(asked.options):
-                return asked.options[int(said) - 1].option_id
+            if said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(question.options):
+                return question.options[int(said) - 1].option_id
             self._write("That is none of them. ")
 
 

@@ -140,14 +140,14 @@ class TerminalForms:
             shown = (
                 "(not shown)"
                 if looks_secret(name, fields[name])
-                else sanitize_line(_shown(value), exact=True)
+                else sanitize_line(_value_text(value), exact=True)
             )
             self._write(f"  {sanitize_line(name)} = {shown}\n")
         if not values:
             self._write("  (nothing)\n")
 
 
-def _shown(value: Value) -> str:
+def _value_text(value: Value) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
@@ -165,7 +165,7 @@ def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
     if isinstance(field, v1.BooleanPropertySchema):
         lines.append("  (yes or no)")
     if (default := default_of(field)) is not None:
-        lines.append(f"  (an empty line takes {sanitize_line(_shown(default), exact=True)})")
+        lines.append(f"  (an empty line takes {sanitize_line(_value_text(default), exact=True)})")
     if secret:
         lines.append("  Take care: this seems to ask for a secret, which a form must not. It is not echoed.")
     return "\n".join(lines) + "\n"

@@ -24,18 +24,20 @@ class TerminalLines:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._held = b""
+        self._partial_line = b""
         self._ended = False
 
     async def read(self, *, secret: bool = False) -> str | None:
         """The next line without its end, or None if there is none any more."""
         with self._silent() if secret else _nothing():
-            while b"\n" not in self._held and not self._ended and len(self._held) < MOST_BYTES:
+            while (
+                b"\n" not in self._partial_line and not self._ended and len(self._partial_line) < MOST_BYTES
+            ):
                 data = await self._more()
                 self._ended = not data
-                self._held += data
-        line, found, rest = self._held.partition(b"\n")
-        self._held = rest
+                self._partial_line += data
+        line, found, rest = self._partial_line.partition(b"\n")
+        self._partial_line = rest
         if not found and not line:
             return None
         return line.decode("utf-8", "replace").removesuffix("\r")

@@ -72,7 +72,7 @@ class ToolCalls:
             self._bytes -= _size(oldest)
             self._has_forgotten = True
 
-    def known(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
+    def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """What was said before about the call of a request."""
         found = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")

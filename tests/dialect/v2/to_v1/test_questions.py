@@ -9,7 +9,7 @@ import pytest
 from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.fields import fits, patched_meta
 from dragoman.dialect.v2.to_v1.permission import form, outcome, question, subject
-from dragoman.dialect.v2.to_v1.plans import entries, named, told
+from dragoman.dialect.v2.to_v1.plans import entries, named, plan_text
 from tests.dialect.v2.to_v1.told import Told
 
 DIVE = {"name": "dive", "description": "down"}
@@ -64,7 +64,7 @@ def test_plan_entries(entry: Any, found: list[Any], lost: list[str]) -> None:
 def test_plans_by_name_are_those_that_v1_may_know() -> None:
     markdown = {"type": "markdown", "planId": "p", "content": "x"}
     assert named(markdown, Told()) == markdown
-    assert told(markdown) == "x"
+    assert plan_text(markdown) == "x"
     for wrong in (
         {},
         {**markdown, "planId": 5},

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect.v2.to_v1.fields import noted
+from dragoman.dialect.v2.to_v1.fields import with_originals
 from dragoman.dialect.v2.to_v2 import originals
 
 CALL = {"toolCallId": "t", "kind": "other", "status": "failed"}
 
 
 def test_a_kind_and_a_status_come_back() -> None:
-    assert originals.call(noted(CALL, {"kind": "_dream", "status": "cancelled"})) == {
+    assert originals.call(with_originals(CALL, {"kind": "_dream", "status": "cancelled"})) == {
         **CALL,
         "kind": "_dream",
         "status": "cancelled",
@@ -24,14 +24,14 @@ def test_a_kind_and_a_status_come_back() -> None:
     "kept", [{"status": "paused"}, {"status": "completed"}, {"status": 3}, {"title": "x"}, [3]]
 )
 def test_a_status_that_means_something_else_does_not(kept: Any) -> None:
-    assert originals.call(noted(CALL, kept)) == CALL
+    assert originals.call(with_originals(CALL, kept)) == CALL
 
 
 def test_a_stop_reason_comes_back() -> None:
-    assert originals.ending(noted({"stopReason": "end_turn"}, {"stopReason": "_bored"})) == {
+    assert originals.ending(with_originals({"stopReason": "end_turn"}, {"stopReason": "_bored"})) == {
         "stopReason": "_bored"
     }
-    assert originals.ending(noted({"stopReason": "refusal"}, {"stopReason": "_bored"})) == {
+    assert originals.ending(with_originals({"stopReason": "refusal"}, {"stopReason": "_bored"})) == {
         "stopReason": "refusal"
     }
     assert originals.ending({"stopReason": "end_turn", "_meta": {"a": 1}}) == {
@@ -49,4 +49,4 @@ def test_a_question_comes_back_and_leaves_nothing() -> None:
 @pytest.mark.parametrize("kept", [{"type": "diff"}, {"type": "diff", "changes": 3}, {"type": "_chart"}, None])
 def test_an_item_that_is_no_diff_stays_text(kept: Any) -> None:
     item = {"type": "content", "content": {"type": "text", "text": "Changes that nothing is said about."}}
-    assert originals.item(noted(item, kept)) == item
+    assert originals.item(with_originals(item, kept)) == item

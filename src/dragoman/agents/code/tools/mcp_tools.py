@@ -44,7 +44,7 @@ class ServerTool(CoderTool[RawArguments]):
 
 async def mounted_tools(session: KitSession[Any]) -> list[ServerTool]:
     """All of them, once the servers have started."""
-    return [] if session.mcp is None else [_tool(found) for found in await session.mcp.tools()]
+    return [] if session.mcp is None else [_tool(tool) for tool in await session.mcp.tools()]
 
 
 def _tool(mounted: MountedTool) -> ServerTool:

@@ -48,7 +48,7 @@ class TurnPlaces:
             raise ToolProblem("The path is empty, or holds a NUL.")
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
 
-    def shown(self, path: str) -> str:
+    def display(self, path: str) -> str:
         """A path as people read it: relative where it lies in the working folder."""
         path = self.resolve(path)
         return os.path.relpath(path, self.cwd) if _is_below(path, self.cwd) else path

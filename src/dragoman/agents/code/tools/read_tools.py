@@ -36,7 +36,7 @@ async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
     kind = PICTURES.get(os.path.splitext(path)[1].lower())
     if kind is not None:
         data = await work.places.bytes_of(path)
-        words = f"{work.places.shown(path)}: a picture, {len(data)} bytes"
+        words = f"{work.places.display(path)}: a picture, {len(data)} bytes"
         return ToolOutcome(words, pictures=[ToolPicture(data=data, media_type=kind)])
     # One more than wanted tells whether there is more.
     text = await work.places.read(path, line=arguments.line, limit=arguments.limit + 1)
@@ -115,7 +115,7 @@ class GlobArguments(Struct, forbid_unknown_fields=True):
 
 async def glob(work: ToolContext, arguments: GlobArguments) -> ToolOutcome:
     matches, more = await work.places.glob(arguments.pattern, limit=MATCHES)
-    lines = [work.places.shown(path) for path in matches]
+    lines = [work.places.display(path) for path in matches]
     return ToolOutcome("\n".join([*lines, *(["(there may be more)"] if more else [])]) or "(no file matches)")
 
 

@@ -60,7 +60,7 @@ async def run(work: ToolContext, arguments: RunArguments) -> ToolOutcome:
         raise ToolProblem(f"The command could not be run: {error}") from None
     except ErrorAnswer as error:
         raise ToolProblem(f"The command could not be run: {error.message}") from None
-    text = _told(ended)
+    text = _result_text(ended)
     return ToolOutcome(text, [f"```\n{text}\n```"])
 
 
@@ -92,10 +92,10 @@ async def _run_there(work: ToolContext, arguments: RunArguments) -> ToolOutcome:
     code = status.exit_code if status is not None and status.exit_code is not UNSET else None
     signal = status.signal if status is not None and status.signal is not UNSET else None
     ended = CommandEnd(said.output, code, signal, said.truncated, timed_out=timed_out)
-    return ToolOutcome(_told(ended), [terminal.content])
+    return ToolOutcome(_result_text(ended), [terminal.content])
 
 
-def _told(ended: CommandEnd) -> str:
+def _result_text(ended: CommandEnd) -> str:
     output = ended.output.rstrip("\n")
     if ended.truncated or len(output) > CHARACTERS:
         output = f"(the beginning is left out)\n{output[-CHARACTERS:]}"

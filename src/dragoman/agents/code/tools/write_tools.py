@@ -34,7 +34,7 @@ async def edit(work: ToolContext, arguments: EditArguments) -> ToolOutcome:
     )
     diff = await _write(work, path, text, edited.text)
     note = f" The place was found {edited.note}: check it." if edited.note else ""
-    return ToolOutcome(f"Edited {work.places.shown(path)} at line {edited.line}.{note}", [diff])
+    return ToolOutcome(f"Edited {work.places.display(path)} at line {edited.line}.{note}", [diff])
 
 
 class WriteArguments(Struct, forbid_unknown_fields=True):
@@ -46,10 +46,10 @@ async def write(work: ToolContext, arguments: WriteArguments) -> ToolOutcome:
     path = work.places.resolve(arguments.path)
     text = await work.places.read_before_write(path)
     if text == arguments.content:
-        return ToolOutcome(f"{work.places.shown(path)} has this text already.")
+        return ToolOutcome(f"{work.places.display(path)} has this text already.")
     diff = await _write(work, path, text, arguments.content)
     done = "Made" if text is None else "Wrote"
-    return ToolOutcome(f"{done} {work.places.shown(path)}, {len(arguments.content)} characters.", [diff])
+    return ToolOutcome(f"{done} {work.places.display(path)}, {len(arguments.content)} characters.", [diff])
 
 
 async def _write(work: ToolContext, path: str, old: str | None, new: str) -> v1.Diff:

@@ -33,12 +33,12 @@ async def _with_neighbour(
     stage: Stage, talk: AgentDriver, setup: JsonObject, two: str, slow: list[str]
 ) -> None:
     one, talk.editor.holding = str(setup.get("sessionId")), SLOW
-    begun = talk.here
+    begun = talk.position
     first = talk.begin_prompt(one, slow[0])
     if not await talk.under_way(first, one, since=begun):
         talk.mark("cancelled", begun)
         return
-    other = talk.here
+    other = talk.position
     second = talk.begin_prompt(two, slow[1])
     await talk.under_way(second, two, since=other)
     await _change_meanwhile(talk, setup)
@@ -115,7 +115,7 @@ async def _idle(talk: AgentDriver, session: str, hello: str) -> None:
         "params": prompt_params(session, hello),
     }
     cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
-    first = talk.here
+    first = talk.position
     talk.send(msgspec.json.encode(request) + b"\n" + msgspec.json.encode(cancel) + b"\n")
     await _end(talk, 77, session, first, "cancelled at once")
     talk.notify("$/cancel_request", {"requestId": 77})  # it is over
@@ -129,7 +129,7 @@ async def withdraws(stage: Stage) -> None:
     async with stage.opened("withdraws", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)
         talk.editor.holding = SLOW
-        first = talk.here
+        first = talk.position
         running = talk.begin_prompt(session, stage.say("slow", folder))
         if await talk.under_way(running, session, since=first):
             talk.notify("$/cancel_request", {"requestId": running})
@@ -161,7 +161,7 @@ async def _while_asked(stage: Stage, talk: AgentDriver, session: str) -> None:
     before = (folder / "app.py").read_text()
     await talk.prompt(session, stage.say("tool", folder) or ask, name="before it is asked")
     talk.editor.holding = frozenset({ASK})
-    first = talk.here
+    first = talk.position
     running = talk.begin_prompt(session, ask)
     if await talk.until_held(running, session, since=first):
         talk.notify("session/cancel", {"sessionId": session})
@@ -180,7 +180,7 @@ async def closes(stage: Stage) -> None:
     async with stage.opened("closes", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder, name="new to close")
         talk.editor.holding = SLOW
-        first = talk.here
+        first = talk.position
         running = talk.begin_prompt(session, stage.say("slow", folder))
         await talk.under_way(running, session, since=first)
         closing = talk.begin("session/close", {"sessionId": session})
@@ -202,7 +202,7 @@ async def death(stage: Stage) -> None:
     async with stage.opened("death", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)
         talk.editor.holding = SLOW
-        first = talk.here
+        first = talk.position
         running = talk.begin_prompt(session, stage.say("slow", folder))
         await talk.under_way(running, session, since=first)
         processes = talk.child.tree

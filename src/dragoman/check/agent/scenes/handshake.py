@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.connection import AgentGone, Silence
 from dragoman.check.agent.driver import AgentDriver, RequestRefused, initialize_params
 from dragoman.check.agent.stage import SceneStep, Stage
 from dragoman.wire.envelope import JsonObject
@@ -51,14 +51,14 @@ async def _introduce(stage: Stage, scene: str, params: JsonObject) -> None:
         async with stage.talk(scene) as talk:
             await talk.call("initialize", params, name="initialize")
             await talk.call("session/list", {}, name="list", seconds=talk.brief)
-    except (Silence, Gone):
+    except (Silence, AgentGone):
         pass  # told by the recording
 
 
 async def first_meeting(stage: Stage) -> None:
     """The handshake, a session and one turn: who the agent is, and whether it can be examined at all.
 
-    Raises `Gone` or `Silence` if there is no handshake.
+    Raises `AgentGone` or `Silence` if there is no handshake.
     """
     stage.profile.version = stage.settings.protocol or 1
     try:
@@ -87,7 +87,7 @@ async def _meet(stage: Stage) -> None:
             return
         try:
             await _first_turn(stage, talk)
-        except (Silence, Gone):
+        except (Silence, AgentGone):
             pass  # told by the recording; other scenes may go better
         talk.facts["exit"] = await talk.close_input()
 

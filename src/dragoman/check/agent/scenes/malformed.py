@@ -67,13 +67,13 @@ async def _open(talk: AgentDriver) -> None:
 
 
 def _frames(stage: Stage) -> Iterator[SceneStep]:
-    for name, line in {**BAD_FRAMES, **silent_frames(stage.nobody)}.items():
+    for name, line in {**BAD_FRAMES, **silent_frames(stage.unknown_session)}.items():
         yield _send(name, line)
 
 
 def _send(name: str, line: bytes) -> SceneStep:
     async def play(talk: AgentDriver) -> None:
-        first = talk.here
+        first = talk.position
         talk.send(line + b"\n")
         try:
             await talk.quiet()
@@ -106,7 +106,7 @@ def _requests(stage: Stage) -> Iterator[SceneStep]:
 
 
 async def _list_null(talk: AgentDriver) -> None:
-    first = talk.here
+    first = talk.position
     talk.send(b'{"jsonrpc":"2.0","id":61,"method":"session/list","params":null}\n')
     try:
         await talk.answer(61, since=first, seconds=talk.brief)
@@ -115,7 +115,7 @@ async def _list_null(talk: AgentDriver) -> None:
 
 
 async def _twice(talk: AgentDriver) -> None:
-    first = talk.here
+    first = talk.position
     talk.send(b'{"jsonrpc":"2.0","id":9,"method":"session/list","params":{"cwd":"/nowhere"}}\n' * 2)
     await talk.quiet()
     talk.mark("twice", first)

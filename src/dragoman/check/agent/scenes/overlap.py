@@ -18,23 +18,23 @@ async def overlap(stage: Stage) -> None:
         for session, folder in zip(sessions, folders, strict=True):
             if text := stage.say("tool", folder):
                 await talk.prompt(session, text)
-        await _both(stage, talk, sessions)
+        await _prompt_both(stage, talk, sessions)
         talk.facts["edited"] = [(folder / "app.py").read_text() != APP for folder in folders]
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _both(stage: Stage, talk: AgentDriver, sessions: list[str]) -> None:
+async def _prompt_both(stage: Stage, talk: AgentDriver, sessions: list[str]) -> None:
     left, right = sessions
     folders = talk.facts["folders"]
     talk.editor.holding = frozenset({ASK})
-    begun = talk.here
+    begun = talk.position
     first = talk.begin_prompt(left, stage.say("ask", type(stage.folder)(folders[0])))
     if not await talk.until_held(first, left, since=begun):
         return
-    used = talk.editor.held[0].message["id"]
+    used = talk.editor.held_requests[0].message["id"]
     # The agent's question has this id, and so has now a request of the client.
     await talk.call("session/list", {}, name="same id", request_id=used, seconds=talk.brief)
-    other = talk.here
+    other = talk.position
     second = talk.begin_prompt(right, stage.say("ask", type(stage.folder)(folders[1])), request_id=4001)
     await talk.until_held(second, right, since=other)
     for session in (right, left):

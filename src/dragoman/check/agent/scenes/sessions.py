@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.connection import AgentGone, Silence
 from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.scenes.turns import ask_to_recall
 from dragoman.check.agent.stage import Stage
@@ -55,7 +55,7 @@ async def again(stage: Stage) -> None:
             await _reopen(stage, scene, name, setup, before)
             if stage.profile.version == 2:
                 await _reopen(stage, "replayed", name, {**setup, "replayFrom": {"type": "start"}}, before)
-        except (Silence, Gone):
+        except (Silence, AgentGone):
             pass  # told by its recording
 
 

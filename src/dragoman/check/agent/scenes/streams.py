@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.connection import AgentGone, Silence
 from dragoman.check.agent.driver import AgentDriver
 from dragoman.check.agent.stage import SceneStep, Stage
 from dragoman.wire.envelope import Json, JsonObject
@@ -23,7 +23,7 @@ async def streams(stage: Stage) -> None:
         SceneStep("blank lines", _blank),
         SceneStep("BOM", _bom),
         SceneStep("dribbled", _dribbled),
-        SceneStep("two at once", _both),
+        SceneStep("two at once", _interleave),
         *(SceneStep(f"{size} MB", _long(size)) for size in SIZES),
     ]
     await stage.survive("streams", steps, begin=_open)
@@ -42,14 +42,14 @@ async def _crlf(talk: AgentDriver) -> None:
 
 
 async def _blank(talk: AgentDriver) -> None:
-    first = talk.here
+    first = talk.position
     talk.send(b"\n\r\n  \n")
     await talk.quiet()
     talk.mark("blank lines", first)
 
 
 async def _bom(talk: AgentDriver) -> None:
-    first = talk.here
+    first = talk.position
     talk.send(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}\n')
     await talk.quiet()
     talk.mark("BOM", first)
@@ -57,10 +57,10 @@ async def _bom(talk: AgentDriver) -> None:
 
 async def _dribbled(talk: AgentDriver) -> None:
     """Byte by byte, through the middle of characters."""
-    first = talk.here
+    first = talk.position
     request = {"jsonrpc": "2.0", "id": DRAGON, "method": "session/list", "params": {}}
     line = msgspec.json.encode(request)
-    talk.kept("to_agent", line)
+    talk.record_line("to_agent", line)
     for at in range(len(line)):
         talk.put(line[at : at + 1])
         await asyncio.sleep(0)
@@ -71,8 +71,8 @@ async def _dribbled(talk: AgentDriver) -> None:
         talk.mark("dribbled", first)
 
 
-async def _both(talk: AgentDriver) -> None:
-    first = talk.here
+async def _interleave(talk: AgentDriver) -> None:
+    first = talk.position
     talk.send(b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"session/list"}\n' % number for number in (3, 4)))
     try:
         await talk.answer(3, since=first, seconds=talk.brief)
@@ -82,7 +82,7 @@ async def _both(talk: AgentDriver) -> None:
 
 
 async def _ask(talk: AgentDriver, line: bytes, request_id: object, name: str) -> None:
-    first = talk.here
+    first = talk.position
     talk.send(line)
     try:
         await talk.answer(request_id, since=first, seconds=talk.brief)
@@ -97,9 +97,9 @@ def _long(size: int) -> Json:
     head = b'{"jsonrpc":"2.0","id":%d,"method":"session/list","params":{"_meta":{"pad":"' % (100 + size)
 
     async def play(talk: AgentDriver) -> None:
-        first, name = talk.here, f"{size} MB"
+        first, name = talk.position, f"{size} MB"
         talk.facts[name] = None
-        talk.kept("to_agent", head + b'x"}}}')
+        talk.record_line("to_agent", head + b'x"}}}')
         try:
             talk.put(head + b"x" * size * MEGABYTE + b'"}}}\n')
             found = await talk.until(lambda frame: _answers(frame.message, 100 + size), since=first)
@@ -119,9 +119,9 @@ async def _last_words(stage: Stage) -> None:
     try:
         async with stage.talk("streams") as talk:
             await talk.open({})
-            first = talk.here
+            first = talk.position
             talk.send(b'{"jsonrpc":"2.0","id":5,"method":"session/list","params":{"cwd":"/nowhere"}}')
             talk.facts["exit"] = await talk.close_input()
             talk.mark("no final newline", first)
-    except (Silence, Gone):
+    except (Silence, AgentGone):
         pass  # told by the recording

@@ -75,7 +75,7 @@ async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: P
     recall, remember = stage.say("recall", folder), stage.say("remember", folder)
     if not recall:
         return
-    first = talk.here
+    first = talk.position
     await talk.prompt(session, recall, name="recall")
     heard = b"".join(frame.raw for frame in talk.recording.frames[first:] if frame.direction == "to_client")
     if stage.prompts.word.encode() not in heard and remember:
@@ -104,7 +104,7 @@ class Played:
         """The same question, refused in every way. Who does not ask the first time is not tried again."""
         talk = self._talk
         for choice in REFUSALS:
-            before, first = _snapshot(self.folder), talk.here
+            before, first = _snapshot(self.folder), talk.position
             talk.editor.choice = choice
             if not await self("ask", f"edit, {choice}"):
                 break

@@ -91,7 +91,7 @@ def _bad_settings(session: str, setup: JsonObject) -> dict[str, Probe]:
 
 def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
     """Methods and sessions that nobody knows."""
-    nobody = {"sessionId": stage.nobody}
+    nobody = {"sessionId": stage.unknown_session}
     for method in ("nope/nope", "$/foo", "_tck/x"):
         yield f"request {method}", method, {}
     yield "request session/cancel", "session/cancel", nobody
@@ -104,7 +104,7 @@ def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
     yield "resume of nobody", "session/resume", setup
     yield "close of nobody", "session/close", nobody
     yield "delete of nobody", "session/delete", nobody
-    yield "prompt of nobody", "session/prompt", prompt_params(stage.nobody, "hello")
+    yield "prompt of nobody", "session/prompt", prompt_params(stage.unknown_session, "hello")
     if stage.profile.version == 1 or stage.profile.setup.get("configOptions"):
         option = {"type": "id", "configId": "mode", "value": "ask"}
         yield "option of nobody", "session/set_config_option", {**nobody, **option}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dragoman.check.client.scenes.files import files
 from dragoman.check.client.scenes.frames import bad_frames, streams
 from dragoman.check.client.scenes.odd import ids, lenient_updates, methods, silent_frames, stderr
-from dragoman.check.client.scenes.permissions import held, permissions, withdrawn
+from dragoman.check.client.scenes.permissions import hold_permissions, permissions, withdrawn
 from dragoman.check.client.scenes.questions import forms, odd_questions, urls
 from dragoman.check.client.scenes.terminals import (
     terminal_faults,
@@ -21,7 +21,7 @@ from dragoman.check.client.scenes.tools import tool_calls
 from dragoman.check.client.scenes.updates import content_blocks, greeting, messages, plans, states
 from dragoman.check.client.turn import ClientScene
 
-__all__ = ["GROUPS", "ClientScene", "held", "scenes_of"]
+__all__ = ["GROUPS", "ClientScene", "hold_permissions", "scenes_of"]
 
 GROUPS: dict[str, tuple[ClientScene, ...]] = {
     "greeting": (greeting,),

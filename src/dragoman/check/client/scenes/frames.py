@@ -34,18 +34,20 @@ async def bad_frames(turn: StandInTurn) -> None:
 async def streams(turn: StandInTurn) -> None:
     """How bytes are cut does not matter."""
     request = b'{"jsonrpc":"2.0","id":"%b","method":"_tck/x","params":{}}'
-    await _sent(turn, "CRLF", request % b"crlf" + b"\r\n", "crlf")
-    await _sent(turn, "blank lines", b"\n\r\n  \n" + request % b"blank" + b"\n", "blank")
+    await _send_block(turn, "CRLF", request % b"crlf" + b"\r\n", "crlf")
+    await _send_block(turn, "blank lines", b"\n\r\n  \n" + request % b"blank" + b"\n", "blank")
     dragon = "\U0001f409\u00e9"
-    await _sent(turn, "dribbled", request % dragon.encode() + b"\n", dragon, pieces=1)
+    await _send_block(turn, "dribbled", request % dragon.encode() + b"\n", dragon, pieces=1)
     both = request % b"first" + b"\n" + request % b"second" + b"\n"
-    await _sent(turn, "two in one write", both, "second")
+    await _send_block(turn, "two in one write", both, "second")
     head = b'{"jsonrpc":"2.0","id":"long","method":"_tck/x","params":{"pad":"'
-    await _sent(turn, "1 MB", head + b"x" * MEGABYTE + b'"}}\n', "long")
+    await _send_block(turn, "1 MB", head + b"x" * MEGABYTE + b'"}}\n', "long")
 
 
-async def _sent(turn: StandInTurn, name: str, block: bytes, request_id: str, *, pieces: int = 0) -> None:
-    first = turn.here
+async def _send_block(
+    turn: StandInTurn, name: str, block: bytes, request_id: str, *, pieces: int = 0
+) -> None:
+    first = turn.position
     turn.connection.send(block, pieces=pieces)
     try:
         await turn.until(lambda frame: is_answer_to(frame, request_id), seconds=2 * SHORT, since=first)

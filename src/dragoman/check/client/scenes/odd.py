@@ -118,7 +118,7 @@ async def silent_frames(turn: StandInTurn) -> None:
 
 async def ids(turn: StandInTurn) -> None:
     for request_id in IDS:
-        first = turn.here
+        first = turn.position
         turn.begin("ids/x", {}, request_id=request_id)
         try:
             await turn.until(partial(is_answer_to, request_id=request_id), seconds=SHORT, since=first)

@@ -30,7 +30,7 @@ async def permissions(turn: StandInTurn) -> None:
 
 async def _two(turn: StandInTurn) -> None:
     """Both open at once; they may be answered in any order."""
-    first = turn.here
+    first = turn.position
     try:
         begun = [turn.begin(ASK, asking(announced(turn))) for _ in range(2)]
         for request_id in reversed(begun):
@@ -41,7 +41,7 @@ async def _two(turn: StandInTurn) -> None:
 
 async def withdrawn(turn: StandInTurn) -> None:
     """Asked, and not wanted any more."""
-    first = turn.here
+    first = turn.position
     try:
         request_id = turn.begin(ASK, asking(announced(turn)))
         turn.connection.notify("$/cancel_request", {"requestId": request_id})
@@ -53,9 +53,9 @@ async def withdrawn(turn: StandInTurn) -> None:
         turn.mark("permission withdrawn", first)
 
 
-async def held(turn: StandInTurn) -> None:
+async def hold_permissions(turn: StandInTurn) -> None:
     """Two permissions that are open until the client's user cancels the turn."""
-    first = turn.here
+    first = turn.position
     try:
         begun = [turn.begin(ASK, asking(announced(turn))) for _ in range(2)]
         turn.say("Please cancel this turn now, without answering my questions.")

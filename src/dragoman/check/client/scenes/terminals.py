@@ -35,8 +35,8 @@ async def terminals(turn: StandInTurn) -> None:
     terminal = await create(turn, program, name="terminal", env=env, args=["more", "words"])
     if not terminal:
         return
-    await shown(turn, terminal)
-    first = turn.here
+    await show_terminal(turn, terminal)
+    first = turn.position
     waits = [turn.begin(WAIT, {"terminalId": terminal}) for _ in range(2)]
     for request_id in waits:
         await turn.answer(WAIT, request_id, since=first)
@@ -55,7 +55,7 @@ async def _may_run(turn: StandInTurn) -> bool:
     return turn.may_run
 
 
-async def shown(turn: StandInTurn, terminal: str) -> None:
+async def show_terminal(turn: StandInTurn, terminal: str) -> None:
     """The client may show it while it runs, and afterwards."""
     content = [{"type": "terminal", "terminalId": terminal}]
     call = turn.call_id()
@@ -81,16 +81,16 @@ async def terminals_that_run(turn: StandInTurn) -> None:
         return
     terminal = await create(turn, RUNS, name="terminal that runs")
     if terminal:
-        await _said(turn, terminal)
+        await _printed_pid(turn, terminal)
         await _killed(turn, terminal)
     terminal = await create(turn, RUNS, name="terminal to release early")
     if terminal:
-        pid = await _said(turn, terminal)
+        pid = await _printed_pid(turn, terminal)
         await turn.call(RELEASE, {"terminalId": terminal}, name="released early")
         turn.fact("released process gone", await is_gone(pid))
 
 
-async def _said(turn: StandInTurn, terminal: str) -> int:
+async def _printed_pid(turn: StandInTurn, terminal: str) -> int:
     """Its process id, once it has said so."""
     for _ in range(LOOKS):
         answer = await turn.call(OUTPUT, {"terminalId": terminal})
@@ -107,7 +107,7 @@ async def _said(turn: StandInTurn, terminal: str) -> int:
 
 async def _killed(turn: StandInTurn, terminal: str) -> None:
     where = {"terminalId": terminal}
-    first = turn.here
+    first = turn.position
     waiting, withdrawn = turn.begin(WAIT, where), turn.begin(WAIT, where)
     await turn.call(OUTPUT, where, name="output while waiting")
     turn.connection.notify("$/cancel_request", {"requestId": str(waiting)})  # another id than the number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, noted, without
+from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, with_originals, without
 
 _NEEDED: dict[str, Kinds] = {
     "text": {"text": str},
@@ -64,7 +64,7 @@ def blocks(value: Json, report: LossReporter) -> list[Object]:
 def _unknown(fields: Object, kind: str, report: LossReporter) -> Object:
     report.lost("content of a type that v1 does not know", "a text in its place, the original in _meta")
     text = f"[content of type {kind}, which version 1 of the protocol cannot carry]"
-    return noted({"type": "text", "text": text}, fields)
+    return with_originals({"type": "text", "text": text}, fields)
 
 
 def _malformed(report: LossReporter) -> Object | None:

@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
-from dragoman.dialect.v2.to_v1.fields import LossReporter, noted
+from dragoman.dialect.v2.to_v1.fields import LossReporter, with_originals
 
 _FILE = re.compile(r"(?m)^diff --git ")
 _HUNK = re.compile(r"@@ -0,0 \+1(?:,\d+)? @@")
@@ -29,8 +29,8 @@ def diff(fields: Object, report: LossReporter) -> list[Object]:
     report.lost(
         "a diff without both texts of its files", "shown as text: the patch, or what happened to the files"
     )
-    text = {"type": "content", "content": {"type": "text", "text": _told(changes, patch)}}
-    return [noted(_with_meta(text, fields), fields)]
+    text = {"type": "content", "content": {"type": "text", "text": _description(changes, patch)}}
+    return [with_originals(_with_meta(text, fields), fields)]
 
 
 def paths(fields: Object) -> list[str]:
@@ -52,7 +52,7 @@ def _with_meta(item: Object, fields: Object) -> Object:
 
 
 def _parts(patch: str) -> list[str]:
-    starts = [found.start() for found in _FILE.finditer(patch)]
+    starts = [match.start() for match in _FILE.finditer(patch)]
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
@@ -88,7 +88,7 @@ def _added(part: str) -> str | None:
     return "\n".join(added) + ("\n" if last_newline and added else "")
 
 
-def _told(changes: list[Object], patch: Object) -> str:
+def _description(changes: list[Object], patch: Object) -> str:
     text = as_text(patch.get("text"))
     if text:
         return fenced(text, "diff")

@@ -28,7 +28,7 @@ def without(fields: Object, *names: str) -> Object:
     return {name: value for name, value in fields.items() if name not in names}
 
 
-def noted(fields: Object, original: Object) -> Object:
+def with_originals(fields: Object, original: Object) -> Object:
     """`fields` with the members that had to become something else, as they were, in `_meta`."""
     return keep(fields, NAME, original)
 

@@ -26,7 +26,7 @@ def named(plan: Object, report: LossReporter) -> Object | None:
     return {**plan, "entries": entries(plan["entries"], report)} if kind == "items" else plan
 
 
-def told(plan: Object) -> str:
+def plan_text(plan: Object) -> str:
     """A plan that is no list of steps, for a client that knows no other."""
     if plan.get("type") == "markdown":
         return as_text(plan.get("content"))
@@ -42,14 +42,14 @@ def _entry(item: Object, report: LossReporter) -> Object | None:
     if status == "cancelled":
         report.lost("a plan entry that was cancelled", "left out of the plan")
         return None
-    if not _known(status, PLAN_ENTRY_STATUSES):
+    if not _is_known(status, PLAN_ENTRY_STATUSES):
         report.lost("a plan entry in a state that v1 does not know", "said as pending")
         item = {**item, "status": "pending"}
-    if not _known(priority, PLAN_ENTRY_PRIORITIES):
+    if not _is_known(priority, PLAN_ENTRY_PRIORITIES):
         report.lost("a plan entry of a priority that v1 does not know", "said as medium")
         item = {**item, "priority": "medium"}
     return item
 
 
-def _known(value: Json, words: frozenset[str]) -> bool:
+def _is_known(value: Json, words: frozenset[str]) -> bool:
     return type(value) is str and value in words

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.v2.to_v1.content import block
 from dragoman.dialect.v2.to_v1.diffs import diff, paths
-from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, noted, without
+from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, with_originals, without
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
 Shown = Callable[[str], str]
@@ -36,7 +36,7 @@ def changes(fields: Object, shown: Shown, report: LossReporter) -> Object:
     if "locations" in fields:
         fields = {**fields, "locations": locations(fields["locations"], report)}
     fields = fitting(fields, {"title": str, "name": str}, report)
-    return noted(fields, was) if was else fields
+    return with_originals(fields, was) if was else fields
 
 
 def contents(value: Json, shown: Shown, report: LossReporter) -> list[Object]:
@@ -81,7 +81,7 @@ def _content(item: Object, shown: Shown, report: LossReporter) -> list[Object]:
     if kind == "terminal":
         report.repaired("a terminal of the agent", "shown as text: a terminal of v1 belongs to the client")
         text = {"type": "text", "text": shown(as_text(item.get("terminalId")))}
-        return [noted({"type": "content", "content": text}, item)]
+        return [with_originals({"type": "content", "content": text}, item)]
     inner = block(item, report)  # an unknown type becomes a text; anything else is lost
     return [] if inner is None else [{"type": "content", "content": inner}]
 

@@ -87,10 +87,10 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
         yield f"@@ -{before} +{after} @@\n"
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
-                yield from (_shown(" ", line) for line in old[i1:i2])
+                yield from (_patch_line(" ", line) for line in old[i1:i2])
             else:
-                yield from (_shown("-", line) for line in old[i1:i2])
-                yield from (_shown("+", line) for line in new[j1:j2])
+                yield from (_patch_line("-", line) for line in old[i1:i2])
+                yield from (_patch_line("+", line) for line in new[j1:j2])
 
 
 def _changed_part(old: list[str], new: list[str]) -> tuple[int, list[str], list[str]]:
@@ -118,5 +118,5 @@ def _range(start: int, length: int) -> str:
     return f"{start + 1 if length else start},{length}"
 
 
-def _shown(mark: str, line: str) -> str:
+def _patch_line(mark: str, line: str) -> str:
     return mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

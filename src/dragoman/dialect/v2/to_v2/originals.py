@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect.keeping import KEY, dropped, kept, restore
+from dragoman.dialect.keeping import KEY, dropped, original_of, restore
 from dragoman.dialect.message import Json, Object, as_object
 from dragoman.dialect.v2.to_v1 import content, diffs, tool_calls
 from dragoman.dialect.v2.to_v1.fields import NAME
@@ -42,13 +42,13 @@ def block(fields: Object) -> Object:
 
 def item(fields: Object) -> Object:
     """A diff that v1 could only show as text. A terminal stays text: what it showed is only there."""
-    found = restore(fields, NAME, lambda raw: _shown(as_object(raw)))
+    found = restore(fields, NAME, lambda raw: _as_v2(as_object(raw)))
     return as_object(found) if _is_v2(found, ToolCallContent) else dropped(fields)
 
 
 def call(fields: Object) -> Object:
     """A kind or a status of a tool call that v1 does not know."""
-    original = as_object(kept(fields, NAME))
+    original = as_object(original_of(fields, NAME))
     was = {name: original[name] for name in ("kind", "status") if type(original.get(name)) is str}
     said = tool_calls.changes(was, lambda terminal: "", _Silent())
     meant = {name: value for name, value in was.items() if fields.get(name) == said.get(name)}
@@ -57,7 +57,7 @@ def call(fields: Object) -> Object:
 
 def ending(result: Object) -> Object:
     """A stop reason that v1 does not know."""
-    reason = as_object(kept(result, NAME)).get("stopReason")
+    reason = as_object(original_of(result, NAME)).get("stopReason")
     bare = dropped(result)
     return (
         {**bare, "stopReason": reason}
@@ -73,7 +73,7 @@ def question(meta: Object) -> tuple[Object, Object]:
     return {name: asked[name] for name in ("title", "description") if type(asked.get(name)) is str}, rest
 
 
-def _shown(raw: Object) -> Object:
+def _as_v2(raw: Object) -> Object:
     shown = diffs.diff(raw, _Silent()) if raw.get("type") == "diff" else []
     return shown[0] if len(shown) == 1 else {}
 
@@ -85,4 +85,4 @@ def _is_v2(value: Json, kind: Any) -> bool:
         _, deviations = examine(msgspec.json.encode(value), kind)
     except SchemaError:
         return False
-    return all(one.kind == "unknown member" for one in deviations)
+    return all(deviation.kind == "unknown member" for deviation in deviations)

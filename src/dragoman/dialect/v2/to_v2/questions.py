@@ -30,7 +30,7 @@ _ASKED = {
 def permission(params: Object, writer: V2Writer) -> Object | None:
     """The question; None if nobody could answer it."""
     options = [writer.clean(as_object(item), _OPTION) for item in as_list(params.get("options"))]
-    offered = [one for one in options if {"optionId", "name", "kind"} <= one.keys()]
+    offered = [option for option in options if {"optionId", "name", "kind"} <= option.keys()]
     if not offered:
         return None
     call = tool_call(as_object(params.get("toolCall")), writer)

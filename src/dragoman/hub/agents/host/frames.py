@@ -120,5 +120,5 @@ class KeptFrames:
         self.charge -= len(old.block) - len(rest)
 
 
-def _charge(kept: KeptBlock) -> int:
-    return ENTRY + (0 if kept.block is None else kept.size)
+def _charge(block: KeptBlock) -> int:
+    return ENTRY + (0 if block.block is None else block.size)

@@ -30,8 +30,8 @@ def _histogram(name: str, named: Sequence[tuple[str, str]], histogram: Histogram
     """Buckets are cumulative here: each holds all that is at most as large as its bound."""
     seen = 0
     bounds = [*map(number, histogram.bounds), "+Inf"]
-    for bound, held in zip(bounds, histogram.buckets, strict=True):
-        seen += held
+    for bound, bucket in zip(bounds, histogram.buckets, strict=True):
+        seen += bucket
         yield f"{name}_bucket{_labels([*named, ('le', bound)])} {seen}\n"
     yield f"{name}_sum{_labels(named)} {number(histogram.sum)}\n"
     yield f"{name}_count{_labels(named)} {seen}\n"

@@ -86,11 +86,11 @@ class Histogram:
         if not count:
             return None
         wanted, seen = share * count, 0
-        for number, held in enumerate(self.buckets[:-1]):
-            if held and seen + held >= wanted:
+        for number, bucket in enumerate(self.buckets[:-1]):
+            if bucket and seen + bucket >= wanted:
                 lower = self.bounds[number - 1] if number else 0.0
-                return lower + (self.bounds[number] - lower) * max(wanted - seen, 0.0) / held
-            seen += held
+                return lower + (self.bounds[number] - lower) * max(wanted - seen, 0.0) / bucket
+            seen += bucket
         return self.bounds[-1]
 
 

@@ -204,49 +204,49 @@ class Observer:
             if told is not None:
                 self._take(stream, told, time)
 
-    def _take(self, session: str, told: StreamEvent, at: float) -> None:
-        match told:
+    def _take(self, session: str, event: StreamEvent, at: float) -> None:
+        match event:
             case SessionMadeEntry():
-                _kept(self._agents, session, told.agent)
+                _kept(self._agents, session, event.agent)
             case TurnStartEntry():
-                _kept(self._turns, session, _ObservedTurn(told.key, at))
-                self.spans.turn_began(session, told.key)
+                _kept(self._turns, session, _ObservedTurn(event.key, at))
+                self.spans.turn_began(session, event.key)
             case TurnEndEntry():
-                self._ended(session, told, at)
+                self._ended(session, event, at)
             case QuestionEntry():
-                _kept(self._asked, (session, told.request), at)
-                self.spans.asked(session, told.request, method=told.method, call=told.call)
+                _kept(self._asked, (session, event.request), at)
+                self.spans.asked(session, event.request, method=event.method, call=event.call)
             case SettledEntry():
-                self._settled(session, told, at)
+                self._settled(session, event, at)
             case ToolCallEntry():
-                self.spans.tool(session, told)
+                self.spans.tool(session, event)
             case AgentUsage():
-                self._spent(session, told)
+                self._spent(session, event)
 
-    def _ended(self, session: str, told: TurnEndEntry, at: float) -> None:
+    def _ended(self, session: str, entry: TurnEndEntry, at: float) -> None:
         turn = self._turns.get(session)
-        mine = turn is not None and turn.key == told.key
-        self.meters.turns.of(self._agent(session), told.how).add()
+        mine = turn is not None and turn.key == entry.key
+        self.meters.turns.of(self._agent(session), entry.how).add()
         tokens = None
         if turn is not None and mine:
             del self._turns[session]
             self.meters.turn_seconds.observe(max(at - turn.begun, 0.0))
             tokens = turn.tokens
-        self.spans.turn_ended(session, told.key, told.how, tokens=tokens)
+        self.spans.turn_ended(session, entry.key, entry.how, tokens=tokens)
 
-    def _settled(self, session: str, told: SettledEntry, at: float) -> None:
-        asked = self._asked.pop((session, told.request), None)
+    def _settled(self, session: str, entry: SettledEntry, at: float) -> None:
+        asked = self._asked.pop((session, entry.request), None)
         if asked is None:
             return  # a file or a terminal, or something from before we watched
-        self.meters.settled.of(told.outcome).add()
+        self.meters.settled.of(entry.outcome).add()
         self.meters.waits.observe(max(at - asked, 0.0))
-        self.spans.settled(session, told.request, told.outcome)
+        self.spans.settled(session, entry.request, entry.outcome)
 
-    def _spent(self, session: str, told: AgentUsage) -> None:
+    def _spent(self, session: str, usage: AgentUsage) -> None:
         turn = self._turns.get(session)
-        if turn is not None and told.tokens is not None:
-            turn.tokens = told.tokens
-        self.spending.saw(self._agent(session), session, told)
+        if turn is not None and usage.tokens is not None:
+            turn.tokens = usage.tokens
+        self.spending.saw(self._agent(session), session, usage)
 
     def _agent(self, session: str) -> str:
         named = self._agents.get(session)

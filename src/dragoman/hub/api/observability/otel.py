@@ -182,12 +182,12 @@ def _close(span: Span, name: str, value: str, *, failed: bool) -> None:
     span.end()
 
 
-def _parent(given: TraceContext | None) -> Context:
+def _parent(context: TraceContext | None) -> Context:
     """Never the context that happens to be current here: a turn is nobody's child but its client's."""
-    if given is None:
+    if context is None:
         return Context()
     remote = SpanContext(
-        given.trace, given.span, True, TraceFlags(given.flags), TraceState(list(given.state))
+        context.trace, context.span, True, TraceFlags(context.flags), TraceState(list(context.state))
     )
     return trace.set_span_in_context(NonRecordingSpan(remote), Context())
 

@@ -200,40 +200,41 @@ def status_of(
         hub=_hub(used.get("")),
         agents=[_agent(agent, used.get(agent.name), spending) for agent in hub.seen_agents()],
         sessions=[_session(one, spending) for one in _foremost(sessions)],
-        connections=sorted(connections, key=lambda one: -one.lag)[:LISTED],
+        connections=sorted(connections, key=lambda connection: -connection.lag)[:LISTED],
         journal=_journal(hub.seen_journal(), appends, entries),
         totals=Totals(
-            sessions=dict(Counter(one.state for one in sessions)),
-            connections=dict(Counter(one.transport for one in connections)),
-            queue=sum(one.queue for one in sessions),
-            asking=sum(one.asking for one in sessions),
-            lag=max((one.lag for one in connections), default=0),
+            sessions=dict(Counter(session.state for session in sessions)),
+            connections=dict(Counter(connection.transport for connection in connections)),
+            queue=sum(session.queue for session in sessions),
+            asking=sum(session.asking for session in sessions),
+            lag=max((connection.lag for connection in connections), default=0),
         ),
     )
 
 
 def _foremost(sessions: list[SeenSession]) -> list[SeenSession]:
     """Those that wait for somebody first, who waits longest before others; then those that work."""
-    return sorted(sessions, key=lambda one: (_URGENT.get(one.state, 9), one.asked or 0.0, one.session_id))[
-        :LISTED
-    ]
+    return sorted(
+        sessions,
+        key=lambda session: (_URGENT.get(session.state, 9), session.asked or 0.0, session.session_id),
+    )[:LISTED]
 
 
 def _hub(use: TreeUse | None) -> Use:
     return Use() if use is None else Use(**asdict(use))
 
 
-def _agent(seen: SeenAgent, use: TreeUse | None, spending: Spending | None) -> AgentStatus:
-    spent = NOTHING if spending is None else spending.of_agent(seen.name)
+def _agent(agent: SeenAgent, use: TreeUse | None, spending: Spending | None) -> AgentStatus:
+    spent = NOTHING if spending is None else spending.of_agent(agent.name)
     used = {} if use is None else asdict(use)
-    return AgentStatus(**asdict(seen), **used, tokens=spent.tokens, costs=spent.costs)
+    return AgentStatus(**asdict(agent), **used, tokens=spent.tokens, costs=spent.costs)
 
 
-def _session(seen: SeenSession, spending: Spending | None) -> SessionStatus:
-    spent = NOTHING if spending is None else spending.of_session(seen.session_id)
-    return SessionStatus(**asdict(seen), tokens=spent.tokens.total, costs=spent.costs)
+def _session(session: SeenSession, spending: Spending | None) -> SessionStatus:
+    spent = NOTHING if spending is None else spending.of_session(session.session_id)
+    return SessionStatus(**asdict(session), tokens=spent.tokens.total, costs=spent.costs)
 
 
-def _journal(seen: SeenJournal, appends: Histogram | None, entries: int) -> JournalStatus:
+def _journal(journal: SeenJournal, appends: Histogram | None, entries: int) -> JournalStatus:
     shares = (None, None) if appends is None else (appends.quantile(0.5), appends.quantile(0.99))
-    return JournalStatus(**asdict(seen), entries=entries, append_p50=shares[0], append_p99=shares[1])
+    return JournalStatus(**asdict(journal), entries=entries, append_p50=shares[0], append_p99=shares[1])

@@ -63,7 +63,7 @@ class ClientTools:
         self._owner: TaskOwner | None = None
         self._opening = asyncio.Lock()
         self._ids = OwnIds("tool")
-        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._calls: dict[str, asyncio.Future[Any]] = {}
         self._closed = False
 
     def ask(self, position: int, message: Message) -> None:
@@ -145,15 +145,15 @@ class ClientTools:
             raise _over()
         session_id = await asyncio.shield(offer.session)
         own = self._ids.next()
-        waiting = self._asked[own] = asyncio.get_running_loop().create_future()
+        waiting = self._calls[own] = asyncio.get_running_loop().create_future()
         self._say(offer.position, request(own, method, {"sessionId": session_id, **params}))
         try:
             return await waiting
         finally:
-            self._asked.pop(own, None)
+            self._calls.pop(own, None)
 
     def _answered(self, message: Message) -> None:
-        waiting = self._asked.get(str(message.id))
+        waiting = self._calls.get(str(message.id))
         if waiting is None or waiting.done():
             return
         if message.error is UNSET:

@@ -65,13 +65,13 @@ class TokenListener(Generic[T]):
             try:
                 async with asyncio.timeout(TOKEN_SECONDS):
                     said = await reader.readuntil(b"\n")
-                what = self._known(said.rstrip(b"\n"))
+                what = self._find_token(said.rstrip(b"\n"))
                 if what is not None:
                     await self._serve(what, reader, writer)
             finally:
                 writer.close()
 
-    def _known(self, said: bytes) -> T | None:
+    def _find_token(self, said: bytes) -> T | None:
         """Every token is looked at: how long this takes tells nothing about any of them."""
         found = None
         for token, what in self._tokens.items():

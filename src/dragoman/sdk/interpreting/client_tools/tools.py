@@ -41,7 +41,7 @@ async def run_command(arguments: Object, ask: Ask) -> str:
     which = {"terminalId": as_text(terminal)}
     try:
         await ask("terminal/wait_for_exit", which)
-        return _told(as_object(await ask("terminal/output", which)))
+        return _exit_text(as_object(await ask("terminal/output", which)))
     finally:
         await ask("terminal/release", which)  # this also ends a command that still runs
 
@@ -79,7 +79,7 @@ def _command(arguments: Object) -> Object:
     return wanted
 
 
-def _told(output: Object) -> str:
+def _exit_text(output: Object) -> str:
     status = as_object(output.get("exitStatus"))
     ended = f"exit code {status.get('exitCode')}"
     if as_text(status.get("signal")):

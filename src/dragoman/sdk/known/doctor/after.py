@@ -146,7 +146,7 @@ def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -
 def introduced(handle: AgentHandle, watch: FrameWatch, *, took: float) -> DiagnosisStep:
     info = handle.info
     who = "an agent without a name" if info is None else f"{info.title or info.name} {info.version}"
-    can = list(_told(watch.initialize.get("agentCapabilities")))
+    can = list(_capability_names(watch.initialize.get("agentCapabilities")))
     return DiagnosisStep(
         name="initialize",
         verdict=CheckResult.OK,
@@ -156,12 +156,15 @@ def introduced(handle: AgentHandle, watch: FrameWatch, *, took: float) -> Diagno
     )
 
 
-def _told(value: object, prefix: str = "") -> list[str]:
+def _capability_names(value: object, prefix: str = "") -> list[str]:
     """The capabilities that are true or there, by their dotted names."""
     if not isinstance(value, Mapping):
         return [prefix] if value is True else []
     inner = [
-        name for key, item in value.items() if key != "_meta" for name in _told(item, _dotted(prefix, key))
+        name
+        for key, item in value.items()
+        if key != "_meta"
+        for name in _capability_names(item, _dotted(prefix, key))
     ]
     return inner or ([prefix] if prefix and not value else [])
 

@@ -91,8 +91,8 @@ class _Examination:
             outcome=outcome,
             steps=tuple(self._steps),
             frames=tuple(
-                SeenFrame(seconds=one.seconds, direction=one.direction, text=self._redact(one.text))
-                for one in self._watch.frames
+                SeenFrame(seconds=frame.seconds, direction=frame.direction, text=self._redact(frame.text))
+                for frame in self._watch.frames
             ),
             stderr=self._redact(stderr[-STDERR:]),
         )

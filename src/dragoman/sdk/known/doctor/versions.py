@@ -32,7 +32,7 @@ async def version_of(program: str, *, env: Mapping[str, str]) -> str | None:
     try:
         asked.start(line)
         async with asyncio.timeout(SECONDS):
-            return await line.said
+            return await line.answer
     except TimeoutError:
         return None
     finally:
@@ -43,15 +43,15 @@ class _FirstLine:
     """A sink that wants one line."""
 
     def __init__(self) -> None:
-        self.said: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     def feed(self, block: bytes) -> None:
-        if not self.said.done():
-            self.said.set_result(block.split(b"\n", 1)[0].decode(errors="replace").strip())
+        if not self.answer.done():
+            self.answer.set_result(block.split(b"\n", 1)[0].decode(errors="replace").strip())
 
     def oversized(self, size: int) -> None:
         pass  # no version is as long
 
     def ended(self, reason: BaseException | None) -> None:
-        if not self.said.done():
-            self.said.set_result(None)
+        if not self.answer.done():
+            self.answer.set_result(None)

@@ -68,7 +68,7 @@ class FrameWatch:
             self.initialize = result if isinstance(result, dict) else {}
 
     def _is_ours(self, text: str) -> bool:
-        return any(one.direction == "to_agent" and one.text == cut(text) for one in self.frames)
+        return any(frame.direction == "to_agent" and frame.text == cut(text) for frame in self.frames)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

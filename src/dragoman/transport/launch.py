@@ -1,8 +1,8 @@
-"""Why a program could not be started, in words that say what to do about it.
+"""Starts programs as owned trees, and says in plain words why one could not be started.
 
 The system answers with one number for many causes: a missing program, a missing interpreter of a script and
-a missing working directory are all the same to it. This looks again, and tells them apart. Nothing here
-starts anything.
+a missing working directory are all the same to it. `why_not` looks again, and
+tells them apart.
 """
 
 from __future__ import annotations
@@ -10,8 +10,24 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
+from collections.abc import Callable
 
-from dragoman.transport.owned import Program
+from dragoman.transport.owned import Grace, OwnedTree, Program
+
+if sys.platform == "win32":
+    from dragoman.transport.windows import WindowsTree
+else:
+    from dragoman.transport.posix import PosixTree
+
+
+def start_tree(program: Program, *, grace: Grace, exited: Callable[[], None]) -> OwnedTree:
+    """Start a program; `exited` is called once when it ends. Needs a running loop, raises the system's
+    errors.
+    """
+    if sys.platform == "win32":
+        return WindowsTree(program, grace=grace, exited=exited)
+    return PosixTree(program, grace=grace, exited=exited)
 
 
 def why_not(program: Program, error: Exception) -> str:

@@ -79,8 +79,8 @@ def _fault_of_changes(diff: JsonObject) -> str:
 class ShownTerminal(Struct):
     """What happened to one terminal of the client."""
 
-    made: Frame | None = None
-    shown: Frame | None = None
+    creation: Frame | None = None
+    first_shown: Frame | None = None
     """The first time: with the rest of a call's content it may be shown again."""
     released: Frame | None = None
 
@@ -94,9 +94,9 @@ class ShownTerminal(Struct):
 def a_terminal_that_is_shown_was_made(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None or _wants_foreign_terminals(conversation):
         return
-    replayed = {session_of(one) for one in conversation.calls("session/load", "session/resume")}
+    replayed = {session_of(call) for call in conversation.calls("session/load", "session/resume")}
     for terminal in _terminals(conversation).values():
-        shown, made, released = terminal.shown, terminal.made, terminal.released
+        shown, made, released = terminal.first_shown, terminal.creation, terminal.released
         if shown is None:
             continue
         if made is not None and made.number < shown.number:
@@ -111,15 +111,15 @@ def _terminals(conversation: Conversation) -> dict[str, ShownTerminal]:
     for frame, item in contents(conversation):
         if type(item) is dict and item.get("type") == "terminal" and type(item.get("terminalId")) is str:
             terminal = found.setdefault(item["terminalId"], ShownTerminal())
-            terminal.shown = terminal.shown or frame
-    for one in conversation.calls("terminal/create", "terminal/release", direction="to_client"):
-        made = one.method == "terminal/create"
-        name = text((one.result if made else one.params).get("terminalId"))
+            terminal.first_shown = terminal.first_shown or frame
+    for call in conversation.calls("terminal/create", "terminal/release", direction="to_client"):
+        made = call.method == "terminal/create"
+        name = text((call.result if made else call.params).get("terminalId"))
         terminal = found.setdefault(name, ShownTerminal())
         if made:
-            terminal.made = terminal.made or one.answer
+            terminal.creation = terminal.creation or call.answer
         else:
-            terminal.released = terminal.released or one.request
+            terminal.released = terminal.released or call.request
     return found
 
 

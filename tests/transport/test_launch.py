@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.transport.launch import why_not
 from dragoman.transport.owned import Program
-from dragoman.transport.refusal import why_not
 
 
 def refused(*command: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:

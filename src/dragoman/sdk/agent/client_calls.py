@@ -1,11 +1,11 @@
-"""The client, as an agent sees it: who it is, what it can do, and how to ask it anything."""
+"""How an agent asks its client: who the client is, what it can do, and requests and notifications to it."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Self, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -18,42 +18,28 @@ from dragoman.sdk.capabilities import CLIENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import check_text, write_out, write_plain
 
-if TYPE_CHECKING:
-    from dragoman.sdk.agent.session import AgentSession
-
 T = TypeVar("T")
 R = TypeVar("R")
 
 DEFAULT: Any = object()
 
 
-class ClientHandle:
-    """The other end of an agent's connection.
+class ClientCalls:
+    """What an agent can ask and tell its client; `ClientHandle` adds the sessions."""
 
-        @agent.prompt
-        async def reply(turn: Turn) -> None:
-            if "fs.readTextFile" in turn.client.capabilities:
-                await turn.say(await turn.read_text_file("/project/README.md"))
-            await turn.client.notify("_example.com/progress", {"done": 3})
+    __slots__ = ("_allowed", "_behind", "capabilities", "info", "link", "protocol_version")
 
-    Specification: https://agentclientprotocol.com/protocol/v1/extensibility
-    """
-
-    __slots__ = ("_allowed", "_behind", "capabilities", "info", "link", "protocol_version", "sessions")
-
-    def __init__(self, link: Link, sessions: Mapping[str, AgentSession] | None = None) -> None:
+    def __init__(self, link: Link) -> None:
         self.link = link
-        self.sessions: Mapping[str, AgentSession] = {} if sessions is None else sessions
-        """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
         self.capabilities = NOTHING
         self._allowed: set[str] = set()  # methods that were asked for before, and may be
         self.info: v1.Implementation | None = None
         self.protocol_version = 0
         self._behind: Callable[[], Awaitable[None]] | None = None
 
-    def behind(self, ready: Callable[[], Awaitable[None]]) -> ClientHandle:
-        """The same client for somebody whose words do not leave at once: before it is asked or told
-        anything, `ready` is awaited, so that nothing overtakes them.
+    def behind(self, ready: Callable[[], Awaitable[None]]) -> Self:
+        """The same client for a sender with a queue of its own: `ready` is awaited before each request and
+        each notification, so that they do not overtake the queue.
         """
         handle = copy.copy(self)
         handle._allowed = set()
