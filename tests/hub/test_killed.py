@@ -18,13 +18,14 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.hub.sessions.dropping import Person, normalised
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 
-KILLS = int(os.environ.get("DRAGOMAN_KILLS", "4"))
+KILLS = int(os.environ.get("DRAGOMAN_KILLS", "2"))
 """How often the hub is killed; a thousand times by hand."""
 
 
@@ -57,7 +58,7 @@ class KilledHub:
         assert self.process is not None
         assert self.process.stdout is not None
         self.process.send_signal(how)
-        self.process.wait(30)
+        self.process.wait(patience(30))
         self.process.stdout.close()
 
     async def connect(self) -> Transport:
