@@ -148,9 +148,9 @@ class Run(Result):
         await eventually(lambda: not self.folder.strays(), seconds=seconds)
 
     async def done(self, *, seconds: float = IN_TIME) -> Run:
-        """Wait for its end, `seconds` at most from its start, and look at what it left behind."""
-        self.out += await self.peer.read_rest(seconds=max(0.1, self._began + seconds - time.monotonic()))
-        self.status = await self.peer.wait(seconds=max(0.5, self._began + seconds - time.monotonic()))
+        """Wait for its end, `seconds` at most from now, and look at what it left behind."""
+        self.out += await self.peer.read_rest(seconds=seconds)
+        self.status = await self.peer.wait(seconds=seconds)
         self.seconds = time.monotonic() - self._began
         await self._watch
         self.unfinished, self.err = self.peer.unfinished, self.peer.stderr
