@@ -8,7 +8,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.hub.sessions.dropping import Person, normalised
+from tests.nats_servers import free_port
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 
@@ -33,8 +33,7 @@ class KilledHub:
     """A hub as a process of its own, not of our tree: what it leaves behind must live on."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._env = {
             **{name: value for name, value in os.environ.items() if "DRAGOMAN" not in name},
             "XDG_DATA_HOME": str(folder / "data"),
