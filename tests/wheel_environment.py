@@ -23,6 +23,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dragoman.testing.pace import patience
+
 ROOT = Path(__file__).parent.parent
 SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman.cli import main\n\nsys.exit(main())\n"
 
@@ -69,7 +71,9 @@ def _unpacked_wheel(folder: Path) -> Path:
     unpacked = folder / "wheel"
     if not unpacked.exists():
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-        built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+        built = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=patience(120)
+        )
         assert built.returncode == 0, f"the wheel was not built; run make setup\n{built.stderr}"
         (wheel,) = (folder / "dist").glob("*.whl")
         zipfile.ZipFile(wheel).extractall(unpacked)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.apps.running_marks import RunningMark, is_running
+from dragoman.testing.pace import patience
 from tests.apps.run.running import DRAGOMAN, home, scripted
 from tests.cli.held import Held
 
@@ -23,7 +24,7 @@ def states(folder: Path) -> list[str]:
         cwd=folder,
         capture_output=True,
         check=True,
-        timeout=55,
+        timeout=patience(55),
     )
     return [session["state"] for session in json.loads(done.stdout)["sessions"]]
 

@@ -14,6 +14,7 @@ import pytest
 
 from dragoman.blocking import AgentHandle, Client, Session
 from dragoman.schema.v1 import AgentMessageChunk
+from dragoman.testing.pace import patience
 from tests.blocking.ends import FACES, ROOT, SERVERS, command, connected
 
 NEVER = 50.0
@@ -105,7 +106,7 @@ def test_a_handler_that_waits_for_an_answer_is_told_at_once(server: str, order: 
         # Its handler hangs in the thread that reads; this one cancels, and is not held up.
         reading = threading.Thread(target=lambda: turn.result)
         reading.start()
-        assert hanging.asked.wait(5)
+        assert hanging.asked.wait(patience(5))
         session.cancel()
         assert other.prompt("count 2").result.text == "0 1 "
         hanging.let_go.set()

@@ -15,6 +15,7 @@ import pytest
 from dragoman.blocking import Agent, Turn, serve
 from dragoman.blocking.serving import serve_over
 from dragoman.errors import LocalMistake
+from dragoman.testing.pace import patience
 from tests.blocking.ends import ROOT, command
 from tests.faults.talk import Talk, cancel, cancel_request, code, line, opening, prompt, request
 from tests.together import SideBySide
@@ -199,7 +200,7 @@ def test_a_busy_session_may_refuse_and_descriptors_are_closed_at_the_end() -> No
     os.write(ours, line(request("n", "session/new", {"cwd": "/", "mcpServers": []})))
     session = answers.readline().split(b'"sessionId":"')[1].split(b'"')[0].decode()
     os.write(ours, line(prompt("first", session, "go")))
-    assert running.wait(5)
+    assert running.wait(patience(5))
     os.write(ours, line(prompt("second", session, "go")))
     assert b'"id":"second","error":{"code":-32600' in answers.readline()
     done.set()

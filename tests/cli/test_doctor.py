@@ -15,6 +15,7 @@ from dragoman.cli.commands import COMMANDS
 from dragoman.cli.parser import make_parser
 from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.testing import RawPeer
+from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
 from tests.cli.forked import run_command
 from tests.interop.programs import ROOT
@@ -68,7 +69,8 @@ def test_the_example_of_the_official_sdk_is_healthy() -> None:
 )
 @together
 def test_the_exit_status_tells_the_outcome(tmp_path: Path, script: str, outcome: str) -> None:
-    done = examined("--timeout", "1", "--json", "--", *a_script(tmp_path, f"agent x\n{script}"))
+    seconds = 1.0 if outcome == "timeout" else patience(20)
+    done = examined("--timeout", f"{seconds}", "--json", "--", *a_script(tmp_path, f"agent x\n{script}"))
     assert done.stderr == ""
     report = json.loads(done.stdout)
     assert (report["outcome"], report["status"], done.returncode) == (outcome, *[EXITS[outcome].status] * 2)

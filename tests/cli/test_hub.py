@@ -16,7 +16,7 @@ import pytest
 
 from dragoman.cli.inbox import describe_request, option_of
 from dragoman.errors import LinkClosed
-from dragoman.testing.pace import deadline
+from dragoman.testing.pace import deadline, patience
 from dragoman.transport.websocket import open_websocket
 from tests.cli.held import CLOSED, ENDS_WITHIN, Held
 from tests.hub.sessions.stage import Talker
@@ -66,7 +66,7 @@ class Running:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        self.process.wait(patience(30))
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.log.close()

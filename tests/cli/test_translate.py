@@ -78,7 +78,7 @@ def test_the_status_and_the_last_words_of_an_agent_pass_through(code: str, statu
     command = [*TRANSLATE, "--client", "v1", "--agent", "v1", "--", sys.executable, "-c", agent]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as run:  # its input stays open
-        assert run.wait(timeout=50) == status
+        assert run.wait(timeout=patience(50)) == status
         assert run.stderr is not None
         assert run.stderr.read() == b"no API key\n"
 

@@ -16,6 +16,7 @@ import pytest
 
 from dragoman.hub.api.listener import Tls
 from dragoman.hub.gate.unadmitted import ConnectionLimits
+from dragoman.testing.pace import patience
 from tests.hub.doors import HALF, asked, door, peers
 from tests.journal.nats.certificates import Authority
 
@@ -189,7 +190,7 @@ asyncio.run(main())
 
 
 def request(port: int, path: str) -> socket.socket:
-    made = socket.create_connection(("127.0.0.1", port), timeout=20)
+    made = socket.create_connection(("127.0.0.1", port), timeout=patience(20))
     made.sendall(b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % path.encode())
     return made
 

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,13 +17,15 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.testing.pace import patience
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.hub.sessions.dropping import Person, normalised
+from tests.nats_servers import free_port
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(150)]
 
-KILLS = int(os.environ.get("DRAGOMAN_KILLS", "4"))
+KILLS = int(os.environ.get("DRAGOMAN_KILLS", "2"))
 """How often the hub is killed; a thousand times by hand."""
 
 
@@ -32,8 +33,7 @@ class KilledHub:
     """A hub as a process of its own, not of our tree: what it leaves behind must live on."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._env = {
             **{name: value for name, value in os.environ.items() if "DRAGOMAN" not in name},
             "XDG_DATA_HOME": str(folder / "data"),
@@ -57,7 +57,7 @@ class KilledHub:
         assert self.process is not None
         assert self.process.stdout is not None
         self.process.send_signal(how)
-        self.process.wait(30)
+        self.process.wait(patience(30))
         self.process.stdout.close()
 
     async def connect(self) -> Transport:

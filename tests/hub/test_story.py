@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.hub.gate.admission import new_token
+from dragoman.testing.pace import patience
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, needs_node, tell
 from tests.interop.test_story import FUTURE, ORDERS, STORY
 
@@ -30,7 +31,7 @@ def served(agent: list[str], token: Path) -> Iterator[dict[str, str]]:
             yield {address.partition(":")[0]: address for address in addresses}
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(10)
+            process.wait(patience(10))
 
 
 @pytest.mark.timeout(60)

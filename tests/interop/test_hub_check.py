@@ -33,6 +33,7 @@ def findings(hub: HubProcess, *words: str) -> dict[str, str]:
         text=True,
         timeout=patience(120),
     )
+    assert run.stdout, run.stderr
     report: dict[str, Any] = json.loads(run.stdout)
     assert report["counts"]["passed"] > 0
     return {

@@ -138,16 +138,16 @@ async def test_a_file_that_cannot_be_opened_is_reported_and_leaves_no_thread() -
 
 
 @pytest.mark.bound(60)
-async def test_a_hundred_thousand_entries_are_appended_in_groups(tmp_path: Path) -> None:
+async def test_twenty_thousand_entries_are_appended_in_groups(tmp_path: Path) -> None:
     frame, writers, size = chunk_entry("agent_message_chunk", "x" * 60).frame, 50, 20
     async with open_journal(tmp_path / "j.db") as journal:
 
         async def write(name: str) -> None:
-            for _ in range(100_000 // writers // size):
+            for _ in range(20_000 // writers // size):
                 await journal.append(name, [Entry("to_client", frame, 1.0)] * size)
 
         began = time.perf_counter()
         await asyncio.gather(*(write(f"s{n}") for n in range(writers)))
         seconds = time.perf_counter() - began
-        assert sum([info.last for info in (await journal.list(limit=100)).streams]) == 100_000
-    print(f"\n{100_000 / seconds:,.0f} durable entries a second, {size} an append, {writers} writers")
+        assert sum([info.last for info in (await journal.list(limit=100)).streams]) == 20_000
+    print(f"\n{20_000 / seconds:,.0f} durable entries a second, {size} an append, {writers} writers")

@@ -33,7 +33,7 @@ async def run_through(point: str, way: str, place: Path) -> Result:
     words = [sys.executable, "-S", "-E", str(AGENT), point, way, str(notes)]
     waits = point in WAITING
     session = ["--session", "s-1"] if point.startswith("load") else ["--mode", "b"]
-    stretch = patience(1) if point == "never" else 1
+    stretch = patience(1) if point == "never" or waits else 1
     times = [word for name, seconds in TIMES.items() for word in (name, f"{seconds * stretch:g}")]
     options = [*times, *AT_ONCE, "--approve", "all", *session]
     command = shlex.join(words)

@@ -12,6 +12,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime import Link
+from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair
 from tests.runtime.clock import virtually
 from tests.runtime.raw import RawEnd, Routes, linked, notification, request, result
@@ -159,7 +160,7 @@ async def test_a_caller_whose_answer_waits_in_a_lane_is_not_forgotten_by_the_clo
         await asyncio.sleep(0)  # it has begun, and is about to cancel what has not begun yet
         link.feed(b'{"jsonrpc":"2.0","method":"n"}\n{"jsonrpc":"2.0","id":%d,"result":7}\n' % call["id"])
         await closing
-        async with asyncio.timeout(1):
+        async with deadline(1):
             with contextlib.suppress(LinkClosed):
                 assert bytes(await asking) == b"7"
 
@@ -179,7 +180,7 @@ async def test_a_caller_whose_answer_waits_behind_a_running_handler_is_not_forgo
         peer.send(notification("n"), result(call["id"], 7))
         await begun.wait()
         await link.aclose()
-        async with asyncio.timeout(1):
+        async with deadline(1):
             with contextlib.suppress(LinkClosed):
                 assert bytes(await asking) == b"7"
 

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.errors import LinkClosed
 from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, LARGE, Outbox
+from dragoman.testing.pace import deadline
 from dragoman.transport.contract import DEFAULT_LIMITS, Sink, TransportLimits
 
 
@@ -86,7 +87,7 @@ async def test_a_sender_waits_above_the_mark_and_not_below_it() -> None:
     shelf = Shelf()
     outbox = Outbox(shelf)
     shelf.pending = HIGH_WATER
-    async with asyncio.timeout(1):
+    async with deadline(1):
         await outbox.flow()
     shelf.pending = HIGH_WATER + 1
     waiting = asyncio.create_task(outbox.flow())

@@ -96,7 +96,7 @@ async def test_a_plain_request_handler_runs_in_a_thread_and_blocks_nobody() -> N
     @client.read_text_file
     def read(message: ReadTextFileRequest) -> ReadTextFileResponse:
         threads.append(threading.get_ident())
-        assert gate.wait(4)
+        assert gate.wait(patience(4))
         return ReadTextFileResponse(content="read")
 
     @client.extension("_quick")

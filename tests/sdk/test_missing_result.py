@@ -23,6 +23,7 @@ from dragoman.dialect.translator import Translator
 from dragoman.errors import BadAnswer
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk import reading
+from dragoman.testing.pace import deadline, patience
 from tests.sdk.proxy.ends import Ends
 
 pytestmark = pytest.mark.bound(20)
@@ -60,7 +61,7 @@ async def test_a_call_that_needs_a_result_fails_at_once_and_says_why(agent: list
             await session.prompt("Hello")
 
     with pytest.raises(BadAnswer, match=f"{method} holds neither a result nor an error"):
-        await asyncio.wait_for(talk(), 15)
+        await asyncio.wait_for(talk(), patience(15))
 
 
 @pytest.mark.parametrize("method", ["initialize", "session/new", "session/prompt"])
@@ -79,7 +80,7 @@ async def test_an_empty_result_may_be_left_out_and_that_is_logged_once(
 ) -> None:
     monkeypatch.setattr(reading, "_reported", set())
     caplog.set_level(logging.INFO, "dragoman.sdk.reading")
-    async with asyncio.timeout(15), connect([*agent, "session/set_mode", "session/close"]) as handle:
+    async with deadline(15), connect([*agent, "session/set_mode", "session/close"]) as handle:
         session = await handle.new_session(cwd="/tmp")
         await session.set_mode("fast")
         await session.set_mode("slow")

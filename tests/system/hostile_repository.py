@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from dragoman.testing.pace import patience
+
 KEYS: Final = """
 core.fsmonitor core.pager core.editor core.sshCommand core.gitProxy core.askPass core.alternateRefsCommand
 diff.external diff.evil.command diff.evil.textconv merge.evil.driver filter.evil.clean filter.evil.smudge
@@ -55,7 +57,9 @@ class HostileRepository:
 
     def plain_git(self, *words: str) -> None:
         """Git as anybody would start it, to show that the traps work."""
-        subprocess.run(["git", *words], cwd=self.folder, check=False, capture_output=True, timeout=20)
+        subprocess.run(
+            ["git", *words], cwd=self.folder, check=False, capture_output=True, timeout=patience(20)
+        )
 
     def _set_traps(self) -> None:
         git = self.folder / ".git"
@@ -141,6 +145,6 @@ class HostileRepository:
             check=True,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=patience(20),
         )
         return done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.system import files
+from dragoman.testing.pace import patience
 
 HERE = Path(__file__).parent
 WITHOUT_POSIX = str(HERE / "without_posix.py")
@@ -25,7 +26,7 @@ def without_posix(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=patience(120),
     )
 
 
@@ -57,7 +58,7 @@ def test_every_command_says_its_help_without_posix(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=patience(120),
     )
     assert done.stderr == ""
     assert done.stdout.count("usage:") + done.stdout.count("Usage:") >= len(COMMANDS), done.stdout

@@ -13,6 +13,7 @@ from dragoman.apps.chat.files import list_files
 from dragoman.errors import DragomanError
 from dragoman.review import git as review_git
 from dragoman.system.git import find_git, read_settings
+from dragoman.testing.pace import patience
 from dragoman.workspace.snapshots import take_snapshot
 from tests.system.hostile_repository import HostileRepository
 
@@ -111,7 +112,7 @@ def test_the_commands_of_the_reviewer_run_nothing_of_it(hostile: HostileReposito
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=patience(120),
     )
     assert hostile.canaries() == []
     assert "Traceback" not in done.stderr

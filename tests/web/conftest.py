@@ -158,7 +158,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
     finally:
         process.send_signal(signal.SIGTERM)  # no turn is left, so it ends at once, and its agents with it
         try:
-            process.wait(30)
+            process.wait(patience(30))
         finally:
             process.kill()
         if process.stdout is not None:

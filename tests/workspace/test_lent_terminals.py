@@ -17,6 +17,7 @@ import pytest
 
 from dragoman import Agent, Client, Turn, blocking
 from dragoman.errors import ErrorAnswer
+from dragoman.testing.pace import patience
 from dragoman.transport.owned import owned_trees
 from dragoman.workspace.lent_files import Access
 from dragoman.workspace.lent_terminals import LentTerminals, TerminalRequest
@@ -72,7 +73,7 @@ class SlowRoots(Roots):
         self, path: str, *, make_folders: bool = False, may_be_folder: bool = False
     ) -> Iterator[FilePlace]:
         self.inside.set()
-        assert self.go.wait(5)
+        assert self.go.wait(patience(5))
         with super().place(path, make_folders=make_folders, may_be_folder=may_be_folder) as place:
             yield place
 

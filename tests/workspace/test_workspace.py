@@ -14,6 +14,7 @@ from dragoman import Agent, AgentHandle, Client, ClientHandle, Turn, blocking
 from dragoman.errors import CallFailed, ErrorAnswer, LocalMistake
 from dragoman.schema.v1 import NewSessionRequest, NewSessionResponse
 from dragoman.testing import talking_to
+from dragoman.testing.pace import patience
 from dragoman.workspace.refusals import CONFLICT, FORBIDDEN, INVALID_PARAMS, NOT_FOUND
 from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
@@ -324,7 +325,7 @@ async def test_a_slow_disk_stops_nobody(tmp_path: Path, monkeypatch: pytest.Monk
         read = lent.files.read
 
         def slow(*args: Any, **more: Any) -> Any:
-            assert turned.wait(3), "the loop stood still"
+            assert turned.wait(patience(3)), "the loop stood still"
             return read(*args, **more)
 
         monkeypatch.setattr(lent.files, "read", slow)

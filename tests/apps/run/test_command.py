@@ -120,7 +120,9 @@ def test_the_help_has_every_status(tmp_path: Path) -> None:
 
 @together
 def test_the_deadline_ends_the_turn(tmp_path: Path) -> None:
-    done = run("--agent", "echo", "--timeout", "3", "--format", "json", "/wait 60", folder=tmp_path)
+    done = run(
+        "--agent", "echo", "--timeout", f"{patience(3)}", "--format", "json", "/wait 60", folder=tmp_path
+    )
     assert (done.status, done.events[-1]["outcome"]) == (124, "timeout")
     assert done.events[-1]["stopReason"] == "cancelled"  # the agent was asked, and answered
 
@@ -128,7 +130,7 @@ def test_the_deadline_ends_the_turn(tmp_path: Path) -> None:
 @together
 def test_silence_ends_the_turn(tmp_path: Path) -> None:
     agent = scripted(tmp_path, "agent mute\non prompt\n  say one\n  unanswered\n")
-    done = run("--agent", agent, "--silence", "2", "Hello", folder=tmp_path)
+    done = run("--agent", agent, "--silence", f"{patience(2)}", "Hello", folder=tmp_path)
     assert (done.status, done.out) == (124, "one\n")
     assert "silence" in done.err
 

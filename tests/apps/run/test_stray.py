@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.apps.run.running import Done, run
 from tests.together import SideBySide
 
@@ -34,7 +35,7 @@ def test_a_program_that_prints_garbage_and_ends_is_quoted(tmp_path: Path) -> Non
 @together
 def test_a_program_that_prints_garbage_and_stays_is_quoted(tmp_path: Path) -> None:
     program = "import sys; print('Welcome!', flush=True); sys.stdin.read()"
-    done = run_program(tmp_path, program, "--start-timeout", "1")
+    done = run_program(tmp_path, program, "--start-timeout", f"{patience(2)}")
     assert done.status == 124
     assert "not ACP: Welcome!\n" in done.err
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dragoman.testing.pace import patience
+
 Frame = dict[str, Any]
 
 TRANSLATE = [sys.executable, "-m", "dragoman", "translate"]
@@ -103,6 +105,6 @@ def talking(command: list[str], env: Mapping[str, str] | None = None) -> Iterato
             yield Talker(process)
             assert process.stdin
             process.stdin.close()
-            assert process.wait(20) == 0
+            assert process.wait(patience(20)) == 0
         finally:
             process.kill()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.testing import RawPeer
-from dragoman.testing.pace import patience
+from dragoman.testing.pace import pace, patience
 from tests.faults.watch import eventually, peak
 from tests.fork_server import ForkServer
 
@@ -91,6 +91,11 @@ class Result:
         """What came behind its last newline."""
         self.err = ""
         self.seconds = 0.0
+        self._pace = pace()
+
+    def took_at_most(self, seconds: float) -> bool:
+        """Whether it ended in time, on a machine that is as busy as it was at the start or as it is now."""
+        return self.seconds < seconds * max(self._pace, pace())
 
     def check(self) -> None:
         """What must hold after every run."""
@@ -148,9 +153,9 @@ class Run(Result):
         await eventually(lambda: not self.folder.strays(), seconds=seconds)
 
     async def done(self, *, seconds: float = IN_TIME) -> Run:
-        """Wait for its end, `seconds` at most from its start, and look at what it left behind."""
-        self.out += await self.peer.read_rest(seconds=max(0.1, self._began + seconds - time.monotonic()))
-        self.status = await self.peer.wait(seconds=max(0.5, self._began + seconds - time.monotonic()))
+        """Wait for its end, `seconds` at most from now, and look at what it left behind."""
+        self.out += await self.peer.read_rest(seconds=seconds)
+        self.status = await self.peer.wait(seconds=seconds)
         self.seconds = time.monotonic() - self._began
         await self._watch
         self.unfinished, self.err = self.peer.unfinished, self.peer.stderr

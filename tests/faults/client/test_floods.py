@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.faults.client.agents.floods import PIECES, SIZE, UPDATES
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, WELL, complete, running
@@ -66,12 +67,10 @@ async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> Non
         assert run.folder.noted("answered") is True
 
 
-@cases({"CBP-X04": ("--timeout", "4"), "CBP-X05": ("--start-timeout", "4"), "CBP-X07": ("--timeout", "4")})
+@cases({"CBP-X04": "--timeout", "CBP-X05": "--start-timeout", "CBP-X07": "--timeout"})
 @together
-async def test_an_endless_flood_ends_with_the_deadline(
-    fault: str, case: tuple[str, str], tmp_path: Path
-) -> None:
-    run = await complete("floods", fault, tmp_path, *case, *AT_ONCE, format_="quiet")
+async def test_an_endless_flood_ends_with_the_deadline(fault: str, case: str, tmp_path: Path) -> None:
+    run = await complete("floods", fault, tmp_path, case, f"{patience(4)}", *AT_ONCE, format_="quiet")
     assert run.status == 124
     assert run.growth <= 64
 

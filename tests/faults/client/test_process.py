@@ -26,7 +26,7 @@ async def test_an_agent_that_ends_at_once_is_reported(
     run = await complete_in_fork("process", fault, tmp_path, format_="text")
     assert run.status == case[0]
     assert case[1] in run.err
-    assert run.seconds < patience(IN_TIME)
+    assert run.took_at_most(IN_TIME)
     assert len(run.err) < 100_000
     assert "\x1b" not in run.err
 
@@ -37,7 +37,7 @@ async def test_a_command_that_cannot_be_started_is_named(case: str, tmp_path: Pa
     run = await complete_in_fork("", "", tmp_path, command=case)
     assert run.status in (2, 127)
     assert case.strip("'/") in run.err
-    assert run.seconds < patience(IN_TIME)
+    assert run.took_at_most(IN_TIME)
 
 
 @cases(
@@ -53,7 +53,7 @@ async def test_a_command_that_cannot_be_started_is_named(case: str, tmp_path: Pa
 async def test_a_death_in_the_middle_is_noticed_at_once(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete_in_fork("process", fault, tmp_path)
     assert (run.status, run.outcome) == (case, "agent_died")
-    assert run.seconds < patience(10)
+    assert run.took_at_most(10)
     if fault in ("CLI-X01", "CLI-X02"):
         assert "SIG" in run.events[-1]["message"]
 
@@ -74,7 +74,7 @@ async def test_an_agent_that_hangs_meets_its_deadline(
         "process", "CLI-05" if fault == "CLI-X29" else fault, tmp_path, *case, *AT_ONCE
     )
     assert (run.status, run.outcome) == (124, "timeout")
-    assert run.seconds < patience(IN_TIME)
+    assert run.took_at_most(IN_TIME)
 
 
 @fault("CLI-X30")
@@ -90,7 +90,7 @@ def test_an_agent_that_never_answers_is_given_up_without_being_asked_to() -> Non
 async def test_nothing_is_left_of_an_agent_after_the_turn(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete_in_fork("process", fault, tmp_path, *(AT_ONCE if fault == "CLI-X16" else ()))
     assert (run.status, run.text) == (0, WELL)
-    assert run.seconds < patience(case)
+    assert run.took_at_most(case)
 
 
 @fault("CLI-X17")
@@ -98,7 +98,7 @@ async def test_nothing_is_left_of_an_agent_after_the_turn(fault: str, case: int,
 async def test_a_child_that_holds_the_output_does_not_hide_the_death(fault: str, tmp_path: Path) -> None:
     run = await complete_in_fork("process", fault, tmp_path)
     assert (run.status, run.text) == (9, WELL)
-    assert run.seconds < patience(10)
+    assert run.took_at_most(10)
 
 
 @fault("CLI-X20")
@@ -221,4 +221,4 @@ async def test_an_agent_that_stops_listening_cannot_keep_us(fault: str, tmp_path
     options = ("--prompt-file", str(long), "--timeout", "1.5", *AT_ONCE)
     run = await complete_in_fork("process", fault, tmp_path, *options, words=())
     assert (run.status, run.outcome) == (124, "timeout")
-    assert run.seconds < patience(IN_TIME)
+    assert run.took_at_most(IN_TIME)

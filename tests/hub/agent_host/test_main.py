@@ -31,6 +31,7 @@ def test_an_agent_host_is_small_because_it_imports_little() -> None:
     shown = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
     rooms = {".".join(name.split(".")[:2]) for name in shown.stdout.split() if name.startswith("dragoman.")}
     assert rooms == {
+        "dragoman.decoders",
         "dragoman.errors",
         "dragoman.hub",
         "dragoman.transport",

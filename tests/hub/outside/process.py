@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
 from tests.hub.sessions.stage import Talker
+from tests.nats_servers import free_port
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 ROOT = Path(__file__).parents[3]
@@ -40,8 +40,7 @@ class HubProcess:
 
     def __init__(self, folder: Path, *, config: str = "", before: Sequence[str] = ()) -> None:
         """`before` are the words of a command that runs the hub's."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port: int = free_port()
         self.folder = folder
         self.data = folder / "data" / "dragoman"
         self.log = folder / "log"

@@ -93,6 +93,7 @@ async def test_the_tools_of_a_program_can_be_called_in_its_session() -> None:
         assert (await session.prompt("missing")).text.startswith("error: The MCP server gone")
 
 
+@pytest.mark.in_turn("kind")
 @pytest.mark.parametrize("kind", ["http", "sse"])
 async def test_the_tools_behind_an_address_can_be_called(kind: str) -> None:
     async with address(kind, "far") as url, listening(tooled()) as (handle, _):

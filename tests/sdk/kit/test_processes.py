@@ -99,6 +99,7 @@ async def test_what_a_client_saw_finished_is_there_after_a_kill(tmp_path: Path) 
         assert "".join(text for kind, text in heard.told(session.id) if kind == "agent_message_chunk") == said
 
 
+@pytest.mark.in_turn("after")
 @pytest.mark.parametrize("after", [1, 60, 900])
 async def test_a_kill_at_any_moment_leaves_a_beginning_without_gaps(after: int, tmp_path: Path) -> None:
     path = tmp_path / "s.db"
@@ -114,6 +115,7 @@ async def test_a_kill_at_any_moment_leaves_a_beginning_without_gaps(after: int, 
         assert (await loaded.prompt("on")).text in ({"2: on"} if said else {"1: on", "2: on"})
 
 
+@pytest.mark.in_turn("after")
 @pytest.mark.parametrize("after", [0, 1, 700])
 async def test_whatever_a_client_has_seen_is_in_the_replay_after_a_kill(after: int, tmp_path: Path) -> None:
     path = tmp_path / "s.db"

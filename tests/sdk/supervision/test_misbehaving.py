@@ -14,8 +14,8 @@ from dragoman.transport.owned import owned_trees
 from tests.sdk.supervision.misbehaving import WAYS, meet_all, variants
 from tests.transport.programs import eventually
 
-EVERY = 13
-"""In a usual run two points of each way are tried; they differ from way to way, so that each has its turn."""
+EVERY = 26
+"""In a usual run one point of each way is tried; they differ from way to way, so that each has its turn."""
 
 
 def test_there_are_many_points() -> None:

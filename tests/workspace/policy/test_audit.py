@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog, audit_entry, read_entries
 from dragoman.workspace.policy.decision import PolicyDecision
 from tests.workspace.policy.making import command
@@ -110,7 +111,7 @@ def test_lines_of_several_processes_never_mix_nor_get_lost(tmp_path: Path) -> No
     path = str(tmp_path / "audit.jsonl")
     root = Path(__file__).parents[3]
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root) for name in "abc"]
-    assert [writer.wait(30) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(patience(30)) for writer in writers] == [0, 0, 0]
     found = [
         json.loads(text)["command"] for log in tmp_path.iterdir() for text in log.read_text().splitlines()
     ]
