@@ -27,8 +27,8 @@ _built: set[Any] = set()
 @overload
 def json_decoder(kind: type[T], *, dec_hook: Hook | None = None) -> msgspec.json.Decoder[T]: ...
 @overload
-def json_decoder(kind: Any, *, dec_hook: Hook | None = None) -> msgspec.json.Decoder[Any]: ...
-def json_decoder(kind: Any, *, dec_hook: Hook | None = None) -> Any:
+def json_decoder(kind: object, *, dec_hook: Hook | None = None) -> msgspec.json.Decoder[Any]: ...
+def json_decoder(kind: object, *, dec_hook: Hook | None = None) -> Any:
     """`msgspec.json.Decoder(kind)`; building it takes long, so keep it."""
     with _building:
         return msgspec.json.Decoder(kind, dec_hook=dec_hook)
@@ -37,8 +37,8 @@ def json_decoder(kind: Any, *, dec_hook: Hook | None = None) -> Any:
 @overload
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]: ...
 @overload
-def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]: ...
-def msgpack_decoder(kind: Any) -> Any:
+def msgpack_decoder(kind: object) -> msgspec.msgpack.Decoder[Any]: ...
+def msgpack_decoder(kind: object) -> Any:
     """`msgspec.msgpack.Decoder(kind)`."""
     with _building:
         return msgspec.msgpack.Decoder(kind)
@@ -47,8 +47,8 @@ def msgpack_decoder(kind: Any) -> Any:
 @overload
 def decode_json(raw: Source, kind: type[T]) -> T: ...
 @overload
-def decode_json(raw: Source, kind: Any) -> Any: ...
-def decode_json(raw: Source, kind: Any) -> Any:
+def decode_json(raw: Source, kind: object) -> Any: ...
+def decode_json(raw: Source, kind: object) -> Any:
     """`msgspec.json.decode(raw, type=kind)`, for what is not read often enough to keep a decoder."""
     _build_once(kind)
     return msgspec.json.decode(raw, type=kind)
@@ -57,14 +57,14 @@ def decode_json(raw: Source, kind: Any) -> Any:
 @overload
 def convert(value: object, kind: type[T], *, strict: bool = True, dec_hook: Hook | None = None) -> T: ...
 @overload
-def convert(value: object, kind: Any, *, strict: bool = True, dec_hook: Hook | None = None) -> Any: ...
-def convert(value: object, kind: Any, *, strict: bool = True, dec_hook: Hook | None = None) -> Any:
+def convert(value: object, kind: object, *, strict: bool = True, dec_hook: Hook | None = None) -> Any: ...
+def convert(value: object, kind: object, *, strict: bool = True, dec_hook: Hook | None = None) -> Any:
     """`msgspec.convert(value, kind)`."""
     _build_once(kind)
     return msgspec.convert(value, kind, strict=strict, dec_hook=dec_hook)
 
 
-def _build_once(kind: Any) -> None:
+def _build_once(kind: object) -> None:
     if kind not in _built:
         json_decoder(kind)
         _built.add(kind)

@@ -91,7 +91,7 @@ class AgentLink(AttendedLink):
             client.capabilities.require(capability, method)
         self._granted[method] = client.capabilities
 
-    def _read_answer(self, call: OutgoingCall[ThreadPendingCall], kind: Any) -> Any:
+    def _read_answer(self, call: OutgoingCall[ThreadPendingCall], kind: object) -> Any:
         """Read once: what comes next is nearly always the answer. None when it was not, or not so plainly."""
         if self._busy or self._inbox or not (self._whole and self._role.acquire(blocking=False)):
             return None

@@ -88,7 +88,7 @@ class _Lanes:
     def __init__(self) -> None:
         self._waiting: dict[Hashable, deque[Callable[[], Any]]] = {}
 
-    def run(self, lane: Hashable, handle: Callable[[], Any]) -> None:
+    def run(self, lane: Hashable, handle: Callable[[], object]) -> None:
         waiting = self._waiting.get(lane)
         if waiting is not None:  # we are inside that handler: it asked something, and this came meanwhile
             waiting.append(handle)

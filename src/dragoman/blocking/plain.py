@@ -30,7 +30,7 @@ class _Readers(dict[Any, Callable[[bytes], Any]]):
     `ValueError`, `TypeError` or `RecursionError` for anything else.
     """
 
-    def __missing__(self, kind: Any) -> Callable[[bytes], Any]:
+    def __missing__(self, kind: object) -> Callable[[bytes], Any]:
         frame = defstruct(
             "Answer",
             [("jsonrpc", Literal["2.0"]), ("id", int), ("result", kind)],

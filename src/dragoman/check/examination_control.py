@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dragoman.check.recording import Recording
 from dragoman.check.verdict import Verdict, Violation
@@ -78,7 +78,7 @@ def _is_refusal(finding: Violation, recordings: Sequence[Recording]) -> bool:
 T = TypeVar("T")
 
 
-async def run_until_stopped(stop: asyncio.Event | None, work: Coroutine[Any, Any, T]) -> T | None:
+async def run_until_stopped(stop: asyncio.Event | None, work: Coroutine[object, None, T]) -> T | None:
     """What `work` returns; None if `stop` was set first. Then the work is cancelled, and its end awaited."""
     working = asyncio.create_task(work, name="examination")
     stopping = asyncio.create_task((stop or asyncio.Event()).wait(), name="stop")

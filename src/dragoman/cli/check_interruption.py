@@ -63,7 +63,7 @@ class Interruption:
             say(f"dragoman check: {self.reason}", file=sys.stderr)
         return 128 + self._number
 
-    def run(self, work: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
+    def run(self, work: Callable[[asyncio.Event], Coroutine[object, None, T]]) -> T:
         """Run work that ends soon after the event that it gets is set."""
 
         async def run() -> T:

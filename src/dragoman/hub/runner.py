@@ -93,7 +93,7 @@ def _open_door(settings: HubSettings) -> _Door:
 
 
 @asynccontextmanager
-async def run_hub(settings: HubSettings, *, page: Any = None) -> AsyncIterator[RunningHub]:
+async def run_hub(settings: HubSettings, *, page: object = None) -> AsyncIterator[RunningHub]:
     """Serve until the block is left. Raises `LocalMistake` for what cannot be."""
     async with AsyncExitStack() as stack:
         folder = _folder(settings)
@@ -220,7 +220,9 @@ def _specs(
 
 
 def _trace(observer: Observer) -> Trace:
-    def trace(session: str, key: str, meta: Mapping[str, Any] | None, agent: str) -> Mapping[str, Any] | None:
+    def trace(
+        session: str, key: str, meta: Mapping[str, object] | None, agent: str
+    ) -> Mapping[str, Any] | None:
         return observer.prompt(session, key, meta, agent=agent)
 
     return trace

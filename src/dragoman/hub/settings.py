@@ -246,12 +246,12 @@ def fields_of(table: type[Struct]) -> dict[str, Any]:
     return get_type_hints(table, include_extras=True)
 
 
-def choices_of(hint: Any) -> tuple[str, ...]:
+def choices_of(hint: object) -> tuple[str, ...]:
     """The words of a choice; empty for what is none."""
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
-def kind_of(hint: Any) -> Kind:
+def kind_of(hint: object) -> Kind:
     if get_origin(hint) is Annotated:
         return next(arg for arg in get_args(hint) if isinstance(arg, Kind))
     return Kind("one of " + ", ".join(choices_of(hint)))

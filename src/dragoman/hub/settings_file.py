@@ -105,7 +105,7 @@ class _SettingsReading:
         self._folder = folder
         self._where = where
 
-    def table(self, kind: type[Struct], tree: Any, path: Key) -> None:
+    def table(self, kind: type[Struct], tree: object, path: Key) -> None:
         if not isinstance(tree, Mapping):
             self._add(path, f"must be a table: [{'.'.join(path)}]")
             return
@@ -132,7 +132,7 @@ class _SettingsReading:
             names = ", ".join(sorted({*agents, *BUILT_IN}))
             self._add(("default_agent",), f"there is no such agent; there are {names}")
 
-    def _agents(self, tree: Any) -> None:
+    def _agents(self, tree: object) -> None:
         if not isinstance(tree, Mapping):
             self._add(("agents",), "must be tables: [agents.NAME]")
             return
@@ -150,7 +150,7 @@ class _SettingsReading:
             if len(self.findings) == before and len(ways) != 1 and not (not ways and name in BUILT_IN):
                 self._add(here, "needs either command or url")
 
-    def _value(self, hint: Any, value: Any, path: Key) -> None:
+    def _value(self, hint: object, value: object, path: Key) -> None:
         choices = choices_of(hint)
         try:
             if choices:

@@ -38,18 +38,18 @@ class BadValue(Exception):
     """What a value must be."""
 
 
-def read_value(kind: Kind, value: Any, folder: str) -> Any:
+def read_value(kind: Kind, value: object, folder: str) -> Any:
     """A value as the hub uses it; a relative path begins at `folder`. Raises `BadValue`."""
     return READERS[kind.word](value, kind, folder)
 
 
-def read_choice(value: Any, choices: tuple[str, ...]) -> str:
+def read_choice(value: object, choices: tuple[str, ...]) -> str:
     if value not in choices or not isinstance(value, str):
         raise BadValue(f"must be one of {', '.join(choices)}")
     return value
 
 
-def read_size(value: Any, least: float = 0) -> int:
+def read_size(value: object, least: float = 0) -> int:
     """Bytes, as a number or with a unit: `16 MiB`, `500 kB`."""
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     unit = BYTES.get(found[2].lower()) if found else None
@@ -64,7 +64,7 @@ def read_size(value: Any, least: float = 0) -> int:
     return size
 
 
-def read_rate(value: Any) -> Rate:
+def read_rate(value: object) -> Rate:
     """`60/min`; the units are s, min and h."""
     found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found[2].lower() not in TIMES or int(found[1]) < 1:
@@ -72,7 +72,7 @@ def read_rate(value: Any) -> Rate:
     return Rate(int(found[1]), TIMES[found[2].lower()])
 
 
-def read_place(value: Any) -> str:
+def read_place(value: object) -> str:
     text = _text(value)
     host, colon, port = text.rpartition(":")
     bare = ":" in host and not (host.startswith("[") and host.endswith("]"))
@@ -81,12 +81,12 @@ def read_place(value: Any) -> str:
     return text
 
 
-def read_path(value: Any, folder: str) -> str:
+def read_path(value: object, folder: str) -> str:
     text = _text(value)
     return os.path.normpath(os.path.join(folder, os.path.expanduser(text))) if text else ""
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise BadValue("must be text, in quotes")
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
@@ -98,7 +98,7 @@ def _is_odd(host: str) -> bool:
     return any(character in host for character in " /@?#")
 
 
-def _texts(value: Any, matches: Callable[[str], object], must: str) -> tuple[str, ...]:
+def _texts(value: object, matches: Callable[[str], object], must: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise BadValue(f"must be a list of {must}")
     for number, each in enumerate(value):
@@ -115,14 +115,14 @@ class BadElement(BadValue):
         self.number = number
 
 
-def _words(value: Any) -> tuple[str, ...]:
+def _words(value: object) -> tuple[str, ...]:
     words = _texts(value, lambda each: "\0" not in each, 'words: ["program", "argument"]')
     if words and not words[0]:
         raise BadElement(0, "must begin with the name of a program")
     return words
 
 
-def _variables(value: Any) -> Mapping[str, str]:
+def _variables(value: object) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
         raise BadValue('must be a table of texts: { NAME = "value" }')
     for name, each in value.items():
@@ -131,7 +131,7 @@ def _variables(value: Any) -> Mapping[str, str]:
     return dict(value)
 
 
-def _number(value: Any, kind: Kind) -> int:
+def _number(value: object, kind: Kind) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not kind.least <= value <= MOST:
         raise BadValue(f"must be a whole number, {kind.least:g} or more")
     return value
@@ -150,14 +150,14 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _url(value: Any) -> str:
+def _url(value: object) -> str:
     text = _text(value)
     if text and not text.startswith(REMOTE):
         raise BadValue(f"must be an address that begins with {', '.join(REMOTE)}")
     return text
 
 
-def _store(value: Any, folder: str) -> str:
+def _store(value: object, folder: str) -> str:
     text = _text(value)
     if text.startswith(("nats://", "tls://")):
         return text
@@ -166,7 +166,7 @@ def _store(value: Any, folder: str) -> str:
     return read_path(text, folder)
 
 
-def _key_place(value: Any, folder: str) -> str:
+def _key_place(value: object, folder: str) -> str:
     if value == "":
         return ""
     if not isinstance(value, str) or not _KEY.fullmatch(value):
@@ -174,14 +174,14 @@ def _key_place(value: Any, folder: str) -> str:
     return f"file:{read_path(value[5:], folder)}" if value.startswith("file:") else value
 
 
-def _node(value: Any) -> str:
+def _node(value: object) -> str:
     text = _text(value)
     if text and not _NODE.fullmatch(text):
         raise BadValue("must be a name of at most 40 letters, digits, '_' and '-'")
     return text
 
 
-def _dialect(value: Any) -> str:
+def _dialect(value: object) -> str:
     from dragoman.dialect import CHOICES  # not needed by whoever has no agents of their own
 
     return read_choice(value, CHOICES)

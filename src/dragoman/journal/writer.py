@@ -221,7 +221,7 @@ class WriterThread:
     def _explained(self, error: BaseException) -> BaseException:
         return self._explain(error) if isinstance(error, Refusal) else error
 
-    def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
+    def _tell(self, what: Callable[..., None], *arguments: object) -> None:
         try:
             self._loop.call_soon_threadsafe(what, *arguments)
         except RuntimeError:
@@ -244,7 +244,7 @@ class WriterThread:
                 _settle(job.future, job.result)
 
 
-def _settle(future: asyncio.Future[Any], result: Any) -> None:
+def _settle(future: asyncio.Future[Any], result: object) -> None:
     if not future.done():
         future.set_result(result)
 

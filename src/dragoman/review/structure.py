@@ -125,7 +125,7 @@ def _finding(rule: ReviewRule, node: Any, path: str, lines: TextLines) -> Findin
     )
 
 
-def _fix(rule: ReviewRule, node: Any, text: str, start: int, end: int) -> Fix | None:
+def _fix(rule: ReviewRule, node: object, text: str, start: int, end: int) -> Fix | None:
     if rule.fix is None:
         return None
     new = fill_template(rule.fix, node, text)
@@ -134,7 +134,7 @@ def _fix(rule: ReviewRule, node: Any, text: str, start: int, end: int) -> Fix | 
     return Fix(title=rule.fix_title or rule.title, edits=(Edit(start, end, new),), safe=rule.safe)
 
 
-def fill_template(template: str, node: Any, text: str) -> str:
+def fill_template(template: str, node: object, text: str) -> str:
     """A template with `$NAME` and `$$$NAMES` replaced by what they matched."""
     parts: list[str] = []
     at = 0

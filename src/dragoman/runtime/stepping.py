@@ -24,7 +24,7 @@ class SuspendedWork(Generic[T]):
 
     __slots__ = ("_thrown", "_waiting_for", "_work")
 
-    def __init__(self, work: Coroutine[object, None, T], waiting_for: Any) -> None:
+    def __init__(self, work: Coroutine[object, None, T], waiting_for: object) -> None:
         self._work = work
         self._waiting_for = waiting_for
         self._thrown: BaseException | None = None

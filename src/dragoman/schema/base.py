@@ -44,7 +44,7 @@ class UnknownFields(Mapping[str, Any]):
 
     __slots__ = ("raw",)
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Mapping[str, object]) -> None:
         self.raw: dict[str, Raw] = {
             name: value if isinstance(value, Raw) else Raw(json.encode(value))
             for name, value in fields.items()

@@ -75,7 +75,7 @@ class Choice(metaclass=_ChoiceMeta):
 
 
 def _marker(
-    name: str, members: tuple[type, ...], pick: Callable[[Mapping[str, Any]], Any], **more: Any
+    name: str, members: tuple[type, ...], pick: Callable[[Mapping[str, object]], Any], **more: object
 ) -> Any:
     return _ChoiceMeta(name, (Choice,), {"members": members, "pick": staticmethod(pick), **more})
 
@@ -91,7 +91,7 @@ def choose_by_tag(
 ) -> Any:
     """A union of tagged members and one without a tag. Other tags are read as `others`, or refused."""
 
-    def pick(fields: Mapping[str, Any]) -> type:
+    def pick(fields: Mapping[str, object]) -> type:
         if tag_field not in fields:
             return untagged
         tag = fields[tag_field]
@@ -109,7 +109,7 @@ def choose_by_tag(
 def choose_by_key(name: str, keys: Mapping[str, type]) -> Any:
     """A union of objects, told apart by a field that only one of them requires."""
 
-    def pick(fields: Mapping[str, Any]) -> type:
+    def pick(fields: Mapping[str, object]) -> type:
         for key, chosen in keys.items():
             if key in fields:
                 return chosen
@@ -118,10 +118,10 @@ def choose_by_key(name: str, keys: Mapping[str, type]) -> Any:
     return _marker(name, tuple(keys.values()), pick)
 
 
-def choose_by_item(name: str, keys: Mapping[str, Any]) -> Any:
+def choose_by_item(name: str, keys: Mapping[str, object]) -> Any:
     """A union of list types, told apart by a field of the first item. An empty list is the first of them."""
 
-    def pick(fields: Mapping[str, Any]) -> Any:
+    def pick(fields: Mapping[str, object]) -> Any:
         for key, chosen in keys.items():
             if key in fields or not fields:
                 return chosen
@@ -130,7 +130,7 @@ def choose_by_item(name: str, keys: Mapping[str, Any]) -> Any:
     return _marker(name, (list,), pick, listed=True)
 
 
-def decode_choice(kind: type, value: Any) -> Any:
+def decode_choice(kind: type, value: object) -> Any:
     """What msgspec asks about a type it does not know; a ValueError leaves it to the lenient reader."""
     if not issubclass(kind, Choice):
         raise ValueError("not to be decoded")

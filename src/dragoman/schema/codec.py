@@ -36,7 +36,7 @@ Decode = Callable[[Any], Any]
 class _Decoders(dict[Any, Decode]):
     """The native decoder of each type, made when first asked for."""
 
-    def __missing__(self, kind: Any) -> Decode:
+    def __missing__(self, kind: object) -> Decode:
         decode = self[kind] = json_decoder(kind, dec_hook=decode_choice).decode
         return decode
 
@@ -47,8 +47,8 @@ _decoders = _Decoders()
 @overload
 def read(raw: Source | None, kind: type[T]) -> T: ...
 @overload
-def read(raw: Source | None, kind: Any) -> Any: ...
-def read(raw: Source | None, kind: Any) -> Any:
+def read(raw: Source | None, kind: object) -> Any: ...
+def read(raw: Source | None, kind: object) -> Any:
     """The message in `raw`; None and empty bytes are params that were left out."""
     try:
         return _decoders[kind](raw)
@@ -60,8 +60,8 @@ def read(raw: Source | None, kind: Any) -> Any:
 @overload
 def reader(kind: type[T]) -> Callable[[Source | None], T]: ...
 @overload
-def reader(kind: Any) -> Callable[[Source | None], Any]: ...
-def reader(kind: Any) -> Callable[[Source | None], Any]:
+def reader(kind: object) -> Callable[[Source | None], Any]: ...
+def reader(kind: object) -> Callable[[Source | None], Any]:
     """`read` for one type, for those who read many of them."""
 
     def read_one(raw: Source | None) -> Any:
@@ -80,7 +80,7 @@ raises.
 """
 
 
-def examine(raw: Source | None, kind: Any) -> tuple[Any, list[Deviation]]:
+def examine(raw: Source | None, kind: object) -> tuple[Any, list[Deviation]]:
     """The message, and everything that had to be forgiven to read it."""
     deviations: list[Deviation] = []
     try:
@@ -90,7 +90,7 @@ def examine(raw: Source | None, kind: Any) -> tuple[Any, list[Deviation]]:
     return _read_leniently(raw, kind, deviations), deviations
 
 
-def _read_leniently(raw: Source | None, kind: Any, deviations: list[Deviation] | None = None) -> Any:
+def _read_leniently(raw: Source | None, kind: object, deviations: list[Deviation] | None = None) -> Any:
     # Imported when first needed: most conversations never are.
     from .lenient import read_leniently
 
@@ -101,7 +101,7 @@ class _HasUnknownFields(Exception):
     """Raised inside the encoder to stop it: an object holds fields that belong one level higher."""
 
 
-def _encode_unknown(value: Any) -> Any:
+def _encode_unknown(value: object) -> Any:
     if isinstance(value, Unknown):
         return value.raw
     if isinstance(value, UnknownFields):
@@ -117,7 +117,7 @@ _encode_into = _encoder.encode_into
 _UNUSUAL = (_HasUnknownFields, ValueError, TypeError, RecursionError)
 
 
-def write(message: Any) -> bytes:
+def write(message: object) -> bytes:
     """The message as JSON."""
     try:
         return _encode(message)
@@ -126,7 +126,7 @@ def write(message: Any) -> bytes:
     return _write_slowly(message, problem)
 
 
-def write_into(buffer: bytearray, message: Any) -> None:
+def write_into(buffer: bytearray, message: object) -> None:
     """The message as JSON, at the end of `buffer`, which is left as it was if that fails."""
     start = len(buffer)
     try:
@@ -138,7 +138,7 @@ def write_into(buffer: bytearray, message: Any) -> None:
     return None
 
 
-def _write_slowly(message: Any, problem: SchemaError | None) -> bytes:
+def _write_slowly(message: object, problem: SchemaError | None) -> bytes:
     if problem is None:
         from .hoist import hoisted  # imported when first needed, as the lenient reader is
 

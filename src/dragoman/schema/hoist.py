@@ -16,7 +16,7 @@ from .base import Bare, UnknownFields
 __all__ = ["hoisted"]
 
 
-def hoisted(value: Any) -> Any:
+def hoisted(value: object) -> Any:
     """The value with every struct as a dictionary that holds its unknown fields too."""
     if isinstance(value, Bare):
         return _object(value)

@@ -82,7 +82,7 @@ def _is_json(text: bytes) -> bool:
 
 
 @cache
-def _described(kind: Any) -> inspect.Type:
+def _described(kind: object) -> inspect.Type:
     return inspect.type_info(kind)
 
 

@@ -33,12 +33,12 @@ class WrongValue(SchemaError):
     The text of the error does not hold the value, as with any `SchemaError`.
     """
 
-    def __init__(self, path: str, value: Any, reason: str) -> None:
+    def __init__(self, path: str, value: object, reason: str) -> None:
         super().__init__(path, reason)
         self.value = value
 
 
-def write_strictly(message: Any, kind: Any) -> bytes:
+def write_strictly(message: object, kind: object) -> bytes:
     """The message as JSON, if it is one of this kind; a `WrongValue` or another `SchemaError` if not."""
     encoded = write(message)
     try:
@@ -82,7 +82,7 @@ def _wrong_values(message: Bare, place: str) -> Iterator[WrongValue]:
                 yield from _wrong_values(one, where)
 
 
-def _each(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _each(value: object, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list | tuple):
         yield from ((f"{path}[{at}]", one) for at, one in enumerate(value))
     elif isinstance(value, dict):
@@ -91,7 +91,7 @@ def _each(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _passed_on(encoded: bytes, kind: Any, refused: Exception) -> Any:
+def _passed_on(encoded: bytes, kind: object, refused: Exception) -> Any:
     """The message, if nothing is wrong with it but what only a peer could have put there."""
     try:
         found, deviations = examine(encoded, kind)

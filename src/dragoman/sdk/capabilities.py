@@ -22,7 +22,7 @@ class Capabilities:
 
     __slots__ = ("_answers", "typed")
 
-    def __init__(self, typed: Any = UNSET) -> None:
+    def __init__(self, typed: object = UNSET) -> None:
         self.typed = typed
         self._answers: dict[str, bool] = {}  # asked for before every call, so looked up once
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 BLOCK = "must be a string or a content block"
 
 
-def write_out(message: object, kind: Any, what: str) -> bytes:
+def write_out(message: object, kind: object, what: str) -> bytes:
     """The message as JSON, if the protocol allows it; `what` is the method or the message."""
     try:
         return write_strictly(message, kind)
@@ -35,7 +35,7 @@ def write_out(message: object, kind: Any, what: str) -> bytes:
         raise InvalidValue(what, message, f"cannot be written: {error.reason}") from None
 
 
-def write_update(update: Any) -> bytes:
+def write_update(update: object) -> bytes:
     """An update of a session."""
     config = getattr(type(update), "__struct_config__", None)
     if config is None or config.tag_field != "sessionUpdate":
@@ -61,7 +61,7 @@ def write_plain(params: object, what: str) -> bytes | None:
         raise InvalidValue("params", params, f"must be JSON: {error.reason} (in {what})") from None
 
 
-def as_block(content: Any, argument: str = "text") -> Any:
+def as_block(content: object, argument: str = "text") -> Any:
     """A content block; a string is one of text."""
     if isinstance(content, str):
         return v1.TextContent(text=str(content))

@@ -57,7 +57,7 @@ class RangeParams(Struct, frozen=True, kw_only=True, rename="camel"):
 def handlers(sessions: Sessions) -> dict[str, Handler]:
     """The extension methods, by name."""
 
-    async def stat(params: Any, agent: object) -> dict[str, Any]:
+    async def stat(params: object, agent: object) -> dict[str, Any]:
         asked = _read(params, StatParams)
         status = await sessions(asked.session_id, agent).stat(asked.path)
         answer: dict[str, Any] = {"exists": status.exists, "isDirectory": status.is_folder}
@@ -67,13 +67,13 @@ def handlers(sessions: Sessions) -> dict[str, Handler]:
                 answer["size"] = status.size
         return answer
 
-    async def glob(params: Any, agent: object) -> dict[str, Any]:
+    async def glob(params: object, agent: object) -> dict[str, Any]:
         asked = _read(params, GlobParams)
         lent = sessions(asked.session_id, agent)
         found = await lent.search(asked.pattern, hidden=asked.hidden, limit=asked.limit)
         return {"matches": found.matches, "truncated": found.truncated}
 
-    async def read_range(params: Any, agent: object) -> dict[str, Any]:
+    async def read_range(params: object, agent: object) -> dict[str, Any]:
         asked = _read(params, RangeParams)
         offset = asked.offset or 0
         read = await sessions(asked.session_id, agent).read_range(
@@ -93,7 +93,7 @@ def handlers(sessions: Sessions) -> dict[str, Handler]:
     }
 
 
-def _read(params: Any, kind: type[P]) -> P:
+def _read(params: object, kind: type[P]) -> P:
     try:
         return convert(params, kind)
     except msgspec.ValidationError as error:

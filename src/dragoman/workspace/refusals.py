@@ -8,7 +8,6 @@ lie outside the range that JSON-RPC reserves, and mean what they mean on the web
 from __future__ import annotations
 
 import errno
-from typing import Any
 
 from dragoman.errors import ErrorAnswer
 
@@ -39,7 +38,7 @@ _SYSTEM_ERRORS: dict[int, tuple[int, str, str]] = {
 }
 
 
-def refusal(code: int, reason: str, why: str, **more: Any) -> ErrorAnswer:
+def refusal(code: int, reason: str, why: str, **more: object) -> ErrorAnswer:
     return ErrorAnswer(code, why, {"reason": reason, **more})
 
 

@@ -28,7 +28,7 @@ def read_mcp(path: str) -> list[v1.McpServer]:
     return [_server(path, name, entry) for name, entry in _entries(path, found) if not _is_off(entry)]
 
 
-def _entries(path: str, found: Any) -> list[tuple[Any, Any]]:
+def _entries(path: str, found: object) -> list[tuple[Any, Any]]:
     if isinstance(found, list):
         return [(entry.get("name") if isinstance(entry, Mapping) else None, entry) for entry in found]
     if isinstance(found, Mapping):
@@ -38,11 +38,11 @@ def _entries(path: str, found: Any) -> list[tuple[Any, Any]]:
     raise _mistake(path, "has no table of servers")
 
 
-def _is_off(entry: Any) -> bool:
+def _is_off(entry: object) -> bool:
     return isinstance(entry, Mapping) and (entry.get("disabled") is True or entry.get("enabled") is False)
 
 
-def _server(path: str, name: Any, entry: Any) -> v1.McpServer:
+def _server(path: str, name: object, entry: object) -> v1.McpServer:
     if not isinstance(name, str) or not isinstance(entry, Mapping):
         _refuse(path, "has a server that is no table with a name")
     kind = entry.get("type") or ("http" if "url" in entry else "stdio")
@@ -72,7 +72,7 @@ def _server(path: str, name: Any, entry: Any) -> v1.McpServer:
     return v1.McpServerStdio(name=name, command=command, args=args, env=env)
 
 
-def _pairs(path: str, name: str, entry: Mapping[str, Any], field: str) -> list[tuple[str, str]]:
+def _pairs(path: str, name: str, entry: Mapping[str, object], field: str) -> list[tuple[str, str]]:
     """A table of texts, or a list of `{name, value}`."""
     found: Any = entry.get(field) or {}
     if isinstance(found, list):

@@ -68,7 +68,7 @@ class DecisionLog(AuditLog):
                 client.handlers.replace(method, Handler(self._watched(method, handler)))
 
     def _watched(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
-        async def do(request: Any, agent: Any) -> Any:  # of the method's type
+        async def do(request: object, agent: object) -> Any:  # of the method's type
             try:
                 done = await handler.work(request, agent)
             except ErrorAnswer as refused:

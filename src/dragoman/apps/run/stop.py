@@ -60,7 +60,7 @@ class RunStop:
 
     # What happens.
 
-    def watch(self, task: asyncio.Task[Any], *, timeout: float | None) -> None:
+    def watch(self, task: asyncio.Task[object], *, timeout: float | None) -> None:
         """From now on everything that can happen ends this task."""
         self._task = task
         handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: self._terminated}

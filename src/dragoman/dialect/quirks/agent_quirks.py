@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import UNSET
 
@@ -142,7 +142,7 @@ class LineZero(Quirk):
         return with_params(message, {**as_object(message.params), "update": {**update, "locations": kept}})
 
 
-def _is_nowhere(place: Any) -> bool:
+def _is_nowhere(place: object) -> bool:
     return type(place) is dict and type(place.get("line")) is int and place["line"] == 0
 
 

@@ -320,14 +320,14 @@ class AgentProcess:
             self._sort(frame, number, receipt)
             self.stored(receipt)
 
-    async def call(self, method: str, params: Any, *, within: float = CALL_SECONDS) -> Raw:
+    async def call(self, method: str, params: object, *, within: float = CALL_SECONDS) -> Raw:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
         number = self.next_id()
         future = self.promise(number, method)
         self.request(number, method, params)
         return await self.result(future, method, within=within)
 
-    def request(self, number: int, method: str, params: Any) -> None:
+    def request(self, number: int, method: str, params: object) -> None:
         """Send a request whose answer is promised under this id."""
         self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
 

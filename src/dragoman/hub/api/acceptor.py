@@ -257,7 +257,7 @@ class Acceptor:
         await asyncio.sleep(0)  # they are closed in the next turn of the loop
         return RETRY if closed else min(2 * seconds, RETRY_MOST)
 
-    def _open(self, connection: socket.socket, peer: Any) -> None:
+    def _open(self, connection: socket.socket, peer: object) -> None:
         address = network_of(str(peer[0])) if isinstance(peer, tuple) else ""
         accepted = AcceptedConnection(self, address)
         self.connections.add(accepted)

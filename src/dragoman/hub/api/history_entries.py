@@ -9,7 +9,7 @@ that the dialect has; the oldest entries go first.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -80,7 +80,7 @@ class ThreadFold:
         if not echo and self._loading is None:
             self._entries.update(update)
 
-    def _answered(self, request_id: Any) -> None:
+    def _answered(self, request_id: object) -> None:
         if request_id == self._turn:
             self._turn = None
         elif request_id == self._loading:
@@ -88,7 +88,7 @@ class ThreadFold:
 
     # Files that a client lent.
 
-    def _asked(self, request_id: Any, params: Object) -> None:
+    def _asked(self, request_id: object, params: Object) -> None:
         if isinstance(request_id, int | str):
             self._reads[request_id] = as_text(params.get("path"))
             if len(self._reads) > MOST_OPEN:

@@ -117,7 +117,7 @@ def _watch(bound: socket.socket) -> None:
 
 @asynccontextmanager
 async def open_listener(
-    app: Any,
+    app: object,
     bound: socket.socket,
     *,
     tls: Tls | None = None,

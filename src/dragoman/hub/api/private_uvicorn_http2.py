@@ -95,7 +95,7 @@ class BoundedHttp2Protocol(ZttpH2Protocol):
         cycle: Any = self.cycles[event.stream_id]
         send = cycle.send
 
-        async def send_and_wait(message: Any) -> None:
+        async def send_and_wait(message: object) -> None:
             await send(message)
             await self._wait_for_credit(cycle)
 

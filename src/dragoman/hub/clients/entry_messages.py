@@ -8,7 +8,7 @@ messages gives each a cursor of its own, `17.1`, `17.2`, and the last one `17`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -31,7 +31,7 @@ from dragoman.hub.session.notes import TOLD, StreamNote, event_of, read_note
 from dragoman.hub.session.state import QUESTIONS
 from dragoman.journal.entry_runs import FrameRun, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
-from dragoman.wire.envelope import Id
+from dragoman.wire.envelope import Id, JsonObject
 
 if TYPE_CHECKING:
     from dragoman.hub.session.state import OpenRequest
@@ -44,7 +44,7 @@ EVENT = "_dragoman/hub/event"
 NOTICE = "_dragoman/hub/asked"
 """How a client hears of a question that it cannot be asked, and one that watches of every question."""
 
-UNJUDGED: dict[str, Any] = {"risks": UNSET, "risksNote": UNSET}
+UNJUDGED: JsonObject = {"risks": UNSET, "risksNote": UNSET}
 """No agent may say in the hub's place what is risky about its request."""
 
 
@@ -64,10 +64,10 @@ class ClientView(Protocol):
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         """The id under which it is to be asked; UNSET if it is not."""
 
-    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+    def notice(self, sequence: int, method: str, /) -> JsonObject | None:
         """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
 
-    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
+    def assessment_of(self, sequence: int, /) -> JsonObject:
         """What the reviewer's rules say of a request that is open, as clients are told it."""
 
     def open_params(self, sequence: int, /) -> bytes | None:
@@ -90,7 +90,7 @@ class ClientView(Protocol):
 class ClientMessage(NamedTuple):
     message: bytes
     member: Member = "params"
-    ours: dict[str, Any] | None = None
+    ours: JsonObject | None = None
 
 
 def messages(session: str, stored: Stored, view: ClientView, *, skip: int = 0) -> list[bytes]:
@@ -235,8 +235,8 @@ def _answer(waiting: Id, note: StreamNote) -> ClientMessage:
     return ClientMessage(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(waiting), bytes(error)), "")
 
 
-def _told(note: StreamNote, frame: bytes) -> dict[str, Any]:
-    members: dict[str, Any] = dict(event_of(frame))
+def _told(note: StreamNote, frame: bytes) -> JsonObject:
+    members: JsonObject = dict(event_of(frame))
     if note.hub == "child":
         return {"event": "child", "child": note.session}
     result = value_of(members.pop("result", None)) if note.hub == "turn_ended" else None
@@ -245,7 +245,7 @@ def _told(note: StreamNote, frame: bytes) -> dict[str, Any]:
     return members
 
 
-def _event(session: str, members: dict[str, Any]) -> ClientMessage:
+def _event(session: str, members: JsonObject) -> ClientMessage:
     return ClientMessage(notification(EVENT, encoded({"sessionId": session, **members}))[:-1])
 
 
@@ -282,7 +282,7 @@ class HistoryView:
     def notice(self, sequence: int, method: str, /) -> None:
         return None
 
-    def assessment_of(self, sequence: int, /) -> dict[str, Any]:
+    def assessment_of(self, sequence: int, /) -> JsonObject:
         return {}
 
     def open_params(self, sequence: int, /) -> bytes | None:

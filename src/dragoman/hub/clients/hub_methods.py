@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -23,9 +22,10 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.journal import Stored
 from dragoman.wire.codes import invalid_params, method_not_found
+from dragoman.wire.envelope import JsonObject
 
 Params = dict[str, Raw]
-HubHandler = Callable[[HubClient, Params], Awaitable[dict[str, Any]]]
+HubHandler = Callable[[HubClient, Params], Awaitable[JsonObject]]
 
 PAGE = 500
 MOST = 5000
@@ -59,7 +59,7 @@ class HubMethods:
             "status": self._status,
         }
 
-    async def call(self, client: HubClient, method: str, params: Params) -> dict[str, Any]:
+    async def call(self, client: HubClient, method: str, params: Params) -> JsonObject:
         handler = self._handlers.get(method.removeprefix(HUB))
         if handler is None:
             raise method_not_found(method)
@@ -67,10 +67,10 @@ class HubMethods:
 
     # Looking.
 
-    async def _folders(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _folders(self, client: HubClient, params: Params) -> JsonObject:
         return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
 
-    async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _sessions(self, client: HubClient, params: Params) -> JsonObject:
         return await self._views.listed(
             client,
             cursor=_text(params, "cursor"),
@@ -80,14 +80,14 @@ class HubMethods:
             state=_text(params, "state"),
         )
 
-    async def _inbox(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _inbox(self, client: HubClient, params: Params) -> JsonObject:
         return {"requests": self._hub.broker.inbox(client)}
 
-    async def _watch(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _watch(self, client: HubClient, params: Params) -> JsonObject:
         self._views.watch(client, on=value_of(params.get("on"), True) is not False)
         return {}
 
-    async def _attach(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _attach(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         after = _text(params, "after")
         position = Position(session.log.last)
@@ -105,13 +105,13 @@ class HubMethods:
             "cursor": str(position),
         }
 
-    async def _detach(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _detach(self, client: HubClient, params: Params) -> JsonObject:
         session = self._hub.sessions.get(client.text(params, "sessionId"))
         if session is not None:
             self._hub.detach(client, session)
         return {}
 
-    async def _history(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _history(self, client: HubClient, params: Params) -> JsonObject:
         """The entries before a place, as an onlooker would have been told of them."""
         session = await self._session(client, params)
         before = _text(params, "before")
@@ -140,7 +140,7 @@ class HubMethods:
             size -= len(kept.pop(0).frame)
         return kept
 
-    async def _search(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _search(self, client: HubClient, params: Params) -> JsonObject:
         found = await self._hub.journal.search(
             client.text(params, "text"),
             limit=_number(params, "limit", 20, 200),
@@ -159,33 +159,33 @@ class HubMethods:
         ]
         return {"found": seen}
 
-    async def _agents(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _agents(self, client: HubClient, params: Params) -> JsonObject:
         return {"agents": self._views.agents(client)}
 
-    async def _files(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _files(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         pattern = _text(params, "pattern") or ""
         limit = _number(params, "limit", 50, 500)
         return {"files": await asyncio.to_thread(find_files, session.state.cwd, pattern.lower(), limit)}
 
-    async def _terminal(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _terminal(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         found = self._hub.broker.terminal(session, client.text(params, "terminalId"))
         if found is None:
             raise ErrorAnswer(-32002, "the hub lends no such terminal")
         return found
 
-    async def _changes(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _changes(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         return await self._hub.changes.changes(session.id)
 
-    async def _status(self, client: HubClient, params: Params) -> dict[str, Any]:
-        status: dict[str, Any] = await self._hub.status()
+    async def _status(self, client: HubClient, params: Params) -> JsonObject:
+        status: JsonObject = await self._hub.status()
         return status
 
     # Acting.
 
-    async def _answer(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _answer(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         name, result = client.text(params, "request"), params.get("result")
         if not name.isdigit() or result is None:
@@ -200,7 +200,7 @@ class HubMethods:
                 raise Elsewhere(session.id, "")
         return {"settled": done}
 
-    async def _edit(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _edit(self, client: HubClient, params: Params) -> JsonObject:
         session, key = await self._own(client, params)
         prompt = params.get("prompt")
         if prompt is None or not isinstance(value_of(prompt), list):
@@ -208,19 +208,19 @@ class HubMethods:
         session.edit(key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
         return {}
 
-    async def _withdraw(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _withdraw(self, client: HubClient, params: Params) -> JsonObject:
         session, key = await self._own(client, params)
         session.withdraw(key)
         return {}
 
-    async def _rename(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _rename(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         title = client.text(params, "title")[:200]
         session.dispatch(ev.Renamed(title=title))
         self._hub.on_session_change(session)
         return {}
 
-    async def _revert(self, client: HubClient, params: Params) -> dict[str, Any]:
+    async def _revert(self, client: HubClient, params: Params) -> JsonObject:
         session = await self._session(client, params)
         hunks = value_of(params.get("hunks"))
         chosen = [number for number in hunks if isinstance(number, int)] if isinstance(hunks, list) else None

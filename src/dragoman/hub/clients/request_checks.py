@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Raw
 
@@ -37,7 +36,7 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
             raise invalid_params(f"{name} is of the wrong kind")
 
 
-def checked_key(ours: Mapping[str, Any]) -> str:
+def checked_key(ours: Mapping[str, object]) -> str:
     """The key of a request; empty if it has none. A key that cannot be kept is refused: without it, whoever
     sends the request again has it carried out again.
     """

@@ -15,6 +15,7 @@ from dragoman.hub.session.notes import read_note
 from dragoman.journal import StreamInfo
 from dragoman.version import VERSION
 from dragoman.wire import notification
+from dragoman.wire.envelope import JsonObject
 
 PARENTS = 10_000
 """Streams of which it is remembered whether they are children."""
@@ -28,7 +29,7 @@ class SessionViews:
         self._watching: WeakSet[HubClient] = WeakSet()
         self._parents: dict[str, str] = {}  # of streams that are not open
 
-    def shown_to(self, client: HubClient) -> dict[str, Any]:
+    def shown_to(self, client: HubClient) -> JsonObject:
         """What a client learns of the hub when it introduces itself."""
         agents = [
             {"name": seat.spec.name, "title": seat.spec.title, "description": seat.spec.description}
@@ -41,11 +42,11 @@ class SessionViews:
 
     # One session.
 
-    def standing(self, session: LiveSession) -> dict[str, Any]:
+    def standing(self, session: LiveSession) -> JsonObject:
         """What an agent answers when a session is made or brought back: modes, options and the like, as they
         are now."""
         state = session.state
-        made: dict[str, Any] = {
+        made: JsonObject = {
             name: raw for name, raw in state.made.items() if name not in ("sessionId", "_meta")
         }
         mode = value_of(state.update(b"current_mode_update").get("currentModeId"))
@@ -55,7 +56,7 @@ class SessionViews:
         options = state.update(b"config_option_update").get("configOptions")
         return {**made, "configOptions": options} if options is not None else made
 
-    def snapshot(self, session: LiveSession) -> dict[str, Any]:
+    def snapshot(self, session: LiveSession) -> JsonObject:
         """What a screen needs at once."""
         state = session.state
         shown = self.standing(session)
@@ -89,10 +90,10 @@ class SessionViews:
         can = seat.initialized.get("agentCapabilities") if seat is not None else None
         return can.get("promptCapabilities") if isinstance(can, dict) else None
 
-    def described(self, session: LiveSession) -> dict[str, Any]:
+    def described(self, session: LiveSession) -> JsonObject:
         state = session.state
         turn = state.current
-        more: dict[str, Any] = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
+        more: JsonObject = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
         if state.parent:
             more["parent"] = state.parent
         return {
@@ -136,8 +137,8 @@ class SessionViews:
         cwd: str | None = None,
         state: str | None = None,
         with_children: bool = True,
-    ) -> dict[str, Any]:
-        found: list[dict[str, Any]] = []
+    ) -> JsonObject:
+        found: list[JsonObject] = []
         while len(found) < limit:
             listing = await self._hub.journal.list(
                 cursor=cursor, limit=limit - len(found), agent=agent, cwd=cwd, state=state
@@ -175,9 +176,9 @@ class SessionViews:
             pass  # it was deleted meanwhile, or its first entry is damaged: a listing goes on without it
         return ""
 
-    def _line(self, info: StreamInfo) -> dict[str, Any]:
+    def _line(self, info: StreamInfo) -> JsonObject:
         open_session = self._hub.sessions.get(info.stream)
-        more: dict[str, Any] = {"state": info.state, "queue": 0, "asking": 0, "cursor": str(info.last)}
+        more: JsonObject = {"state": info.state, "queue": 0, "asking": 0, "cursor": str(info.last)}
         if open_session is not None:
             more = self.described(open_session)
         return {
@@ -202,17 +203,17 @@ class SessionViews:
 
     # Agents and the whole.
 
-    def agents(self, client: HubClient) -> list[dict[str, Any]]:
+    def agents(self, client: HubClient) -> list[JsonObject]:
         return [agent for agent in self._agents() if client.grant.may_use(str(agent["name"]))]
 
-    def _agents(self) -> list[dict[str, Any]]:
+    def _agents(self) -> list[JsonObject]:
         shown = []
         for seat in self._hub.pool.seats.values():
             process = seat.process if seat.process is not None and not seat.process.over else None
             state = "up" if process else "starting" if seat.starting.locked() else "stopped"
             if not process and seat.failures > seat.spec.restarts:
                 state = "failed"
-            more: dict[str, Any] = (
+            more: JsonObject = (
                 {} if process is None else {"pid": process.channel.pid, "started": process.started}
             )
             if seat.last_error:
@@ -232,7 +233,7 @@ class SessionViews:
             )
         return shown
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> JsonObject:
         sessions = [self.described(session) for session in self._hub.sessions.values()]
         clients = [
             {"token": client.grant.name, "sessions": len(client.followed), "unread": client.transport.pending}

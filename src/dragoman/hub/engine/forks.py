@@ -23,7 +23,7 @@ BATCH = 1000
 
 
 async def fork(
-    hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: Any, *, key: str = ""
+    hub: EngineHub, source: LiveSession, params: dict[str, Raw], before: object, *, key: str = ""
 ) -> LiveSession:
     """`before` is a cursor: what came from there on is left out."""
     end = source.log.last

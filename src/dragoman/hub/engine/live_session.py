@@ -474,7 +474,7 @@ class LiveSession:
         outcome: str,
         by: str,
         result: Raw | None = None,
-        error: Any = None,
+        error: object = None,
         reason: str = "",
     ) -> bool:
         """The first to say what comes of a request decides it."""

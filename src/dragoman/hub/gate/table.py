@@ -197,13 +197,13 @@ def places_in(row: GateRow, params: Mapping[str, Raw]) -> Iterator[str]:
             yield from _links(_list(value, name))
 
 
-def _text(value: Any, name: str) -> str:
+def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise invalid_params(f"{name} is of the wrong kind")
     return value
 
 
-def _list(value: Any, name: str) -> list[Any]:
+def _list(value: object, name: str) -> list[Any]:
     if not isinstance(value, list):
         raise invalid_params(f"{name} is of the wrong kind")
     return value
@@ -227,7 +227,7 @@ def _links(blocks: list[Any]) -> Iterator[str]:
             yield path
 
 
-def _anything(value: Any, name: str = "") -> Iterator[str]:
+def _anything(value: object, name: str = "") -> Iterator[str]:
     """Every text under a name that means a place, and every `file:` address, however deep."""
     if isinstance(value, dict):
         for key, item in value.items():

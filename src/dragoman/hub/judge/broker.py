@@ -30,6 +30,7 @@ from dragoman.hub.session.state import OpenRequest, PromptAnswer
 from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import ErrorObject, error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire.envelope import JsonObject
 from dragoman.workspace.policy.audit import AuditLog
 from dragoman.workspace.policy.permission_service import policy_refusal
 from dragoman.workspace.policy.policy_parser import PolicyError
@@ -145,7 +146,7 @@ class ApprovalBroker:
         else:
             self._lend_ourselves(session, request)
 
-    def inbox(self, client: HubClient) -> list[dict[str, Any]]:
+    def inbox(self, client: HubClient) -> list[JsonObject]:
         found = [
             (request.time, self.describe(session, request))
             for session in self._hub.sessions.values()
@@ -155,8 +156,8 @@ class ApprovalBroker:
         ]
         return [shown for _, shown in sorted(found, key=lambda pair: pair[0])]
 
-    def describe(self, session: LiveSession, request: OpenRequest) -> dict[str, Any]:
-        more: dict[str, Any] = {"expiresAt": request.expires} if request.expires else {}
+    def describe(self, session: LiveSession, request: OpenRequest) -> JsonObject:
+        more: JsonObject = {"expiresAt": request.expires} if request.expires else {}
         if session.state.parent:
             more["parent"] = session.state.parent
         if request.rule:
@@ -181,7 +182,7 @@ class ApprovalBroker:
             event = ev.RequestAnnotated(sequence=request.sequence, expires=expires, expiry=Raw(how))
             session.dispatch(event)
 
-    def _announce(self, what: str, members: dict[str, Any], session: LiveSession) -> None:
+    def _announce(self, what: str, members: JsonObject, session: LiveSession) -> None:
         block = notification(f"_dragoman/hub/{what}", encoded(members))
         for client in self._hub.clients:
             if client.watches and _may_hear(client, session):
@@ -342,7 +343,7 @@ class ApprovalBroker:
         if hold is not None:
             hold.release()
 
-    def terminal(self, session: LiveSession, terminal_id: str) -> dict[str, Any] | None:
+    def terminal(self, session: LiveSession, terminal_id: str) -> JsonObject | None:
         """What a terminal that the hub lends has printed."""
         return self._lending.output(session.id, terminal_id)
 
@@ -387,7 +388,7 @@ def _refuse_redacted(session: LiveSession) -> None:
             continue
         log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
         if request.is_question:
-            answer: dict[str, Any] = {"result": Raw(refusal_of(request, cancel=True))}
+            answer: JsonObject = {"result": Raw(refusal_of(request, cancel=True))}
         else:
             answer = {"error": {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}}
         session.settle(request.sequence, outcome="cancelled", by="hub", reason=REDACTED_REQUEST, **answer)

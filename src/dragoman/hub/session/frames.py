@@ -96,7 +96,7 @@ def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
         return {}
 
 
-def value_of(raw: bytes | Raw | None, default: Any = None) -> Any:
+def value_of(raw: bytes | Raw | None, default: object = None) -> Any:
     """What a member says, as plain values."""
     try:
         return default if raw is None else msgspec.json.decode(raw)
@@ -164,7 +164,7 @@ def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
     return [begin + bytes(block) + end for block in prompt]
 
 
-def with_ours(frame: bytes, member: str, ours: Mapping[str, Any]) -> bytes:
+def with_ours(frame: bytes, member: str, ours: Mapping[str, object]) -> bytes:
     """The frame with `_meta.dragoman` in its params or result. What stands there already stays."""
     if member == "params" and frame.startswith(UPDATE) and b'"_meta"' not in frame:
         told = _encode({"dragoman": ours})
@@ -177,7 +177,7 @@ def with_ours(frame: bytes, member: str, ours: Mapping[str, Any]) -> bytes:
     return _encode(whole)
 
 
-def merged(params: Mapping[str, Raw], ours: Mapping[str, Any]) -> dict[str, Any]:
+def merged(params: Mapping[str, Raw], ours: Mapping[str, object]) -> dict[str, Any]:
     """Params with more of ours in their `_meta`; a member that is UNSET is taken out, whoever wrote it."""
     meta = value_of(params.get("_meta"), {})
     meta = meta if isinstance(meta, dict) else {}
@@ -198,11 +198,11 @@ def readdressed(frame: bytes, session_id: str) -> bytes:
     return _encode(whole)
 
 
-def encoded(value: Any) -> bytes:
+def encoded(value: object) -> bytes:
     return _encode(value)
 
 
-def key_in(ours: Mapping[str, Any]) -> str:
+def key_in(ours: Mapping[str, object]) -> str:
     key = ours.get("key")
     return key if isinstance(key, str) and len(key) <= KEY_LENGTH else ""
 
@@ -222,7 +222,7 @@ def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
     return {**kept, "_meta": Raw(encoded(rest))} if rest else kept
 
 
-def answer_frame(request_id: Id, result: Raw | None, error: Any) -> bytes:
+def answer_frame(request_id: Id, result: Raw | None, error: object) -> bytes:
     """The answer to a request: its result, or without one its error."""
     if result is not None:
         return response(request_id, bytes(result))[:-1]

@@ -94,7 +94,7 @@ class _StepWork:
         self.state = apply(self.state, direction, frames, self.now)
         return self.state.last
 
-    def note(self, kind: str, *, pending: bool = False, **members: Any) -> int:
+    def note(self, kind: str, *, pending: bool = False, **members: object) -> int:
         return self.append("note", note(kind, **members), pending=pending)
 
     def say(self, frame: bytes, *, prompt_id: int | None = None, said: bytes | None = None) -> None:
@@ -240,7 +240,7 @@ def _cancel(work: _StepWork) -> bool:
     return True
 
 
-def _end_prompt(work: _StepWork, key: str, **ending: Any) -> None:
+def _end_prompt(work: _StepWork, key: str, **ending: object) -> None:
     """The end of the prompt that runs or is on its way, and what comes behind it."""
     _write_end(work, key, **ending)
     _begin_next(work)
@@ -366,7 +366,7 @@ def _settle(
     outcome: str,
     by: str = "",
     result: Raw | None = None,
-    error: Any = None,
+    error: object = None,
     reason: str = "",
 ) -> None:
     one = work.state.requests[sequence]
@@ -553,7 +553,7 @@ def _not_stored(work: _StepWork, event: ev.NotStored) -> Verdict:
     return "done"
 
 
-def _refuse(work: _StepWork, key: str, sequence: int, error: Any) -> None:
+def _refuse(work: _StepWork, key: str, sequence: int, error: object) -> None:
     frame = note("turn_ended", key=key, error=error)
     state = work.state
     # Folded where it stands: entries behind it keep their numbers.

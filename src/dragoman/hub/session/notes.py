@@ -25,8 +25,6 @@ from its beginning knows the session as the hub knew it, and what its clients we
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
@@ -84,7 +82,7 @@ class StreamNote(Struct, frozen=True, omit_defaults=True):
 _notes = json_decoder(StreamNote)
 
 
-def note(kind: str, **members: Any) -> bytes:
+def note(kind: str, **members: object) -> bytes:
     return _encode({"hub": kind, **members})
 
 

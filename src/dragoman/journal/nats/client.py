@@ -128,7 +128,7 @@ def _open_library(options: NatsOptions, trouble: list[BaseException]) -> NatsLib
 
 
 async def _until_connected(
-    connecting: asyncio.Task[Any], trouble: list[BaseException], options: NatsOptions
+    connecting: asyncio.Task[object], trouble: list[BaseException], options: NatsOptions
 ) -> None:
     """The library tries without end; what will not change ends it here."""
     loop = asyncio.get_running_loop()

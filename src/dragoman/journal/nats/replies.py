@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 
 from msgspec import Struct
 
@@ -96,7 +95,7 @@ class PendingReply:
             self._timer = self._loop.call_later(self._within, self._late)
 
 
-async def end_tasks(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+async def end_tasks(tasks: Iterable[asyncio.Task[object] | None]) -> None:
     """Cancel until they are over: the library swallows a cancellation here and there, and so does a wait of
     Python 3.11 that ends at that very moment.
     """

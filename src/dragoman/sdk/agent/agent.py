@@ -123,7 +123,7 @@ class Agent:
     def prompt(self, handler: Callable[[Turn], Awaitable[Outcome]]) -> Callable[[Turn], Any]: ...
     @overload
     def prompt(self, handler: Callable[[BlockingTurn], Outcome]) -> Callable[[BlockingTurn], Any]: ...
-    def prompt(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]:
         """The function that answers prompts. A plain `def` runs in a thread and gets a blocking turn."""
         self.handlers.add("session/prompt", handler)
         return handler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman.core import STOP_REASONS
 from dragoman.errors import InvalidValue
@@ -51,7 +51,7 @@ def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:
             raise invalid_params(f"content of type {refused} was not advertised")
 
 
-def response_to(outcome: Any, *, cancelled: bool) -> v1.PromptResponse:
+def response_to(outcome: object, *, cancelled: bool) -> v1.PromptResponse:
     """The answer to a prompt whose handler returned this."""
     if cancelled:
         return v1.PromptResponse(stop_reason="cancelled")

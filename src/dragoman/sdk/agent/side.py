@@ -176,10 +176,10 @@ class AgentSide:
             self.session(session_id)
         return self._answered(method, handler, request)
 
-    async def _answered(self, method: str, handler: Handler, request: Any) -> bytes:
+    async def _answered(self, method: str, handler: Handler, request: object) -> bytes:
         return _written(method, await handler.work(request, self.client))
 
-    async def _open_with(self, handler: Handler, method: str, request: Any) -> bytes:
+    async def _open_with(self, handler: Handler, method: str, request: object) -> bytes:
         known = getattr(request, "session_id", None) if method != "session/fork" else None
         fresh = known is not None and (known not in self.sessions or self.sessions[known].closing)
         if known is not None and fresh:
@@ -241,7 +241,7 @@ def _is_absolute(path: str) -> bool:
     return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
 
 
-def _written(method: str, answer: Any) -> bytes:
+def _written(method: str, answer: object) -> bytes:
     if answer is None:
         return b"{}"
     expected = AGENT_REQUESTS[method].result

@@ -421,7 +421,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         return _with_settings(session, answer)
 
     async def _reopened(
-        self, method: str, request: Any, result: type[Any], session_id: str, cwd: str
+        self, method: str, request: object, result: type[object], session_id: str, cwd: str
     ) -> Session:
         check_text(session_id, "session_id")
         session = Session(self, session_id, cwd=cwd)

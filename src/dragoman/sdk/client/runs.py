@@ -32,7 +32,7 @@ NoteFrame: TypeAlias = PlainNotification[Literal["session/update"], v1.SessionNo
 
 
 @cache
-def run_reader(frame: type[Any]) -> Callable[[bytes], list[Any]]:
+def run_reader(frame: type[object]) -> Callable[[bytes], list[Any]]:
     """Made with the first connection: it takes longer to make than a small program takes to start."""
     return json_decoder(frame, dec_hook=decode_choice).decode_lines
 

@@ -272,7 +272,7 @@ class ClientSide:
             raise TypeError("the permission handler chose an option that was not offered")
         return write_out(response, v1.RequestPermissionResponse, "session/request_permission")
 
-    async def _answered(self, route: _Route, request: Any) -> bytes:
+    async def _answered(self, route: _Route, request: object) -> bytes:
         direct = route.direct
         work = route.handler.work(request, self.agent) if direct is None else direct(request)
         answer = await work
@@ -299,7 +299,7 @@ class ClientSide:
         self._link.settle(incoming, _NOT_CHOSEN)
         self._link.stop(incoming)
 
-    def _check_known(self, request: Any) -> None:
+    def _check_known(self, request: object) -> None:
         session_id = getattr(request, "session_id", None)
         if session_id in self.sessions:
             return
@@ -308,7 +308,7 @@ class ClientSide:
         if isinstance(session_id, str) and not self.opening:
             raise session_not_found(session_id)
 
-    def _check_mode(self, request: Any) -> None:
+    def _check_mode(self, request: object) -> None:
         form, url = isinstance(request, v1.ElicitationFormMode), isinstance(request, v1.ElicitationUrlMode)
         if ("form" if form else "url" if url else "") not in self.client.elicitation_modes:
             raise invalid_params("this mode of elicitation was not advertised")

@@ -36,10 +36,10 @@ class SlashCommand(NamedTuple):
         function = self.function
         is_async = Handler(function).is_async
 
-        async def awaited(turn: Any) -> Any:
+        async def awaited(turn: object) -> Any:
             return await function(turn, argument)
 
-        def called(turn: Any) -> Any:
+        def called(turn: object) -> Any:
             return function(turn, argument)
 
         return Handler(awaited if is_async else called)

@@ -153,8 +153,8 @@ class Kit(Generic[C]):
         self, handler: Callable[[KitTurn[C]], Awaitable[Outcome]]
     ) -> Callable[[KitTurn[C]], Awaitable[Outcome]]: ...
     @overload
-    def prompt(self, handler: Callable[..., Any]) -> Callable[..., Any]: ...
-    def prompt(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+    def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]: ...
+    def prompt(self, handler: Callable[..., object]) -> Callable[..., Any]:
         """The function that answers prompts that are no commands."""
         usual = Handler(handler)
 

@@ -142,7 +142,7 @@ class Mounts:
 
     # The life of one.
 
-    async def _serve(self, name: str, server: Any) -> None:
+    async def _serve(self, name: str, server: object) -> None:
         starting = self._starting[name]
         try:
             wire = await asyncio.to_thread(import_module, "dragoman.sdk.kit.mcp_wire")

@@ -20,7 +20,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import AgentSource, KnownAgent
@@ -108,7 +108,7 @@ class _ConfigReader:
             self._refuse(("default_agent",), "default_agent must be the name of an agent, in quotes")
         return AgentConfig(path=self._path, agents=agents, default_agent=default)
 
-    def _agent(self, name: str, table: Any) -> KnownAgent:
+    def _agent(self, name: str, table: object) -> KnownAgent:
         where = ("agents", name)
         if not NAME.fullmatch(name):
             self._refuse(where, f"{name!r} is no name: use letters, digits, dots, dashes and underscores")
@@ -168,7 +168,7 @@ class _ConfigReader:
             self._variable(name, where)
         return tuple(value)
 
-    def _variable(self, name: Any, where: tuple[str, ...]) -> None:
+    def _variable(self, name: object, where: tuple[str, ...]) -> None:
         # A value that was put here by mistake must not be shown: `allow = ["sk-…"]`.
         if not isinstance(name, str) or not VARIABLE.fullmatch(name):
             self._refuse(where, f"{where[2]} has an entry that is no name of a variable")

@@ -117,7 +117,9 @@ def _collect(
     return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skipped))
 
 
-def _read_one(title: str, entry: Any, read: Callable[[str, Mapping[str, object]], KnownAgent]) -> KnownAgent:
+def _read_one(
+    title: str, entry: object, read: Callable[[str, Mapping[str, object]], KnownAgent]
+) -> KnownAgent:
     if not isinstance(entry, Mapping):
         raise _Skip("it is no object")
     if not NAME.fullmatch(our_name(title)):
@@ -143,7 +145,7 @@ def _program(entry: Mapping[str, object]) -> tuple[str, ...]:
     return _words([program, *_args(entry.get("args"))], "args")
 
 
-def _args(value: Any) -> list[Any]:
+def _args(value: object) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
@@ -151,7 +153,7 @@ def _args(value: Any) -> list[Any]:
     return value
 
 
-def _split(command: Any) -> tuple[str, ...]:
+def _split(command: object) -> tuple[str, ...]:
     if not isinstance(command, str):
         raise _Skip("it has no command")
     try:
@@ -160,7 +162,7 @@ def _split(command: Any) -> tuple[str, ...]:
         raise _Skip("its command is no command line: a quote is not closed") from None
 
 
-def _words(value: Any, what: str) -> tuple[str, ...]:
+def _words(value: object, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(word, str) and "\0" not in word for word in value):
         raise _Skip(f"its {what} are no list of words")
     if not value or not value[0]:
@@ -168,7 +170,7 @@ def _words(value: Any, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _env(value: Any) -> dict[str, str]:
+def _env(value: object) -> dict[str, str]:
     if value is None:
         return {}
     pairs = dict(_pairs(value))
@@ -178,7 +180,7 @@ def _env(value: Any) -> dict[str, str]:
     return pairs
 
 
-def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
+def _pairs(value: object) -> Iterator[tuple[str, Any]]:
     """An object, or a list of objects with `name` and `value` as the protocol writes environments."""
     if isinstance(value, Mapping):
         yield from value.items()
@@ -195,7 +197,7 @@ def _table(data: bytes, path: str, key: str) -> Mapping[str, object]:
     return _inside(parse_jsonc(data, path=path), path, key)
 
 
-def _inside(document: Any, path: str, key: str) -> Mapping[str, object]:
+def _inside(document: object, path: str, key: str) -> Mapping[str, object]:
     if not isinstance(document, Mapping):
         raise LocalMistake(f"{path}: this is no configuration: an object was expected")
     table = document.get(key, {})

@@ -46,7 +46,7 @@ class HookReply:
 
     __slots__ = ("result",)
 
-    def __init__(self, result: Any) -> None:
+    def __init__(self, result: object) -> None:
         self.result = result
 
 
@@ -66,7 +66,7 @@ class ProxyHook:
     __slots__ = ("_answer", "_entry", "_handler", "_kind", "_member", "is_async", "method")
 
     def __init__(
-        self, method: str, function: Callable[..., Any], *, entry: Method | None, of_result: bool = False
+        self, method: str, function: Callable[..., object], *, entry: Method | None, of_result: bool = False
     ) -> None:
         self.method = method
         self._entry = entry
@@ -77,7 +77,7 @@ class ProxyHook:
         self.is_async = self._handler.is_async
 
     def judge(
-        self, frame: bytes, envelope: Judged, peers: Any
+        self, frame: bytes, envelope: Judged, peers: object
     ) -> FrameFate | Coroutine[object, None, FrameFate]:
         """The fate of the frame, or for an async hook the work that ends with it."""
         try:
@@ -114,7 +114,7 @@ class ProxyHook:
         return read_params(envelope.params, self._kind)
 
     def _fate(
-        self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, outcome: Any
+        self, frame: bytes, envelope: Judged, message: object, before: bytes | None, outcome: object
     ) -> FrameFate:
         if outcome is None and not isinstance(envelope, Response):
             return self.failed(envelope, REFUSED)
@@ -127,7 +127,7 @@ class ProxyHook:
         written = write(outcome)
         return FrameFate(onward=frame if written == before else with_member(frame, self._member, written))
 
-    def _answers(self, outcome: Any) -> bool:
+    def _answers(self, outcome: object) -> bool:
         """Whether a hook on a request returned its result."""
         if self._entry is None:
             return isinstance(outcome, HookReply)

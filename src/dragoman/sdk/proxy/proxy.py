@@ -22,7 +22,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dragoman.errors import DragomanError, LinkClosed, LocalMistake
 from dragoman.runtime import Limits
@@ -123,7 +123,7 @@ class Proxy:
         return register
 
     @staticmethod
-    def reply(result: Any) -> HookReply:
+    def reply(result: object) -> HookReply:
         """What a hook on an extension request returns to answer it itself: params and result of extensions
         are plain data, which could not be told apart.
         """

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Coroutine
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -186,7 +186,7 @@ class Peer:
 
     # How it moves, and how it ends.
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def begin(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Do something beside everything else; it ends with the peer."""
         task = asyncio.get_running_loop().create_task(work, name="a scene of a script")
         self._tasks.add(task)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -148,7 +148,7 @@ class ChatScreen(Screen[None]):
         if not task.cancelled() and (error := task.exception()) is not None:
             self._host.fail(error)
 
-    def _start_task(self, doing: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, doing: Coroutine[object, None, None]) -> None:
         """Something that takes its time, owned by this screen."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)

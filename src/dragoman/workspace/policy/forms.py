@@ -80,7 +80,7 @@ def default_of(field: Field) -> Value | None:
     return default if isinstance(default, str | int | float | bool | list) else None
 
 
-def check_value(field: Field, value: Any, *, matches: Matches) -> Value:
+def check_value(field: Field, value: object, *, matches: Matches) -> Value:
     """The value, if the field takes it."""
     if isinstance(field, v1.StringPropertySchema):
         return _text(field, value, matches)
@@ -113,7 +113,7 @@ def _in_range(field: v1.IntegerPropertySchema | v1.NumberPropertySchema, value: 
     return value
 
 
-def _text(field: v1.StringPropertySchema, value: Any, matches: Matches) -> str:
+def _text(field: v1.StringPropertySchema, value: object, matches: Matches) -> str:
     if not isinstance(value, str):
         raise BadFormValue("it must be text")
     choices = [choice for choice, _ in choices_of(field)]
@@ -130,7 +130,7 @@ def _text(field: v1.StringPropertySchema, value: Any, matches: Matches) -> str:
     return value
 
 
-def _several(field: v1.MultiSelectPropertySchema, value: Any) -> list[str]:
+def _several(field: v1.MultiSelectPropertySchema, value: object) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise BadFormValue("it must be a list of texts")
     choices = [choice for choice, _ in choices_of(field)]

@@ -68,7 +68,7 @@ class _LoginWay(Struct, frozen=True, kw_only=True):
 
 
 def plan_login(
-    auth_methods: Iterable[v1.AuthMethod | Mapping[str, Any]],
+    auth_methods: Iterable[v1.AuthMethod | Mapping[str, object]],
     environ: Mapping[str, str],
     tty: bool,
     *,
@@ -102,7 +102,7 @@ class _Method(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
 
     @classmethod
-    def of(cls, method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
+    def of(cls, method: v1.AuthMethod | Mapping[str, object]) -> _Method | None:
         """A method as it was offered, or None if it is not even one by its shape."""
         if isinstance(method, Mapping):
             return cls._of_plain(method)
@@ -145,7 +145,7 @@ class _Method(Struct, frozen=True, kw_only=True):
         return cls(id=named, name=name, about=about, kind=kind, variables=variables)
 
 
-def _are_texts(values: Any, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:
+def _are_texts(values: object, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:
     return isinstance(values, kind) and all(isinstance(value, str) for value in values)
 
 

@@ -24,7 +24,7 @@ def texts_in(call: v1.ToolCallUpdate) -> tuple[v1.Diff, ...]:
     return (*found, *(v1.Diff(path="", new_text=text) for text in _texts(content)))
 
 
-def _in_input(raw: Any) -> list[v1.Diff]:
+def _in_input(raw: object) -> list[v1.Diff]:
     if not isinstance(raw, Mapping):
         return []
     path = next((raw[key] for key in _PATH_KEYS if isinstance(raw.get(key), str)), None)
@@ -41,7 +41,7 @@ def _in_input(raw: Any) -> list[v1.Diff]:
     ]
 
 
-def _texts(content: Sequence[Any]) -> list[str]:
+def _texts(content: Sequence[object]) -> list[str]:
     return [
         item.content.text
         for item in content

@@ -192,7 +192,7 @@ def about_tool_call(
 
 
 def about_lent(
-    method: str, params: Mapping[str, Any], setting: QuestionContext, *, session_id: str = ""
+    method: str, params: Mapping[str, object], setting: QuestionContext, *, session_id: str = ""
 ) -> PolicyQuestion | None:
     """What an agent asks of a client that lends files and terminals; None if it has no effect of its own."""
     path = params.get("path")
@@ -217,7 +217,7 @@ def about_lent(
     )
 
 
-def about_mcp_server(server: Mapping[str, Any], setting: QuestionContext) -> PolicyQuestion:
+def about_mcp_server(server: Mapping[str, object], setting: QuestionContext) -> PolicyQuestion:
     """What a client wants an agent to use: a program that the agent starts, or an address."""
     command = server.get("command")
     script = None if command is None else _read(command, server.get("args"), "")

@@ -110,7 +110,7 @@ def _raw(raw: Any, shown: set[str]) -> Iterator[str]:
             yield f"{_exact(str(name))}: {_exact(text)}"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
 
 

@@ -6,8 +6,6 @@ An original is used only if it still means what stands beside it, and if it is v
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from dragoman.dialect.keeping import KEY, dropped, original_of, restore
@@ -78,7 +76,7 @@ def _as_v2(raw: Object) -> Object:
     return shown[0] if len(shown) == 1 else {}
 
 
-def _is_v2(value: Json, kind: Any) -> bool:
+def _is_v2(value: Json, kind: object) -> bool:
     if type(value) is not dict:
         return False
     try:

@@ -57,7 +57,7 @@ def read_meta(meta: Meta) -> TraceContext | None:
     return TraceContext(trace, span, flags, read_state((meta or {}).get(STATE)))
 
 
-def _read_parent(text: Any) -> tuple[int, int, int] | None:
+def _read_parent(text: object) -> tuple[int, int, int] | None:
     parent = _PARENT.fullmatch(text) if isinstance(text, str) and len(text) <= 512 else None
     if parent is None or parent["version"] == "ff":
         return None
@@ -70,7 +70,7 @@ def _read_parent(text: Any) -> tuple[int, int, int] | None:
     return trace, span, int(parent["flags"], 16) & 1
 
 
-def read_state(text: Any) -> tuple[tuple[str, str], ...]:
+def read_state(text: object) -> tuple[tuple[str, str], ...]:
     """The members in their order; none at all if one of them is not what it should be."""
     if not isinstance(text, str) or len(text) > LONGEST_STATE:
         return ()

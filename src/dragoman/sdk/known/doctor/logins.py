@@ -28,7 +28,7 @@ class LoginWay:
     """What a login in a terminal adds to the agent's command."""
 
 
-def read_logins(methods: Any) -> list[LoginWay]:
+def read_logins(methods: object) -> list[LoginWay]:
     """Every entry that has an id; others could not be chosen anyway."""
     if not isinstance(methods, list):
         return []
@@ -49,7 +49,7 @@ def _read(entry: Mapping[str, Any]) -> LoginWay:
     )
 
 
-def _variables(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _variables(entry: Mapping[str, object]) -> tuple[str, ...]:
     listed = entry.get("vars")
     names = (
         [one.get("name") for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
