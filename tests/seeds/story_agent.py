@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from dragoman import Agent, Kit, KitTurn, serve
+from dragoman import Agent, AgentTool, Kit, KitTurn, serve
 from dragoman.errors import CallFailed
 from dragoman.schema.v1 import (
     AudioContent,
@@ -23,7 +23,12 @@ from dragoman.schema.v1 import (
     ToolKind,
 )
 
-agent = Agent("story", version="1.2.3", title="Story", image=True, audio=True, embedded_context=True)
+PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+TOOLS = [AgentTool(name="readFile", description="Reads a file from disk", input_schema=PATH)]
+
+agent = Agent(
+    "story", version="1.2.3", title="Story", image=True, audio=True, embedded_context=True, tools=TOOLS
+)
 kit = Kit(agent, journal=sys.argv[1])
 
 

@@ -82,7 +82,9 @@ class EdgeSettings(Struct, frozen=True, kw_only=True):
     an agent is asked which, and a client shows it in its first request.
     """
     credentials: bool = False
-    """Acpex only: whether credentials of `authenticate` may go on to the agent."""
+    """For the host: whether credentials of `authenticate` may be given to an agent in its environment, or
+    typed to its login command. An agent whose dialect has credentials gets them anyway.
+    """
     client_tools: bool = False
     """V2 agents only: whether the host lends them the client's files and terminals as tools."""
     nonce: str = ""

@@ -32,6 +32,7 @@ def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.Initi
         ),
         agent_capabilities=convert(_capabilities(agent), v1.AgentCapabilities),
         auth_methods=_auth_methods(agent, advertised(request.client_capabilities)),
+        meta={"dragoman": {"tools": msgspec.to_builtins(agent.tools)}} if agent.tools else UNSET,
     )
 
 
