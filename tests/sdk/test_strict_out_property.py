@@ -81,7 +81,23 @@ SCALARS = st.one_of(
     st.integers(min_value=-(2**70), max_value=2**70),
     st.floats(allow_nan=True, allow_infinity=True),
     st.text(st.characters(codec=None), max_size=8),  # lone surrogates too
-    st.sampled_from(["odd", "pending", "", "2024-13-45", "\x00", "\ud800", b"bytes", Odd(), Odd, ...]),
+    st.sampled_from(
+        [
+            "odd",
+            "pending",
+            "session/update",
+            "session/cancel",
+            "fs/read_text_file",
+            "",
+            "2024-13-45",
+            "\x00",
+            "\ud800",
+            b"bytes",
+            Odd(),
+            Odd,
+            ...,
+        ]
+    ),
     st.sampled_from(WRONG_STRUCTS),
 )
 VALUES = st.recursive(
@@ -114,6 +130,12 @@ def _spoil(draw: st.DrawFn, value: Any, *, is_variadic: bool = False) -> Any:
     if isinstance(value, dict) and value and draw(st.booleans()):
         return {**value, draw(st.sampled_from(sorted(value))): draw(VALUES)}
     return draw(VALUES)
+
+
+def of_protocol(frames: list[dict[str, Any]], methods: dict[str, Any]) -> list[dict[str, Any]]:
+    """Without the methods of nobody: `call` and `notify` send any name, for what comes after this version."""
+    assert all(type(frame.get("method", "")) is str for frame in frames)
+    return [frame for frame in frames if frame.get("method", "") in {"", *methods}]
 
 
 ALLOWED = re.compile(r".+ is .*; it (must|cannot) .+", re.DOTALL)
@@ -173,7 +195,7 @@ async def test_whatever_is_given_to_a_turn_only_valid_frames_leave(calls: list[t
                     count(await author_calls(method) if name == "tool" else await called(method))
 
     client, _ = await served(agent)
-    assert_official(client.seen, TO_CLIENT)
+    assert_official(of_protocol(client.seen, TO_CLIENT), TO_CLIENT)
 
 
 @few
@@ -186,7 +208,7 @@ async def test_whatever_is_given_to_a_client_only_valid_frames_leave(calls: list
             for target, table in ((session, SESSION), (handle, HANDLE)):
                 if name in table and arguments.keys() == table[name].keys():
                     count(await author_calls(bound(getattr(target, name), arguments)))
-    assert_official(agent.seen, TO_AGENT)
+    assert_official(of_protocol(agent.seen, TO_AGENT), TO_AGENT)
 
 
 def test_most_of_it_was_refused(record_property: Callable[[str, object], None]) -> None:
