@@ -43,7 +43,7 @@ AREAS = (
     "settings",
     "commands",
     "tools",
-    "shown",
+    "tool_content",
     "permission",
     "refusals",
     "plans",
