@@ -22,20 +22,25 @@ PAINTED = ("NAME", "MODULE", "KIND", "TITLE", "ABOUT", "VERSION", ".template")
 @pytest.mark.bound(240)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_project_passes_its_own_tests_as_made(kind: str, tmp_path: Path) -> None:
-    folder = tmp_path / "word-counter"
-    assert main(["new", kind, "word-counter", "--into", str(folder)]) == 0
     made = environment(shared_folder(tmp_path), ["pytest", "pytest-asyncio"])
-    done = subprocess.run(
-        [made / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env=variables(made, tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=patience(60),
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert " passed" in done.stdout
+
+    def run(*words: str, cwd: Path) -> str:
+        done = subprocess.run(
+            [made / "bin" / words[0], *words[1:]],
+            cwd=cwd,
+            env=variables(made, tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=patience(60),
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "To go on" in run("dragoman", "new", kind, "word-counter", cwd=tmp_path)
+    folder = tmp_path / "word-counter"
+    assert (folder / ".github" / "workflows" / "ci.yml").is_file()
+    assert " passed" in run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -250,8 +250,8 @@ examples:
         name="new",
         group="agents and what they may do",
         help="make a project for an agent, a client or a proxy of your own",
-        description="Make a project for an agent, a client or a proxy: typed, with tests that pass, checks in "
-        "CI, and files for editors.",
+        description="Make a project for an agent, a client or a proxy: typed, with tests that pass, checks "
+        "in CI, and files for editors.",
         run="dragoman.cli.new:run",
         options="agents",
         examples="""\
