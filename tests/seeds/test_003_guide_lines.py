@@ -84,6 +84,13 @@ def test_the_tools_of_an_agent_are_listed_with_their_schemas(story: GuideStory) 
     assert tool["inputSchema"]["required"] == ["path"]
 
 
+def test_a_new_session_has_an_id_that_every_update_names(story: GuideStory) -> None:
+    session = story.front.frames[1]["result"]["sessionId"]
+    assert type(session) is str
+    notes = [frame["params"] for frame in story.front.frames if frame.get("method") == "session/update"]
+    assert {note["sessionId"] for note in notes} == {session}
+
+
 def test_updates_are_wrapped_and_have_a_kind(story: GuideStory) -> None:
     notes = [frame["params"] for frame in story.front.frames if frame.get("method") == "session/update"]
     assert all(note.keys() == {"sessionId", "update"} and note["update"]["sessionUpdate"] for note in notes)
