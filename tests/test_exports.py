@@ -16,6 +16,7 @@ EXPORTS: list[str] = [
     "Agent",
     "AgentHandle",
     "AgentSession",
+    "AgentTool",
     "Choice",
     "Client",
     "ClientHandle",

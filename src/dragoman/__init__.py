@@ -19,7 +19,7 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from dragoman.runtime.limits import Limits
-    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.agent import Agent, AgentTool
     from dragoman.sdk.agent.lender import Permission
     from dragoman.sdk.agent.session import AgentSession, ClientHandle, Turn
     from dragoman.sdk.agent.terminal import Terminal
@@ -42,6 +42,7 @@ _HOMES = {
     "Agent": "dragoman.sdk.agent.agent",
     "AgentHandle": "dragoman.sdk.client.agent_handle",
     "AgentSession": "dragoman.sdk.agent.session",
+    "AgentTool": "dragoman.sdk.agent.agent",
     "Choice": "dragoman.sdk.kit.settings",
     "Client": "dragoman.sdk.client.client",
     "ClientHandle": "dragoman.sdk.agent.session",
@@ -74,6 +75,7 @@ __all__ = [
     "Agent",
     "AgentHandle",
     "AgentSession",
+    "AgentTool",
     "Choice",
     "Client",
     "ClientHandle",

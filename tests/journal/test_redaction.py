@@ -168,3 +168,16 @@ def test_many_frames_come_out_as_each_would_alone(texts: list[str]) -> None:
 
 def test_another_way_to_redact_is_asked_for_every_frame() -> None:
     assert list(redact_all([b"a", b"b"], bytes.upper)) == [b"A", b"B"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"methodId": "pin", "data": {"pin": "4711-heron"}},
+        {"methodId": "pin", "data": "4711-heron"},
+        {"methodId": "pin", "_meta": {"dragoman/credentials": {"pin": "4711-heron"}}},
+    ],
+)
+def test_credentials_of_a_login_are_hidden_whatever_they_are_called(params: dict[str, object]) -> None:
+    frame = {"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": params}
+    assert b"4711" not in redact(json.dumps(frame).encode())

@@ -2,9 +2,9 @@
 
     python foreign_agent.py crow
 
-Lines of JSON and nothing of ours. `shell` speaks v1 under the name that its second argument says, asks for
-permission, and then asks for a terminal with a whole shell line as the command. `mortal` is crow, and dies
-when it is told to.
+Lines of JSON and nothing of ours. `threads-written` takes the directions that the thread protocol's document
+prints. `shell` speaks v1 under the name that its second argument says, asks for permission, and then asks for
+a terminal with a whole shell line as the command. `mortal` is crow, and dies when it is told to.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SESSION = "session-1"
 
 
 def send(**fields: Any) -> None:
-    bare = {} if dialect == "threads" else {"jsonrpc": "2.0"}
+    bare = {} if dialect.startswith("threads") else {"jsonrpc": "2.0"}
     print(json.dumps({**bare, **fields}), flush=True)
 
 
@@ -37,6 +37,12 @@ INTRODUCTIONS: dict[str, Any] = {
         "protocolVersion": 1,
         "capabilities": {"tools": []},
         "serverInfo": {"name": "k", "version": "1"},
+    },
+    "v1": {"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": {"name": "o", "version": "1"}},
+    "acpex-wire": {
+        "protocolVersion": 1,
+        "agentCapabilities": {"loadSession": False},
+        "_meta": {"name": "w", "version": "1"},
     },
     "haven": {"protocolVersion": 1, "capabilities": {}},
     "haven-legacy": {"protocolVersion": 1, "capabilities": {}},
@@ -62,6 +68,10 @@ def say(words: str) -> None:
     elif dialect == "haven":
         update(sessionUpdate="tool_call", id="t", name="Look", status="completed", kind="file")
         update(sessionUpdate="agent_message_chunk", content=text(words))
+    elif dialect == "v1":
+        update(sessionUpdate="agent_message_chunk", content=text(words))
+    elif dialect == "acpex-wire":
+        update(type="agent_message_chunk", sessionUpdate="u-1", content=text(words))
     elif dialect == "haven-legacy":
         update(type="agent_message_chunk", content=text(words))
     else:
@@ -79,7 +89,7 @@ def foreign(frame: Any) -> None:
             sys.exit(3)
         say("You said: " + words_of(params))
         ended = {"stop_reason": "end_turn"} if dialect == "crow" else {"stopReason": "end_turn"}
-        send(id=frame["id"], result={"stopReason": "done"} if dialect == "acpex" else ended)
+        send(id=frame["id"], result={"stopReason": "done"} if dialect.startswith("acpex") else ended)
     elif "id" in frame and method is not None:
         send(id=frame["id"], error={"code": -32601, "message": "Method not found"})
 
@@ -95,6 +105,41 @@ def threads(frame: Any) -> None:
         send(id=frame["id"], result=None)
     elif method is not None:
         send(id=frame["id"], error={"code": -32601, "message": f"Method not found - '{method}'"})
+
+
+def written(frame: Any) -> None:
+    """It is asked for nothing: the client streams a message, and one is posted to end the turn."""
+    method, params = frame.get("method"), frame.get("params") or {}
+    if method == "streamMessageChunk":
+        send(id=frame["id"], result=None)
+        chunks = [{"type": "text", "chunk": "You said: " + params["chunk"]["chunk"]}]
+        posted = {"role": "assistant", "chunks": chunks}
+        send(id=901, method="sendMessage", params={"threadId": params["threadId"], "message": posted})
+    elif method is not None:
+        send(id=frame["id"], error={"code": -32601, "message": f"Method not found - '{method}'"})
+
+
+def second(frame: Any) -> None:
+    """Version 2: prompts are acknowledged, and a state ends the turn."""
+    method, params = frame.get("method"), frame.get("params") or {}
+    if method == "initialize" and params.get("protocolVersion") != 2:
+        send(id=frame["id"], error={"code": -32602, "message": "Invalid params: info is missing"})
+    elif method == "initialize":
+        info = {"name": "s", "version": "1"}
+        send(id=frame["id"], result={"protocolVersion": 2, "info": info, "capabilities": {"session": {}}})
+    elif method == "session/new":
+        send(id=frame["id"], result={"sessionId": SESSION, "configOptions": []})
+    elif method == "session/prompt":
+        update(sessionUpdate="user_message", messageId="1", content=params["prompt"])
+        send(id=frame["id"], result={"messageId": "1"})
+        update(sessionUpdate="state_update", state="running")
+        said = [text("You said: " + words_of(params))]
+        update(sessionUpdate="agent_message", messageId="2", content=said)
+        update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+    elif method == "session/close":
+        send(id=frame["id"], result={})
+    elif "id" in frame and method is not None:
+        send(id=frame["id"], error={"code": -32601, "message": "Method not found"})
 
 
 LINE = "echo one > out.txt && echo two >> out.txt"
@@ -124,5 +169,6 @@ def shell(frame: Any) -> None:
         send(id=prompted.pop(), result={"stopReason": "end_turn"})
 
 
+SPEAKERS = {"threads": threads, "threads-written": written, "v2": second, "shell": shell}
 for line in sys.stdin:
-    {"threads": threads, "shell": shell}.get(dialect, foreign)(json.loads(line))
+    SPEAKERS.get(dialect, foreign)(json.loads(line))

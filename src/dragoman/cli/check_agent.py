@@ -18,7 +18,9 @@ from dragoman.check.recording import Recording
 from dragoman.cli.check_interruption import Interruption
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, frame_lines, say_progress
 from dragoman.cli.recordings import write_recording
+from dragoman.dialect.explain import explain
 from dragoman.errors import LocalMistake
+from dragoman.text.sanitize import sanitize_line
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,6 +40,8 @@ def _examine(
 ) -> int:
     progress = None if args.quiet else say_progress
     found = interruption.run(lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop))
+    if args.dialect == "v1":
+        _advise_dialect(found.recordings)
     title = shlex.join(args.command)
     saved = _save(Path(args.save), found, title) if args.save else []
     if found.failure:
@@ -70,7 +74,7 @@ def _settings(args: argparse.Namespace) -> ExaminationSettings:
         raise LocalMistake("name the agent's command after --")
     check_scenes(args.scene or ())
     return ExaminationSettings(
-        command=_interpreted(args.command, args.dialect),
+        command=interpreted_command(args.command, args.dialect),
         cwd=args.cwd,
         patience=args.timeout,
         seed=args.seed,
@@ -81,6 +85,18 @@ def _settings(args: argparse.Namespace) -> ExaminationSettings:
     )
 
 
+def _advise_dialect(recordings: Sequence[Recording]) -> None:
+    """An agent of another dialect fails nearly every rule. Its author may want to know that, or not."""
+    frames = (frame for recording in recordings for frame in recording.frames)
+    agent = explain(("client" if f.direction == "to_agent" else "agent", f.raw) for f in frames).agent
+    if agent.sure and agent.dialect != "v1":
+        say(
+            f"dragoman check agent: {sanitize_line(agent.text)}. It is judged as an agent of v1; "
+            f"--dialect {agent.dialect} examines it through the interpreter",
+            file=sys.stderr,
+        )
+
+
 def check_scenes(names: Sequence[str]) -> None:
     """Raises `LocalMistake` for a scene that does not exist."""
     known = [scene.name for scene in SCENES]
@@ -89,7 +105,7 @@ def check_scenes(names: Sequence[str]) -> None:
             raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(known)}")
 
 
-def _interpreted(command: list[str], dialect: str) -> list[str]:
+def interpreted_command(command: list[str], dialect: str) -> list[str]:
     """An agent of another dialect is examined through the interpreter: the examiner speaks the protocol."""
     if dialect == "v1":
         return command

@@ -247,6 +247,23 @@ examples:
         claims_stdio=True,
     ),
     CommandRow(
+        name="new",
+        group="agents and what they may do",
+        help="make a project for an agent, a client or a proxy of your own",
+        description="Make a project for an agent, a client or a proxy: typed, with tests that pass, checks "
+        "in CI, and files for editors.",
+        run="dragoman.cli.new:run",
+        options="agents",
+        examples="""\
+examples:
+  dragoman new agent word-counter            ./word-counter
+  dragoman new client asker --into ~/asker
+  dragoman new proxy house-rules
+
+exit status: 0 it is made, 1 it could not be written, 2 the name or the folder will not do
+""",
+    ),
+    CommandRow(
         name="agents",
         group="agents and what they may do",
         help="list, import, add and remove agents that are known by name",

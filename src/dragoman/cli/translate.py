@@ -52,12 +52,18 @@ def run(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace) -> EdgeSettings:
     cwd = os.path.abspath(args.cwd or ".")
     if args.policy is None:
-        return EdgeSettings(cwd=cwd, as_written=args.as_written)
+        return EdgeSettings(cwd=cwd, as_written=args.as_written or None, credentials=args.credentials)
 
     audit = AuditLog(policy_paths().audit)
     consent = consent_of(args.policy, cwd=cwd, audit=audit)
     policy = os.path.abspath(args.policy)
-    return EdgeSettings(cwd=cwd, consent=consent, policy=policy, as_written=args.as_written)
+    return EdgeSettings(
+        cwd=cwd,
+        consent=consent,
+        policy=policy,
+        as_written=args.as_written or None,
+        credentials=args.credentials,
+    )
 
 
 def _try_to_write(path: str | None) -> None:

@@ -123,9 +123,8 @@ class UndecidedClient(Undecided):
         self._weigh(client_clues(message))
         dialect = self._tally.verdict()
         if dialect is not None:
-            settings = self.settings
-            if message.method in THREADS_ASKED_OF_CLIENT:  # as its document has it, turned round
-                settings = replace(settings, as_written=True)
+            # As its document has it, turned round: known from what it asks.
+            settings = replace(self.settings, as_written=message.method in THREADS_ASKED_OF_CLIENT)
             return self._become_sure(dialect, message, settings).from_peer(message)
         if message.is_request and not self._tally.foreign:
             return self._become_sure("v1", message, self.settings).from_peer(message)
@@ -220,9 +219,8 @@ class UndecidedAgent(Undecided):
 
     def _decide_early(self, message: Message, dialect: str, *, sure: bool) -> list[Out]:
         """It showed itself in something else than its answer to `initialize`."""
-        settings = self.settings
-        if message.method in THREADS_ASKED_OF_AGENT:  # as its document has it, turned round
-            settings = replace(settings, as_written=True)
+        # As its document has it, turned round: known from what it asks.
+        settings = replace(self.settings, as_written=message.method in THREADS_ASKED_OF_AGENT)
         first, self._introducing = self._introducing, None
         if first is not None and dialect != "threads":  # its answer is still to come
             self._evidence.append((False, first))

@@ -79,10 +79,12 @@ class EdgeSettings(Struct, frozen=True, kw_only=True):
     """The time now, in RFC 3339, for dialects that tell times: an edge has no clock of its own."""
     as_written: bool | None = False
     """Threads only: the directions that its document prints, which are those of its code turned round. None:
-    an agent is asked which.
+    an agent is asked which, and a client shows it in its first request.
     """
     credentials: bool = False
-    """Acpex only: whether credentials of `authenticate` may go on to the agent."""
+    """For the host: whether credentials of `authenticate` may be given to an agent in its environment, or
+    typed to its login command. An agent whose dialect has credentials gets them anyway.
+    """
     client_tools: bool = False
     """V2 agents only: whether the host lends them the client's files and terminals as tools."""
     nonce: str = ""

@@ -32,7 +32,7 @@ NAMED = frozenset(
 )
 """Names of secrets, without case and punctuation."""
 
-PAIRS = frozenset({"env", "headers", "environment", "httpheaders"})
+PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
 """Names of lists or tables whose values are never stored, whatever they are called."""
 
 # Looking for a word is much faster than for a shape, so each shape comes with one that must be there.
@@ -84,6 +84,7 @@ AFTER = tuple(
 
 _HINTS = (
     *("key", "token", "secret", "pass", "authoriz", "bearer", "cookie", "credential", '"env', "headers", "@"),
+    '"authenticate"',
     *(word for word, _ in SHAPES if "key" not in word),
 )
 """Every secret that is known here comes with one of these. In text they are found faster than in bytes."""
@@ -202,7 +203,7 @@ def _structure(frame: bytes) -> bytes:
         message = msgspec.json.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frame
-    hidden = _hide(message)
+    hidden = _hide_login(_hide(message))
     return frame if hidden is message else msgspec.json.encode(hidden)
 
 
@@ -215,6 +216,16 @@ def _hide(value: object) -> object:
         items = [_hide(item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
+
+
+def _hide_login(message: object) -> object:
+    """Some dialects log in with `data` in `authenticate`, under any names."""
+    if not isinstance(message, dict) or message.get("method") != "authenticate":
+        return message
+    params = message.get("params")
+    if not isinstance(params, dict) or not params.get("data"):
+        return message
+    return {**message, "params": {**params, "data": REDACTED}}
 
 
 def _hide_named(name: str, value: object) -> object:

@@ -23,6 +23,8 @@ __all__ = ["WrongValue", "write_strictly"]
 
 _PASSED_ON = ("unknown field", "unknown member")
 _PLACE = re.compile(r" - at `([^`]*)`")
+_MISSING = re.compile(r"Object missing required field (`\w+`)")
+NOT_OF_IT = "must be of the protocol"
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
@@ -112,11 +114,16 @@ def _explained(encoded: bytes, refused: Exception, path: str) -> WrongValue:
     expected = said[: place.start()] if place is not None and isinstance(refused, MsgspecError) else ""
     if place is not None and len(place[1]) >= len(path):
         path = place[1]
-    wanted = _EXPECTED.match(expected)
-    words = (
-        f"must be {wanted[1]}" if wanted else expected[:1].lower() + expected[1:] or "is not of the protocol"
-    )
-    return WrongValue(_named(path), _value_at(encoded, path), words)
+    return WrongValue(_named(path), _value_at(encoded, path), _allowed(expected))
+
+
+def _allowed(expected: str) -> str:
+    """What may stand there, from the words of the decoder."""
+    if wanted := _EXPECTED.match(expected):
+        return f"must be {wanted[1]}"
+    if missing := _MISSING.match(expected):
+        return f"must have the field {missing[1]}"
+    return f"must be of the protocol: {expected[:1].lower()}{expected[1:]}" if expected else NOT_OF_IT
 
 
 def _named(path: str) -> str:

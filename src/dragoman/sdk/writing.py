@@ -6,7 +6,7 @@ argument, the value and what is allowed; nothing has been sent then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -59,6 +59,13 @@ def write_plain(params: object, what: str) -> bytes | None:
         return write(params)
     except SchemaError as error:
         raise InvalidValue("params", params, f"must be JSON: {error.reason} (in {what})") from None
+
+
+def write_params(params: object, method: str, known: Mapping[str, Any]) -> bytes | None:
+    """Params of any message as plain data: those of a method that the protocol knows must be what it says."""
+    if method not in known:
+        return write_plain(params, method)
+    return write_out({} if params is None else params, known[method].params, method)
 
 
 def as_block(content: object, argument: str = "text") -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect import EdgeSettings
+from tests.dialect.acpex.frames import GREETING, INTRODUCTION
 from tests.dialect.acpex.stage import BOTH, Stage, text
 
 QUESTION = {
@@ -89,16 +90,21 @@ def test_credentials_are_refused_and_go_nowhere() -> None:
     assert "owl-secret" not in str(client.ledger.entries) + str(said)
 
 
-def test_credentials_go_on_if_the_settings_say_so() -> None:
-    open_to_them = EdgeSettings(credentials=True)
+def test_credentials_go_on_to_an_agent_that_takes_them() -> None:
+    agent, client = Stage("agent"), Stage("client")
+    agent.asked("initialize", {"protocolVersion": 1})
+    ((_, introduced),) = agent.hear({"id": 1, "result": INTRODUCTION})
+    client.asked("initialize", GREETING)
+    ((_, told),) = client.take(introduced)
+    assert "dragoman/credentials" not in str(told)
     params = {"methodId": "feather", "data": {"apiKey": "owl-secret"}}
-    asked = Stage("client", settings=open_to_them).asked("authenticate", params)
+    asked = client.asked("authenticate", params, 2)
     assert asked["params"] == {
         "methodId": "feather",
         "_meta": {"dragoman/credentials": {"apiKey": "owl-secret"}},
     }
-    assert Stage("agent", settings=open_to_them).asked("authenticate", asked["params"])["params"] == params
-    closed = Stage("agent")
+    assert agent.asked("authenticate", asked["params"], 2)["params"] == params
+    closed = Stage("agent", "acpex-wire")
     assert closed.asked("authenticate", asked["params"])["params"] == {"methodId": "feather"}
     assert closed.lost == ["credentials of authenticate"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.dialect.credentials import take_credentials
 from tests.dialect.acpex.frames import AGENT_CAN, CLIENT_CAN, GREETING, INTRODUCTION
 from tests.dialect.acpex.stage import BOTH, Frame, Stage
 from tests.dialect.edges import bare
@@ -39,16 +40,19 @@ def introduced(result: Any, dialect: str = "acpex") -> tuple[Frame, Stage]:
     agent = Stage("agent", dialect)
     agent.asked("initialize", V1_GREETING, 9)
     ((_, answer),) = agent.hear({"id": 9, "result": result})
-    return answer["result"], agent
+    read, announced = take_credentials(answer["result"])
+    assert announced is (True if dialect == "acpex" else None)
+    return read, agent
 
 
-def test_a_terminal_is_offered_only_if_all_five_methods_are() -> None:
+def test_a_terminal_is_offered_if_it_can_be_created_and_nothing_is_denied() -> None:
     found, client = greeted(GREETING)
     assert found["clientCapabilities"] == {
         "fs": {"readTextFile": True, "writeTextFile": True},
-        "terminal": False,
+        "terminal": True,
     }
-    assert client.lost == ["partial terminal support"]
+    assert client.lost == []
+    assert client.repaired == ["terminal methods that the client does not name"]
     full, client = greeted({**GREETING, "capabilities": CLIENT_CAN})
     assert full["clientCapabilities"]["terminal"] is True
     assert full["clientCapabilities"]["fs"] == {"readTextFile": True, "writeTextFile": False}
@@ -56,7 +60,7 @@ def test_a_terminal_is_offered_only_if_all_five_methods_are() -> None:
 
 
 @pytest.mark.parametrize("missing", list(ALL_FIVE))
-def test_one_missing_method_is_enough(missing: str) -> None:
+def test_one_denied_method_is_enough(missing: str) -> None:
     found, _ = greeted({"protocolVersion": 1, "capabilities": {"terminal": {**ALL_FIVE, missing: False}}})
     assert found["clientCapabilities"]["terminal"] is False
 

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman import connect
-from dragoman.dialect import Ledger
+from dragoman.dialect import EdgeSettings, Ledger, make_edge
+from dragoman.dialect.message import Message
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from tests.dialect.listening import V1_CLIENT, Listener, request
 
@@ -81,3 +83,24 @@ async def test_an_agent_as_written_is_found_and_talked_to(arguments: list[str]) 
     assert said == AgentMessageChunk(content=TextContent(text="You said: Hello"))
     assert [decision.dialect for decision in ledger.decisions] == ["threads"]
     assert json.dumps([decision.text for decision in ledger.decisions]).count("threads") > 0
+
+
+@pytest.mark.bound(30)
+async def test_an_agent_as_written_is_understood_by_the_name_of_its_dialect() -> None:
+    async with connect(PROGRAM, dialect="threads") as agent:
+        session = await agent.new_session(cwd="/tmp")
+        assert (await session.prompt("Hello")).text == "You said: Hello"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "is_known"),
+    [
+        ("stat", {"threadId": "t", "path": "/"}, True),
+        ("streamMessageChunk", {"threadId": "t", "chunk": {"type": "text", "chunk": "a"}}, True),
+        ("getThreads", None, False),
+    ],
+)
+def test_the_first_request_of_a_client_tells_its_direction(method: str, params: Any, is_known: bool) -> None:
+    edge = make_edge("threads", "client", EdgeSettings(as_written=None), Ledger())
+    edge.from_peer(msgspec.convert({"id": 0, "method": method, "params": params}, Message))
+    assert edge.succeeded_by().settings.as_written is is_known

@@ -1,4 +1,4 @@
-"""The options of `dragoman agent`, `agents`, `doctor` and `policy`."""
+"""The options of `dragoman agent`, `agents`, `new`, `doctor` and `policy`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ def add_agent_code(parser: Parser) -> None:
 
 def add_agent_script(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the script; docs/testing.md describes the language")
+
+
+def add_new(parser: Parser) -> None:
+    parser.add_argument("kind", choices=("agent", "client", "proxy"), metavar="agent|client|proxy")
+    parser.add_argument(
+        "name", metavar="NAME", help="lower case, with hyphens: of the project and its command"
+    )
+    parser.add_argument("--into", metavar="DIR", help="the folder, if it is not ./NAME")
 
 
 def add_agents(parser: Parser) -> None:

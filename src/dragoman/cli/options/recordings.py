@@ -123,6 +123,11 @@ def add_translate(parser: Parser) -> None:
         help="threads only: the directions that its document prints, not those of its code",
     )
     parser.add_argument(
+        "--credentials",
+        action="store_true",
+        help="give credentials of a login to any agent: in its environment, or at its login command",
+    )
+    parser.add_argument(
         "--no-quirks", action="store_true", help="leave known deviations of real agents and clients alone"
     )
     parser.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")

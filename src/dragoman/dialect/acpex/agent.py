@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec import UNSET
 
-from dragoman.dialect.acpex.client import CREDENTIALS_KEY, TAKEN
+from dragoman.dialect.acpex.client import TAKEN
 from dragoman.dialect.acpex.form import AcpexForm
 from dragoman.dialect.acpex.greeting import read_introduction
 from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NO_SESSION, NOTIFICATION, REQUEST, SESSION_NAMED
@@ -15,6 +15,7 @@ from dragoman.dialect.acpex.speaking import SpeakingEdge
 from dragoman.dialect.acpex.turn import failed, read_end
 from dragoman.dialect.acpex.updates import read_update
 from dragoman.dialect.acpex.wire import WireForm
+from dragoman.dialect.credentials import announce_credentials, take_credentials
 from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.keeping import dropped
 from dragoman.dialect.ledger import Ledger
@@ -41,6 +42,8 @@ class AcpexAgent(SpeakingEdge):
 
     name: ClassVar[str] = "acpex"
     form: ClassVar[AcpexForm] = OverviewForm()
+    has_credentials: ClassVar[bool] = True
+    """Whether `authenticate` has a place for them."""
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -79,15 +82,11 @@ class AcpexAgent(SpeakingEdge):
         return message if plain is params else with_params(message, plain)
 
     def _login(self, params: Object) -> Object:
-        fields, meta = dropped(params), as_object(params.get("_meta"))
-        if CREDENTIALS_KEY not in meta:
+        fields, credentials = take_credentials(dropped(params))
+        if credentials is None:
             return fields
-        rest = {name: value for name, value in meta.items() if name != CREDENTIALS_KEY}
-        fields = {name: value for name, value in fields.items() if name != "_meta"}
-        if rest:
-            fields["_meta"] = rest
-        if self.settings.credentials:
-            return {**fields, "data": meta[CREDENTIALS_KEY]}
+        if self.has_credentials:
+            return {**fields, "data": credentials}
         self.note(CREDENTIALS)
         return fields
 
@@ -127,7 +126,10 @@ class AcpexAgent(SpeakingEdge):
         method, session = asked or ("", "")
         result, went_well = as_object(message.result), message.error is UNSET
         if method == "initialize" and went_well:
-            return [("inside", answer(message.id, read_introduction(result, self.form, self.note)))]
+            read = read_introduction(result, self.form, self.note)
+            return [
+                ("inside", answer(message.id, announce_credentials(read) if self.has_credentials else read))
+            ]
         if method == "session/new" and type(result.get("sessionId")) is str:
             self._sessions.add(result["sessionId"])
         if method == "session/prompt":
@@ -155,3 +157,4 @@ class AcpexWireAgent(AcpexAgent):
 
     name: ClassVar[str] = "acpex-wire"
     form: ClassVar[AcpexForm] = WireForm()
+    has_credentials = False

@@ -14,6 +14,7 @@ from dragoman.dialect.acpex.speaking import SpeakingEdge
 from dragoman.dialect.acpex.tools import AcpexToolCalls, note_changes
 from dragoman.dialect.acpex.turn import was_failed
 from dragoman.dialect.acpex.wire import WireForm
+from dragoman.dialect.credentials import add_credentials, take_credentials, takes_credentials
 from dragoman.dialect.debts import OwnIds
 from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger, ignore_note
@@ -31,8 +32,10 @@ from dragoman.dialect.message import (
 from dragoman.dialect.permission import NOTICE, answer_unasked, question_in
 from dragoman.wire.codes import METHOD_NOT_FOUND
 
-CREDENTIALS_KEY = "dragoman/credentials"
-"""Where credentials travel in `_meta` of `authenticate`, if the settings let them."""
+NOT_TAKEN = (
+    "Authentication failed: the agent takes no credentials in `authenticate`; "
+    "give them to it in its environment, or start the interpreter with --credentials"
+)
 
 TAKEN = (
     "fs/read_text_file",
@@ -56,6 +59,7 @@ class AcpexClient(SpeakingEdge):
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self.calls = AcpexToolCalls()
+        self._agent_takes_credentials = False
 
     def from_peer(self, message: Message) -> list[Out]:
         message = self.tidied(message)
@@ -91,18 +95,15 @@ class AcpexClient(SpeakingEdge):
         return []
 
     def _login(self, message: Message, params: Object) -> list[Out]:
-        """Credentials have no place in v1. They go on only if somebody has said so, and then openly."""
+        """Credentials have no place in v1. They go on only to an agent that has said that it takes them."""
         fields = {name: value for name, value in params.items() if name != "data"}
         if not params.get("data"):
             return [("inside", with_params(message, fields) if "data" in params else message)]
-        if not self.settings.credentials:
+        if not self._agent_takes_credentials:
             self.note(CREDENTIALS)
             self._asked_inside.settle(message.id)
-            return [
-                ("peer", refusal(message.id, MISSING, "Authentication failed: credentials are not taken"))
-            ]
-        meta = {**as_object(fields.get("_meta")), CREDENTIALS_KEY: params["data"]}
-        return [("inside", with_params(message, {**fields, "_meta": meta}))]
+            return [("peer", refusal(message.id, MISSING, NOT_TAKEN))]
+        return [("inside", with_params(message, add_credentials(fields, params["data"])))]
 
     def _session(self, message: Message, params: Object) -> Message:
         missing: Object = {}
@@ -154,6 +155,8 @@ class AcpexClient(SpeakingEdge):
                 return [("peer", answer(message.id, result))]
         result = as_object(message.result)
         if method == "initialize" and result:
+            self._agent_takes_credentials = takes_credentials(result)
+            result, _ = take_credentials(result)
             return [("peer", answer(message.id, self.form.introduction(result, self.note)))]
         if method == "session/prompt" and result:
             return [("peer", answer(message.id, self.form.end(result, self.note)))]

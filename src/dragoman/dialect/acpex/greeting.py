@@ -10,6 +10,7 @@ from dragoman.dialect.acpex.ledger_notes import (
     NO_NEW_SESSIONS,
     PARTIAL_TERMINAL,
     PROTOCOL_VERSION,
+    UNNAMED_TERMINAL,
 )
 from dragoman.dialect.keeping import dropped
 from dragoman.dialect.ledger import Note, ignore_note
@@ -89,10 +90,20 @@ def flags(value: Json, names: tuple[str, ...]) -> Object:
 
 
 def _has_terminals(value: Json, note: Note) -> bool:
-    can = flags(value, TERMINAL)
-    if any(can.values()) and not all(can.values()):
+    """The overview's first example names `create` alone: what is not named is there, what is denied is not. A
+    request for a method that is missing after all gets the client's own refusal.
+    """
+    if type(value) is bool:
+        return value
+    can = as_object(value)
+    if can.get("create") is not True:
+        return False
+    if any(name in can and can[name] is not True for name in TERMINAL):
         note(PARTIAL_TERMINAL)
-    return all(can.values())
+        return False
+    if can.keys() < set(TERMINAL):
+        note(UNNAMED_TERMINAL)
+    return True
 
 
 def _first_object(fields: Object, *names: str) -> Object:

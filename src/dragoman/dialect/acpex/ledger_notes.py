@@ -10,10 +10,12 @@ from dragoman.dialect.ledger import LedgerNote
 
 # What an acpex peer says and v1 cannot.
 PARTIAL_TERMINAL = LedgerNote(
-    "lost", "partial terminal support", "not offered: v1 has all five methods or none"
+    "lost",
+    "terminal methods that the client denies",
+    "terminals not offered: v1 has all five methods or none",
 )
 NO_NEW_SESSIONS = LedgerNote("lost", "sessions.new: false", "v1 agents always take session/new")
-CREDENTIALS = LedgerNote("lost", "credentials of authenticate", "refused: v1 has no place for them")
+CREDENTIALS = LedgerNote("lost", "credentials of authenticate", "refused: the agent takes none")
 UNKNOWN_BLOCK = LedgerNote("lost", "a content block of no known shape", "left out")
 UNKNOWN_UPDATE = LedgerNote("lost", "an update of no known kind", "left out")
 UNKNOWN_STEP = LedgerNote("lost", "a plan step without text", "left out")
@@ -46,6 +48,11 @@ PROTOCOL_VERSION = LedgerNote("repaired", "a protocol version that is no integer
 SESSION_FIELDS = LedgerNote("repaired", "a session without cwd or mcpServers", "completed from the settings")
 SESSION_NAMED = LedgerNote("repaired", "a request without its session", "given the only session there is")
 AGENT_CAPABILITIES = LedgerNote("repaired", "agent capabilities without a name in the dialect", "not offered")
+UNNAMED_TERMINAL = LedgerNote(
+    "repaired",
+    "terminal methods that the client does not name",
+    "taken to be there, as in the overview's example",
+)
 CLIENT_CAPABILITIES = LedgerNote(
     "repaired", "client capabilities without a name in the dialect", "not offered"
 )

@@ -13,7 +13,7 @@ from dragoman.dialect.edge import Edge, EdgeSettings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.threads.coded_agent import CodedAgent
 from dragoman.dialect.threads.coded_client import CodedClient
-from dragoman.dialect.threads.probing import ProbingAgent
+from dragoman.dialect.threads.probing import ProbingAgent, ProbingClient
 from dragoman.dialect.threads.written_agent import WrittenAgent
 from dragoman.dialect.threads.written_client import WrittenClient
 
@@ -29,4 +29,6 @@ def threads_agent(settings: EdgeSettings, ledger: Ledger) -> Edge:
 
 def threads_client(settings: EdgeSettings, ledger: Ledger) -> Edge:
     """A threads client in front of a v1 agent."""
+    if settings.as_written is None:
+        return ProbingClient(settings, ledger)
     return (WrittenClient if settings.as_written else CodedClient)(settings, ledger)

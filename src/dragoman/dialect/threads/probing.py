@@ -1,9 +1,10 @@
-"""A threads agent of which nobody knows the direction: that of the dialect's code, or that of its document.
+"""A threads peer of which nobody knows the direction: that of the dialect's code, or that of its document.
 
-Both refuse a v1 `initialize` in the same way. So the agent is asked as the code has it. If it does not know
-the first question, or asks one itself that only an agent as written asks, it is an agent as written: what the
-client still waits for is asked anew in that direction. Anything else it says settles that it is one of the
-code.
+Both kinds of agent refuse a v1 `initialize` in the same way. So the agent is asked as the code has it. If it
+does not know the first question, or asks one itself that only an agent as written asks, it is an agent as
+written: what the client still waits for is asked anew in that direction. Anything else it says settles that
+it is one of the code. A client speaks first, and the methods of the two directions have nothing in common:
+its first request tells.
 """
 
 from __future__ import annotations
@@ -11,15 +12,47 @@ from __future__ import annotations
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from dragoman.dialect.clues_client import THREADS_ASKED_OF_AGENT, THREADS_ASKED_OF_CLIENT
 from dragoman.dialect.edge import Edge, EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, as_object
 from dragoman.dialect.threads.coded_agent import CodedAgent
+from dragoman.dialect.threads.coded_client import CodedClient
 from dragoman.dialect.threads.exchange import NAME
 from dragoman.dialect.threads.written_agent import WrittenAgent
+from dragoman.dialect.threads.written_client import WrittenClient
 from dragoman.wire.codes import METHOD_NOT_FOUND
 
-ASKED_BY_WRITTEN = frozenset({"getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage"})
+
+class ProbingClient(Edge):
+    """Becomes one of the two edges with the client's first request, for good."""
+
+    name = NAME
+    asks_permission = False
+
+    def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._edge: Edge = CodedClient(replace(settings, as_written=False), ledger)
+        self._is_decided = False
+
+    def succeeded_by(self) -> Edge:
+        return self._edge if self._is_decided else self
+
+    def from_inside(self, message: Message) -> list[Out]:
+        return self._edge.from_inside(message)
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if not self._is_decided and message.is_request:
+            self._is_decided = True
+            if message.method in THREADS_ASKED_OF_CLIENT:
+                self._edge = WrittenClient(replace(self.settings, as_written=True), self.ledger)
+        return self._edge.from_peer(message)
+
+    def from_host(self, message: Message) -> list[Out]:
+        return self._edge.from_host(message)
+
+    def peer_ended(self) -> list[Out]:
+        return self._edge.peer_ended()
 
 
 class ProbingAgent(Edge):
@@ -49,7 +82,7 @@ class ProbingAgent(Edge):
     def from_peer(self, message: Message) -> list[Out]:
         if self._edge is not None:
             return self._edge.from_peer(message)
-        if message.is_request and message.method in ASKED_BY_WRITTEN:
+        if message.is_request and message.method in THREADS_ASKED_OF_AGENT:
             outs = self._become_written()
             return [*outs, *self.from_peer(message)]
         if message.is_answer and self._is_unknown_method(message):

@@ -116,7 +116,7 @@ class HubApp:
         history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
         door = HistoryDoor(transport, history, self.hub.owner, grant=visit.grant)
         # Other clients may be in its sessions: what becomes of a question is for the hub to say.
-        settings = EdgeSettings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False)
+        settings = EdgeSettings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False, as_written=None)
         return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
 
 

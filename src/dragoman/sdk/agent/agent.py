@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+import msgspec
+
+from dragoman.errors import InvalidValue
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
-from dragoman.sdk.writing import as_list, check_one_of, check_text
+from dragoman.sdk.writing import as_list, check_one_of, check_text, write_plain
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.session import Outcome, Turn
@@ -43,6 +46,19 @@ _HOOKS = {
     "cancel": "session/cancel",
     "mcp_message": "mcp/message",
 }
+
+
+class AgentTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A tool that an agent has, for clients that list them. The protocol has no such list: it goes in
+    `_meta`, and clients of a dialect that asks for tools are told of them in its words.
+
+        Agent("reader", tools=[AgentTool(name="readFile", description="Reads a file from disk")])
+    """
+
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
+    """The JSON schema of its arguments."""
 
 
 class Agent:
@@ -97,6 +113,7 @@ class Agent:
         mcp_sse: bool = False,
         additional_directories: bool = False,
         auth_methods: Sequence[v1.AuthMethod] = (),
+        tools: Sequence[AgentTool] = (),
         busy: Literal["queue", "refuse"] = "queue",
     ) -> None:
         check_text(name, "name")
@@ -114,6 +131,9 @@ class Agent:
         self.mcp_sse = mcp_sse
         self.additional_directories = additional_directories
         self.auth_methods = as_list(auth_methods, "auth_methods")
+        self.tools = as_list(tools, "tools")
+        for tool in self.tools:
+            _check_tool(tool)
         self.busy = busy
         self.handlers = Handlers()
         for attribute, method in _HOOKS.items():
@@ -140,3 +160,13 @@ class Agent:
             return handler
 
         return register
+
+
+def _check_tool(tool: object) -> None:
+    if not isinstance(tool, AgentTool):
+        raise InvalidValue("tools", tool, "must be an AgentTool")
+    check_text(tool.name, "name")
+    check_text(tool.description, "description")
+    if not isinstance(tool.input_schema, dict):
+        raise InvalidValue("input_schema", tool.input_schema, "must be a dict: a JSON schema")
+    write_plain(tool.input_schema, "input_schema")

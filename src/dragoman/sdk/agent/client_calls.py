@@ -14,9 +14,9 @@ from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
-from dragoman.sdk.capabilities import CLIENT_REQUESTS, NOTHING, advertised
+from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.reading import read_result
-from dragoman.sdk.writing import check_text, write_out, write_plain
+from dragoman.sdk.writing import check_text, write_out, write_params
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -117,14 +117,14 @@ class ClientCalls:
         await self.ready()
         seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
         return msgspec.json.decode(
-            await self.link.call(method, write_plain(params, method), deadline=seconds)
+            await self.link.call(method, write_params(params, method, CLIENT_REQUESTS), deadline=seconds)
         )
 
     async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         check_text(method, "method")
         await self.ready()
-        self.link.notify(method, write_plain(params, method))
+        self.link.notify(method, write_params(params, method, CLIENT_NOTIFICATIONS))
         await self.link.outbox.flow()
 
 

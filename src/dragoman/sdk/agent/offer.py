@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, to_builtins
 
 from dragoman.decoders import convert
 from dragoman.schema import v1
@@ -32,6 +32,7 @@ def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.Initi
         ),
         agent_capabilities=convert(_capabilities(agent), v1.AgentCapabilities),
         auth_methods=_auth_methods(agent, advertised(request.client_capabilities)),
+        meta={"dragoman": {"tools": to_builtins(agent.tools)}} if agent.tools else UNSET,
     )
 
 

@@ -18,12 +18,12 @@ from dragoman.errors import LocalMistake
 from dragoman.runtime import Link
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.sdk.capabilities import AGENT_REQUESTS, NOTHING, Capabilities, advertised
+from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS, NOTHING, Capabilities, advertised
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
-from dragoman.sdk.writing import as_block, as_list, check_text, write_out, write_plain
+from dragoman.sdk.writing import as_block, as_list, check_text, write_out, write_params
 
 T = TypeVar("T")
 
@@ -396,12 +396,13 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
-        return msgspec.json.decode(await self._call(method, write_plain(params, method), deadline, None))
+        encoded = write_params(params, method, AGENT_REQUESTS)
+        return msgspec.json.decode(await self._call(method, encoded, deadline, None))
 
     async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         check_text(method, "method")
-        self.link.notify(method, write_plain(params, method))
+        self.link.notify(method, write_params(params, method, AGENT_NOTIFICATIONS))
         await self.link.outbox.flow()
 
     async def _call(

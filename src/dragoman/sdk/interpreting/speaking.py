@@ -53,7 +53,7 @@ def agent_interpreter(
     dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
 ) -> Translator | None:
     """For an agent that somebody connects to; its sessions without a folder are in `cwd`."""
-    settings = EdgeSettings(cwd=os.path.abspath(cwd or "."))
+    settings = EdgeSettings(cwd=os.path.abspath(cwd or "."), as_written=None)
     known = Ledger() if ledger is None else ledger
     return interpreter_for(dialect, position="agent", settings=settings, ledger=known, quirks=quirks)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from dragoman.dialect import DialectDecision, EdgeSettings, Ledger, LedgerEntry
@@ -43,7 +43,8 @@ def stand_between(
     cwd: str | os.PathLike[str] | None = None,
 ) -> InterpreterResult:
     """Interpret until one side ends; blocks."""
-    from dragoman.transport.process import spawn
+    from dragoman.sdk.interpreting.credential_login import LoginTransport
+    from dragoman.transport.process import ChildTransport, spawn
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
@@ -51,7 +52,12 @@ def stand_between(
     async def interpret(leaving: ShutdownSignals) -> InterpreterResult:
         leaving.listen()
         ours = stdio.open()
-        child = spawn(command, cwd=cwd, on_stderr=stderr_writer())
+
+        def start(variables: Mapping[str, str]) -> ChildTransport:
+            env = {**os.environ, **variables} if variables else None
+            return spawn(command, cwd=cwd, env=env, on_stderr=stderr_writer())
+
+        child = LoginTransport(command, start) if settings.credentials else start({})
         joined = InterpretedConversation(
             ours,
             child,
@@ -68,7 +74,8 @@ def stand_between(
             await joined.aclose(grace=0 if leaving.end_event.is_set() else EOF_GRACE)
         if leaving.end_event.is_set():  # then its status is our doing
             return InterpreterResult(joined.ledger, joined.stopped_by, 0)
-        died, status = joined.agent_died, child.tree.returncode or 0
+        last = child.child if isinstance(child, LoginTransport) else child
+        died, status = joined.agent_died, last.tree.returncode or 0
         return InterpreterResult(joined.ledger, joined.stopped_by, status if died else max(0, status))
 
     with ShutdownSignals() as leaving, contextlib.suppress(KeyboardInterrupt):
