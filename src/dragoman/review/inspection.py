@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dragoman.review.catalogue import PYTHON_RULES
+from dragoman.review.code_rules import code_findings
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
@@ -39,6 +40,7 @@ def inspect(
         *whole_text_findings(path, lines, language),
         *text_findings(path, lines, LexicalSpans(text, language), language, wanted, longest=longest),
     ]
+    found += code_findings(path, lines, language)
     failures: list[str] = []
     if language == "python":
         try:

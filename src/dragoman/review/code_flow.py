@@ -1,0 +1,225 @@
+"""What is opened and never closed, locked and never unlocked, started and never awaited, within one function. Pure.
+
+Each rule is a function over `CodeText`; its words are in `code_rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
+
+_OPENERS = {
+    "python": r"(?:open|os\.fdopen|socket\.socket|socket\.create_connection|sqlite3\.connect|psycopg2?\.connect|tempfile\.(?:NamedTemporaryFile|TemporaryFile)"
+    r"|gzip\.open|bz2\.open|lzma\.open|codecs\.open|io\.open|zipfile\.ZipFile|tarfile\.open|smtplib\.SMTP(?:_SSL)?|ftplib\.FTP|urllib\.request\.urlopen|urlopen|mmap\.mmap)\(",
+    "go": r"(?:os\.(?:Open|Create|OpenFile|CreateTemp)|http\.(?:Get|Post|Head|PostForm)|\w+\.(?:Do|QueryContext|Query)|net\.(?:Dial|Listen)|sql\.Open|zip\.OpenReader|gzip\.NewReader)\(",
+    "java": r"(?:new\s+(?:FileInputStream|FileOutputStream|FileReader|FileWriter|BufferedReader|BufferedWriter|PrintWriter|Scanner|Socket|ServerSocket|RandomAccessFile|ZipFile|JarFile|ObjectInputStream|InputStreamReader|DataInputStream|ZipInputStream|BufferedInputStream|BufferedOutputStream)\("
+    r"|[\w.]+\.(?:getConnection|prepareStatement|createStatement|executeQuery|openStream|newInputStream|newOutputStream|newBufferedReader|newBufferedWriter|openConnection)\(|Files\.(?:lines|list|walk)\()",
+    "kotlin": r"(?:(?:FileInputStream|FileOutputStream|FileReader|FileWriter|BufferedReader|Scanner|Socket|ZipFile|RandomAccessFile|PrintWriter|BufferedWriter)\(|[\w.()]+\.(?:inputStream|outputStream|bufferedReader|bufferedWriter|reader|writer|rawQuery|openStream|getConnection|openFileInput|openInputStream)\()",
+    "javascript": r"(?:await\s+(?:fs\.|fsp\.|fsPromises\.|fs\.promises\.)?open\(|fs\.openSync\(|await\s+pool\.connect\(|await\s+\w+\.getConnection\()",
+}
+_OPENED = {
+    language: re.compile(
+        rf"(?:(?:const|let|var|val|final)\s+)?(?:[\w<>\[\].?]+\s+)?(?P<name>\w+)(?:\s*,\s*(?P<error>\w+))?(?:\s*:\s*[\w<>?.]+)?\s*:?=\s*(?P<call>{opener})"
+    )
+    for language, opener in _OPENERS.items()
+}
+_CLOSES = r"\b{0}\b(?:\.\w+)*(?:\?|!!)?\.(?:close|Close|release|destroy|end|use|dispose|disconnect|shutdown|detach|closeQuietly)\b"
+_HANDED_ON = (
+    r"\breturn\b[^;]*(?<![\w.]){0}\s*(?:[,;)}}]|$)(?!\.)|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context|push_async_exit|callback|register)\([^()]*\b{0}\b"
+    r"|\b(?:closing|closeQuietly|close|with|using|aclosing|addFinalizer|finish)\s*\(?[^;]*\b{0}\b|=\s*(?:new\s+)?[A-Z]\w*\([^()]*\b{0}\b|\[\w*\]\s*=\s*{0}\b|\btry\s*\([^)]*\b{0}\b|&\w+\{{[^}}]*\b{0}\b"
+)
+_READ_CHAIN = {
+    "python": re.compile(r"(?<![\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|readlines|write|readline)\("),
+    "java": re.compile(r"\bFiles\.(?:lines|list|walk)\([^()]*\)\.|\bnew\s+(?:FileInputStream|FileReader|Scanner)\([^;]*?\)\.(?:read|next)\w*\("),
+    "kotlin": re.compile(r"(?<![\w.])(?:FileInputStream|FileReader|Scanner)\([^()]*\)\.(?!use\b|bufferedReader|reader|buffered)\w+"),
+}
+
+
+def leaks(code: CodeText) -> Iterator[CodeHit]:
+    """Files, sockets and connections that no way through the function closes."""
+    language = _family(code.language)
+    opened, chain = _OPENED.get(language), _READ_CHAIN.get(language)
+    if opened is None:
+        return
+    if chain is not None:
+        for found in chain.finditer(code.code):
+            line = code.code[code.code.rfind("\n", 0, found.start()) + 1 : found.start()]
+            if not re.search(r"\b(?:with|try)\b", line):
+                yield CodeHit("flow/resource-leak", found.start(), found.end())
+    if opened.search(code.code):
+        for function in code.functions():
+            yield from _leaks_in(function, opened, language)
+
+
+def _leaks_in(function: Function, opened: re.Pattern[str], language: str) -> Iterator[CodeHit]:
+    statements = list(function.statements())
+    for index, statement in enumerate(statements):
+        found = opened.match(statement.text)
+        if found is None or found["name"] in ("_", "return"):
+            continue
+        rest = "\n".join(later.text for later in statements[index + 1 :])
+        name = re.escape(found["name"])
+        call = found["call"]
+        if language == "go" and call.startswith(("http.", "gzip")) is False and re.match(r"\w+\.(?:Do|Query)", call):
+            name_closed = re.search(_CLOSES.format(name), rest)
+            if name_closed or re.search(rf"\breturn\b[^\n]*(?<![\w.]){name}\b(?!\.)", rest):
+                continue
+            if not re.search(rf"\b{name}\.(?:Next|Body|StatusCode|Scan)\b", rest):
+                continue
+            yield _hit("flow/resource-leak", statement)
+            continue
+        if re.search(_CLOSES.format(name), rest) or re.search(_HANDED_ON.format(name), rest):
+            continue
+        yield _hit("flow/resource-leak", statement)
+
+
+_LOCKED = re.compile(r"(?:await\s+)?(?P<lock>[\w.]*\w)\.(?P<verb>lock|Lock|RLock|acquire)\(\)(?:;|$)")
+_LEAVING = re.compile(r"\b(?:return|raise|throw)\b")
+
+
+def locks(code: CodeText) -> Iterator[CodeHit]:
+    """Locks that a return or an error leaves locked."""
+    if code.language == "rust" or not re.search(r"\.(?:lock|Lock|RLock|acquire)\(\)", code.code):
+        return
+    for function in code.functions():
+        statements = list(function.statements())
+        for index, statement in enumerate(statements):
+            found = _LOCKED.match(statement.text)
+            if found is not None and _stays_locked(re.escape(found["lock"]), statements[index + 1 :]):
+                yield _hit("flow/lock-not-released", statement)
+
+
+def _stays_locked(lock: str, later: list[Statement]) -> bool:
+    unlock = re.compile(rf"\b{lock}\.(?:unlock|Unlock|RUnlock|release)\(\)")
+    if later and later[0].text.startswith(("try", "defer")):
+        return False
+    for statement in later:
+        if statement.text.startswith(("defer", "try", "finally", "} finally")):
+            return False
+        if unlock.search(statement.text):
+            return False
+        if _LEAVING.search(statement.text):
+            return True
+    return True
+
+
+_ASYNC_NAMES = {
+    "python": re.compile(r"\basync\s+def\s+(\w+)"),
+    "javascript": re.compile(r"\basync\s+(?:function\s*\*?\s*)?(\w+)\s*(?:<[^>]*>)?\(|\b(\w+)\s*(?::[^=\n]+)?=\s*async\b"),
+    "rust": re.compile(r"\basync\s+fn\s+(\w+)"),
+}
+_ASYNC_CALLS = {
+    "python": r"asyncio\.(?:sleep|wait_for|gather|wait|open_connection|start_server|to_thread|create_subprocess_\w+)|anyio\.sleep|trio\.sleep",
+    "javascript": r"(?:window\.)?fetch|Promise\.(?:all|allSettled|race|any)|(?:fs\.promises|fsp|fsPromises)\.\w+|axios(?:\.\w+)?|navigator\.clipboard\.\w+",
+    "rust": r"tokio::time::sleep|sleep_until|tokio::fs::\w+|tokio::time::timeout",
+}
+_FS_PROMISES = re.compile(r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)""")
+_IS_ASYNC = re.compile(r"\basync\b")
+
+
+def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
+    """Coroutines and promises that nobody waits for."""
+    language = _family(code.language)
+    names_of = _ASYNC_NAMES.get(language)
+    if names_of is None or not re.search(r"\basync\b|\.then\(|\bfetch\(", code.code):
+        return
+    names = {name for found in names_of.finditer(code.code) for name in found.groups() if name}
+    names -= set(re.findall(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)", code.code))
+    calls = _ASYNC_CALLS[language]
+    if language == "javascript" and _FS_PROMISES.search(code.text):
+        calls += r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
+    own = "|".join(sorted(map(re.escape, names))) or r"(?!)"
+    receiver = r"(?:self\.|this\.|Self::)?"
+    called = rf"(?:{receiver}(?:{own})|{calls})"
+    statement = re.compile(rf"(?:let\s+_\s*=\s*)?{called}\s*(?:::<[^>]*>)?\(")
+    condition = re.compile(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{receiver}(?:{own})\(")
+    for function in code.functions():
+        head = f"{function.head.text}"
+        if not _IS_ASYNC.search(head) and language != "python":
+            continue
+        for step in function.statements():
+            if step.line is function.head:
+                continue
+            if _is_dropped(statement, step, language) or condition.match(step.text):
+                yield _hit("flow/missing-await", step)
+
+
+def _is_dropped(pattern: re.Pattern[str], step: Statement, language: str) -> bool:
+    if not pattern.match(step.text):
+        return False
+    if language == "rust":
+        return ".await" not in step.text and step.text.endswith(";") and "block_on" not in step.text
+    text = step.text.rstrip(";")
+    if language == "javascript" and (".catch(" in text or text.endswith(("{", ","))):
+        return False
+    return text.endswith(")")
+
+
+_JSON_OF = re.compile(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
+_FETCH_CHAIN = re.compile(r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b")
+_THEN = re.compile(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
+_ASYNC_FILTER = re.compile(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
+_ASYNC_MAP = re.compile(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
+_ASYNC_EACH = re.compile(r"\.forEach\(\s*async\b")
+
+
+def script_promises(code: CodeText) -> Iterator[CodeHit]:
+    """Promises that are taken for what they will be."""
+    if _family(code.language) != "javascript":
+        return
+    for found in _FETCH_CHAIN.finditer(code.code):
+        yield CodeHit("flow/missing-await", found.start(), found.end())
+    for found in _ASYNC_FILTER.finditer(code.code):
+        yield CodeHit("flow/async-callback", found.start(), found.end())
+    for found in _ASYNC_MAP.finditer(code.code):
+        if re.search(rf"\b{found[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[found.end() :]):
+            yield CodeHit("flow/async-callback", found.start(), found.end())
+    for function in code.functions():
+        yield from _promises_in(function)
+
+
+def _promises_in(function: Function) -> Iterator[CodeHit]:
+    replies: set[str] = set()
+    is_async = bool(_IS_ASYNC.search(function.head.text))
+    steps = list(function.statements())
+    for step in steps:
+        if found := _JSON_OF.match(step.text):
+            replies.add(found[1])
+        for name in replies:
+            if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
+                yield _hit("flow/missing-await", step)
+        if not is_async and step.line is not function.head:
+            is_then = _THEN.match(step.text) and ".catch(" not in step.text and step.text.endswith((")", ");"))
+            is_fetch = re.match(r"fetch\(", step.text) and ".catch(" not in step.text and step.text.endswith((")", ");"))
+            if is_then or is_fetch:
+                yield _hit("flow/floating-promise", step)
+
+
+_BLOCKING = {
+    "rust": r"\b(?:std::)?thread::sleep\(|\bstd::fs::\w+\(|\breqwest::blocking::",
+    "kotlin": r"\bThread\.sleep\(|\brunBlocking\b",
+}
+_SUSPENDS = {"rust": r"\basync\s+(?:move\s+)?(?:fn|\{)", "kotlin": r"\bsuspend\s+fun\b"}
+
+
+def blocking_calls(code: CodeText) -> Iterator[CodeHit]:
+    """Calls that stop the thread which an asynchronous function shares with others."""
+    pattern = _BLOCKING.get(code.language)
+    if pattern is None or not re.search(pattern, code.code):
+        return
+    for function in code.functions():
+        if not re.search(_SUSPENDS[code.language], function.head.text):
+            continue
+        for step in function.statements():
+            if step.line is not function.head and re.search(pattern, step.text) and "spawn_blocking" not in step.text:
+                yield _hit("flow/blocking-in-async", step)
+
+
+def _family(language: str) -> str:
+    return "javascript" if language in ("typescript", "tsx") else language
+
+
+def _hit(rule: str, statement: Statement) -> CodeHit:
+    return CodeHit(rule, statement.start, statement.start + len(statement.line.text))
