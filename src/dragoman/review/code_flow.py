@@ -27,7 +27,7 @@ _OPENED = {
 }
 _CLOSES = r"\b{0}\b(?:\.\w+)*(?:\?|!!)?\.(?:close|Close|release|destroy|end|use|dispose|disconnect|shutdown|detach|closeQuietly)\b"
 _HANDED_ON = (
-    r"\breturn\b[^;]*(?<![\w.]){0}\s*(?:[,;)}}]|$)(?!\.)|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context|push_async_exit|callback|register)\([^()]*\b{0}\b"
+    r"\breturn\s+(?:await\s+)?(?:&?(?:new\s+)?[A-Z]\w*[({{][^;]*?)?(?<![\w.]){0}\s*(?:[,;)}}]|$)|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context|push_async_exit|callback|register)\([^()]*\b{0}\b"
     r"|\b(?:closing|closeQuietly|close|with|using|aclosing|addFinalizer|finish)\s*\(?[^;]*\b{0}\b|=\s*(?:new\s+)?[A-Z]\w*\([^()]*\b{0}\b|\[\w*\]\s*=\s*{0}\b|\btry\s*\([^)]*\b{0}\b|&\w+\{{[^}}]*\b{0}\b"
 )
 _READ_CHAIN = {
@@ -223,3 +223,96 @@ def _family(language: str) -> str:
 
 def _hit(rule: str, statement: Statement) -> CodeHit:
     return CodeHit(rule, statement.start, statement.start + len(statement.line.text))
+
+
+_WEAK_RANDOM = {
+    "python": r"\brandom\.(?:random|choice|choices|randint|randrange|getrandbits|sample|randbytes)\(|(?<![\w.])(?:randint|choice|choices|getrandbits|randrange)\(",
+    "javascript": r"\bMath\.random\(",
+    "go": r"\brand\.(?:Int\w*|Read|Uint\w*|Float\w*|Perm|Intn|N)\(",
+    "java": r"\bnew\s+Random\(|\bMath\.random\(|\bThreadLocalRandom\b|\bRandomStringUtils\.random",
+    "kotlin": r"(?<!Secure)\bRandom\.next\w+\(|(?<!Secure)(?:\bjava\.util\.)?\bRandom\(\s*\)|\bMath\.random\(|\.random\(\)",
+    "rust": r"\bSmallRng\b|\bseed_from_u64\(|\bfastrand::|\bStdRng::seed|\bXorShiftRng\b",
+}
+_SECRET_NAME = re.compile(
+    r"(?i)token|secret|passw|session_?(?:id|key)|(?<![a-z])otp(?![a-z])|nonce|csrf|api_?key|(?<![a-z])salt|reset_?code|reset|verif|invite|access_?code|session_key|new_?session|one_?time|(?<![a-z])pin(?![a-z])|(?<![a-z])iv(?![a-z])|private_?key|coupon"
+)
+
+
+def weak_random(code: CodeText) -> Iterator[CodeHit]:
+    """Numbers that can be guessed, where their name says that nobody may."""
+    language = _family(code.language)
+    pattern = _WEAK_RANDOM.get(language)
+    if pattern is None or not re.search(pattern, code.code):
+        return
+    if language == "python" and not re.search(r"^\s*(?:import|from)\s+random\b", code.code, re.MULTILINE):
+        return
+    if language == "go" and '"crypto/rand"' in code.text:
+        return
+    weak = re.compile(pattern)
+    for function in code.functions():
+        is_secret = _SECRET_NAME.search(function.head.text.split("{")[0])
+        for step in function.statements():
+            # Of a statement, what is before the call: the name that it is given to.
+            found = weak.search(step.text)
+            if found and (is_secret or _SECRET_NAME.search(step.text[: found.start()])):
+                yield _hit("flow/weak-random", step)
+
+
+_PURE = {
+    "python": r"(?:sorted|reversed|map|filter|zip|len|sum|str|int|list|set|tuple)\(.*\)|[\w.]+\.(?:strip|lstrip|rstrip|lower|upper|replace|title|capitalize|removesuffix|removeprefix|encode|decode|split|join|format|zfill|union|intersection|difference|copy|with_suffix|casefold)\(.*\)",
+    "javascript": r"[\w.]+\.(?:trim|toLowerCase|toUpperCase|replace|replaceAll|slice|substring|concat|map|filter|padStart|padEnd|flat|toFixed|toString|repeat|split|trimEnd|trimStart|toSorted|with)\(.*\);?",
+    "java": r"\w+\.(?:trim|strip|toLowerCase|toUpperCase|replace|replaceAll|substring|concat|add|subtract|multiply|divide|negate|plusDays|plusHours|minusDays|plus|minus|with\w*|resolve|normalize|map|filter)\(.*\);",
+    "kotlin": r"\w+\.(?:trim|lowercase|uppercase|replace|substring|plus|minus|filter|map|sorted|sortedBy|reversed|distinct|drop|take|removePrefix|removeSuffix|copy|toList|padStart)\b[({].*[)}]",
+    "go": r"strings\.(?:ReplaceAll|Replace|ToLower|ToUpper|Trim\w*|Split|Join|Title|Repeat|Fields)\(.*\)|\w+\.(?:Add|Truncate|Round|In|UTC)\(time\..*\)",
+    "rust": r"\w+\.(?:trim|replace|to_lowercase|to_uppercase|to_string|to_owned|clone|saturating_\w+|wrapping_\w+|checked_\w+|abs|min|max|pow)\(.*\);",
+}
+# Of Java, whether add changes the receiver or not is a question of its type: only of numbers and dates it does not.
+_JAVA_ADD = re.compile(r"(\w+)\.(?:add|subtract|multiply|divide|negate|map|filter|resolve|plus|minus)\(")
+_NUMBERS = r"\b(?:BigDecimal|BigInteger|LocalDate|LocalDateTime|Instant|Duration|Path|Stream<[^>]*>|Optional<[^>]*>)\s+{}\b"
+_CONTINUES = ("(", "[", ",", "=", "=>", "+", "&&", "||", "?", ":", "return", "->", "{{", ".")
+
+
+def unused_results(code: CodeText) -> Iterator[CodeHit]:
+    """Calls that change nothing, and whose result nobody takes."""
+    language = _family(code.language)
+    pattern = _PURE.get(language)
+    if pattern is None:
+        return
+    pure = re.compile(pattern)
+    lines = code.lines
+    depth = 0
+    for index, line in enumerate(lines):
+        before = depth
+        depth += sum(map(line.text.count, "([")) - sum(map(line.text.count, ")]"))
+        depth = 0 if line.text.endswith(("{", "}", "};", ";")) else max(0, depth)
+        if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
+            continue
+        if index and lines[index - 1].text.endswith(_CONTINUES) and not lines[index - 1].text.endswith(("):", "else:", "try:", "finally:")):
+            continue
+        following = lines[index + 1] if index + 1 < len(lines) else None
+        if following is not None and following.text.startswith((".", "?.", "+", "&&", "||")):
+            continue
+        if language in ("kotlin", "javascript") and (following is None or following.indent != line.indent) and not line.text.endswith(";"):
+            continue  # the last line of a block may be its value
+        if language == "java" and (add := _JAVA_ADD.match(line.text)) and not re.search(_NUMBERS.format(add[1]), code.code):
+            continue
+        yield CodeHit("flow/unused-result", line.start, line.start + len(line.text))
+
+
+_FALLIBLE = re.compile(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
+_UNWRAPS = re.compile(r"\.(?:unwrap\(\)|expect\()")
+_FINE_UNWRAP = re.compile(r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\(|\.try_into\(\)\.unwrap|Mutex|NonZero")
+
+
+def panics(code: CodeText) -> Iterator[CodeHit]:
+    """Unwraps in functions that could say what went wrong."""
+    if code.language != "rust" or "unwrap()" not in code.code and "expect(" not in code.code:
+        return
+    for function in code.functions():
+        if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):
+            continue
+        for step in function.statements():
+            if _UNWRAPS.search(step.text) and not _FINE_UNWRAP.search(step.text):
+                yield _hit("flow/panic-instead-of-error", step)
+    for found in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):
+        yield CodeHit("logic/null-dereference", found.start(), found.end())

@@ -204,3 +204,33 @@ def used_though_null(code: CodeText) -> Iterator[CodeHit]:
 
 def _hit(rule: str, line: CodeLine) -> CodeHit:
     return CodeHit(rule, line.start, line.start + len(line.text))
+
+
+_RANGE = re.compile(
+    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\s*(?P<first><=?)\s*(?P<low>-?\d+(?:\.\d+)?)\s*(?:&&|\band\b)\s*(?P=name)\s*(?P<second>>=?)\s*(?P<high>-?\d+(?:\.\d+)?)"
+    r"|(?<![\w.])(?P<name2>[A-Za-z_][\w.]*)\s*(?P<first2>>=?)\s*(?P<high2>-?\d+(?:\.\d+)?)\s*(?:&&|\band\b)\s*(?P=name2)\s*(?P<second2><=?)\s*(?P<low2>-?\d+(?:\.\d+)?)"
+)
+
+
+def contradictions(code: CodeText) -> Iterator[CodeHit]:
+    """Ranges that hold no number."""
+    for found in _RANGE.finditer(code.code):
+        low = float(found["low"] or found["low2"])
+        high = float(found["high"] or found["high2"])
+        if low <= high and not (low == high and "=" in (found["first"] or "") + (found["second"] or "")):
+            yield CodeHit("logic/contradiction", found.start(), found.end())
+
+
+_TUPLE = re.compile(r"[\w.]+ = [^=({\[,:]+,$")
+
+
+def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
+    """A comma at the end of an assignment."""
+    if code.language != "python":
+        return
+    depth = 0
+    for line in code.lines:
+        before = depth
+        depth += sum(map(line.text.count, "([{")) - sum(map(line.text.count, ")]}"))
+        if not before and _TUPLE.fullmatch(line.text):
+            yield _hit("logic/accidental-tuple", line)

@@ -63,6 +63,37 @@ _RULES = (
         "While it blocks, nothing else on this thread runs. Use the asynchronous call, or a thread for blocking work.",
     ),
     CodeRule(
+        "flow/weak-random",
+        Severity.HIGH,
+        "Insecure random number for a token or secret",
+        "The numbers of this generator can be computed from a few of them. Use the system's: secrets, crypto.randomBytes, "
+        "crypto/rand, SecureRandom, OsRng.",
+    ),
+    CodeRule(
+        "flow/unused-result",
+        Severity.HIGH,
+        "Result of the call is not used",
+        "The call returns a new value and leaves the old one as it was. Assign the result, or remove the line.",
+    ),
+    CodeRule(
+        "flow/panic-instead-of-error",
+        Severity.LOW,
+        "unwrap or expect in a function that returns Result or Option",
+        "The program panics where the caller could be told. Use ? or ok_or.",
+    ),
+    CodeRule(
+        "logic/contradiction",
+        Severity.HIGH,
+        "Condition is always false: no number is in this range",
+        "The bounds are the wrong way round, or and was meant to be or.",
+    ),
+    CodeRule(
+        "logic/accidental-tuple",
+        Severity.MEDIUM,
+        "A comma at the end makes a tuple",
+        "The value is a tuple of one element. Remove the comma, or write parentheses around it.",
+    ),
+    CodeRule(
         "logic/repeated-condition",
         Severity.HIGH,
         "Duplicate condition in an if-else chain: the branch never runs",
@@ -118,12 +149,17 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_flow.missing_awaits,
     code_flow.script_promises,
     code_flow.blocking_calls,
+    code_flow.weak_random,
+    code_flow.unused_results,
+    code_flow.panics,
     code_logic.chains,
     code_logic.unreachable,
     code_logic.fallthroughs,
     code_logic.changed_loops,
     code_logic.past_the_end,
     code_logic.used_though_null,
+    code_logic.contradictions,
+    code_logic.accidental_tuples,
 )
 
 

@@ -55,13 +55,15 @@ def inspect(
 
 
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each rule once for each place: two patterns of one rule may match the same thing."""
-    seen: set[tuple[str, int, int]] = set()
+    """Each thing once: two patterns of a rule may match at one place, and two rules say the same of one line."""
+    places: set[tuple[str, int, int]] = set()
+    titles: set[tuple[str, int]] = set()
     for found in findings:
-        key = (found.rule, found.place.line, found.place.column)
-        if key not in seen:
-            seen.add(key)
+        place, line = (found.rule, found.place.line, found.place.column), (found.title, found.place.line)
+        if place not in places and (line not in titles or found.rule in {rule for rule, _, _ in places}):
             yield found
+        places.add(place)
+        titles.add(line)
 
 
 def _concerns(rule: ReviewRule, path: str) -> bool:

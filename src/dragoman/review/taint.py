@@ -29,7 +29,14 @@ _WITH = re.compile(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
 _LOOP = re.compile(r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:|:=\s*range)\s+(?P<value>.+)")
 # A value that is only the key of a lookup chooses among what is there.
 _LOOKUP = re.compile(rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has|includes)\([^()]*{_MARK}[^()]*\)")
+# A call after the value that leaves only a part of it that does no harm.
+_CHAINED = re.compile(rf"{_MARK}[^,]*?\.(?:file_name|fileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b|\bFile\([^()]*{_MARK}[^()]*\)\.name\b")
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
+
+
+# Sinks that take a place and then content: the content may come from anybody.
+_PLACES = frozenset({"flow/path-traversal", "flow/ssrf", "flow/open-redirect"})
+_FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
 class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,8 +95,7 @@ def tables() -> FlowTables:
 
 @functools.cache
 def _compiled(language: str) -> _Compiled | None:
-    name = {"tsx": "javascript", "typescript": "javascript"}.get(language, language)
-    table = tables().language.get(name)
+    table = tables().language.get(_family(language))
     if table is None:
         return None
     rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
@@ -128,7 +134,7 @@ def _has_sources(code: CodeText, table: _Compiled) -> bool:
 def _follow(code: CodeText, function: Function, table: _Compiled) -> Iterator[TaintHit]:
     tainted = _parameters(code, function, table)
     for statement in function.statements():
-        yield from _harm(statement, tainted, table)
+        yield from _harm(statement, tainted, table, _family(code.language))
         if tainted and table.checked.search(statement.text):
             tainted = {name for name in tainted if not re.search(rf"\b{name}\b", statement.text)}
         for found in (_ASSIGNED.match(statement.text), _WITH.match(statement.text), _LOOP.match(statement.text)):
@@ -155,13 +161,28 @@ def _parameters(code: CodeText, function: Function, table: _Compiled) -> set[str
     return names
 
 
-def _harm(statement: Statement, tainted: set[str], table: _Compiled) -> Iterator[TaintHit]:
+def _harm(statement: Statement, tainted: set[str], table: _Compiled, language: str) -> Iterator[TaintHit]:
     for rule, sink, cleaned in table.sinks:
         for found in sink.finditer(statement.text):
             rest = statement.text[found.end() :]
             value = balanced(rest, 0) if found[0].rstrip().endswith("(") else rest
+            if language in _FIRST_ONLY and rule.id in _PLACES:
+                value = _first_argument(value)
             if _is_tainted(value, tainted, table, cleaned, table.cleaned):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
+
+
+def _family(language: str) -> str:
+    return "javascript" if language in ("typescript", "tsx") else language
+
+
+def _first_argument(arguments: str) -> str:
+    depth = 0
+    for index, letter in enumerate(arguments):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            return arguments[:index]
+    return arguments
 
 
 def _is_tainted(
@@ -174,7 +195,7 @@ def _is_tainted(
         return False
     for cleaner in cleaners:
         value = _without_calls(value, cleaner)
-    return _MARK in _LOOKUP.sub("", value)
+    return _MARK in _LOOKUP.sub("", _CHAINED.sub("", value))
 
 
 def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:
