@@ -14,9 +14,9 @@ _OPENERS = {
     "python": r"(?:open|os\.fdopen|socket\.socket|socket\.create_connection|sqlite3\.connect|psycopg2?\.connect|tempfile\.(?:NamedTemporaryFile|TemporaryFile)"
     r"|gzip\.open|bz2\.open|lzma\.open|codecs\.open|io\.open|zipfile\.ZipFile|tarfile\.open|smtplib\.SMTP(?:_SSL)?|ftplib\.FTP|urllib\.request\.urlopen|urlopen|mmap\.mmap)\(",
     "go": r"(?:os\.(?:Open|Create|OpenFile|CreateTemp)|http\.(?:Get|Post|Head|PostForm)|\w+\.(?:Do|QueryContext|Query)|net\.(?:Dial|Listen)|sql\.Open|zip\.OpenReader|gzip\.NewReader)\(",
-    "java": r"(?:new\s+(?:FileInputStream|FileOutputStream|FileReader|FileWriter|BufferedReader|BufferedWriter|PrintWriter|Scanner|Socket|ServerSocket|RandomAccessFile|ZipFile|JarFile|ObjectInputStream|InputStreamReader|DataInputStream|ZipInputStream|BufferedInputStream|BufferedOutputStream)\("
+    "java": r"(?:new\s+(?:FileInputStream|FileOutputStream|FileReader|FileWriter|BufferedReader(?!\(new InputStreamReader\(\w+[,)])|BufferedWriter|PrintWriter|Scanner|Socket|ServerSocket|RandomAccessFile|ZipFile|JarFile|ObjectInputStream|InputStreamReader|DataInputStream|ZipInputStream|BufferedInputStream|BufferedOutputStream)\("
     r"|[\w.]+\.(?:getConnection|prepareStatement|createStatement|executeQuery|openStream|newInputStream|newOutputStream|newBufferedReader|newBufferedWriter|openConnection)\(|Files\.(?:lines|list|walk)\()",
-    "kotlin": r"(?:(?:FileInputStream|FileOutputStream|FileReader|FileWriter|BufferedReader|Scanner|Socket|ZipFile|RandomAccessFile|PrintWriter|BufferedWriter)\(|[\w.()]+\.(?:inputStream|outputStream|bufferedReader|bufferedWriter|reader|writer|rawQuery|openStream|getConnection|openFileInput|openInputStream)\()",
+    "kotlin": r"(?:(?:FileInputStream|FileOutputStream|FileReader|FileWriter|Scanner|Socket|ZipFile|RandomAccessFile|PrintWriter|BufferedWriter)\(|[\w.()]+\.(?:inputStream|outputStream|bufferedReader|bufferedWriter|reader|writer|rawQuery|openStream|getConnection|openFileInput|openInputStream)\()",
     "javascript": r"(?:await\s+(?:fs\.|fsp\.|fsPromises\.|fs\.promises\.)?open\(|fs\.openSync\(|await\s+pool\.connect\(|await\s+\w+\.getConnection\()",
 }
 _OPENED = {
@@ -259,10 +259,10 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
 
 
 _PURE = {
-    "python": r"(?:sorted|reversed|map|filter|zip|len|sum|str|int|list|set|tuple)\(.*\)|[\w.]+\.(?:strip|lstrip|rstrip|lower|upper|replace|title|capitalize|removesuffix|removeprefix|encode|decode|split|join|format|zfill|union|intersection|difference|copy|with_suffix|casefold)\(.*\)",
+    "python": r"(?:sorted|reversed|map|filter|zip|len|sum|str|int|list|set|tuple)\(.*\)|[\w.]+\.replace\([^,]+,.+\)|[\w.]+\.(?:strip|lstrip|rstrip|lower|upper|title|capitalize|removesuffix|removeprefix|encode|decode|split|format|zfill|union|intersection|difference|copy|with_suffix|casefold)\(.*\)",
     "javascript": r"[\w.]+\.(?:trim|toLowerCase|toUpperCase|replace|replaceAll|slice|substring|concat|map|filter|padStart|padEnd|flat|toFixed|toString|repeat|split|trimEnd|trimStart|toSorted|with)\(.*\);?",
     "java": r"\w+\.(?:trim|strip|toLowerCase|toUpperCase|replace|replaceAll|substring|concat|add|subtract|multiply|divide|negate|plusDays|plusHours|minusDays|plus|minus|with\w*|resolve|normalize|map|filter)\(.*\);",
-    "kotlin": r"\w+\.(?:trim|lowercase|uppercase|replace|substring|plus|minus|filter|map|sorted|sortedBy|reversed|distinct|drop|take|removePrefix|removeSuffix|copy|toList|padStart)\b[({].*[)}]",
+    "kotlin": r"[a-z]\w*\.(?:trim|lowercase|uppercase|replace|substring|plus|minus|filter|map|sorted|sortedBy|reversed|distinct|drop|take|removePrefix|removeSuffix|copy|toList|padStart)\b[({].*[)}]",
     "go": r"strings\.(?:ReplaceAll|Replace|ToLower|ToUpper|Trim\w*|Split|Join|Title|Repeat|Fields)\(.*\)|\w+\.(?:Add|Truncate|Round|In|UTC)\(time\..*\)",
     "rust": r"\w+\.(?:trim|replace|to_lowercase|to_uppercase|to_string|to_owned|clone|saturating_\w+|wrapping_\w+|checked_\w+|abs|min|max|pow)\(.*\);",
 }
@@ -283,8 +283,9 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
     depth = 0
     for index, line in enumerate(lines):
         before = depth
-        depth += sum(map(line.text.count, "([")) - sum(map(line.text.count, ")]"))
-        depth = 0 if line.text.endswith(("{", "}", "};", ";")) else max(0, depth)
+        opening, closing = ("([{", ")]}") if language == "python" else ("([", ")]")
+        depth += sum(map(line.text.count, opening)) - sum(map(line.text.count, closing))
+        depth = max(0, depth) if language == "python" else 0 if line.text.endswith(("{", "}", "};", ";")) else max(0, depth)
         if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
             continue
         if index and lines[index - 1].text.endswith(_CONTINUES) and not lines[index - 1].text.endswith(("):", "else:", "try:", "finally:")):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
+from dragoman.review.lexer import spans
 
 _IF = re.compile(r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if|elif)\b\s*(?P<test>.*?)\s*(?:\{|:|;\s*then|then)?$")
 _ELSE = re.compile(r"(?:\}\s*)?else\s*[{:]?$")
@@ -110,6 +111,8 @@ def _ends(body: Sequence[CodeLine]) -> bool:
     if last.text in ("}", "};") and len(body) > 1:
         # The block of the case in braces, or an if whose every way ends: trust the last step.
         return any(_ENDS.search(line.text) for line in body[-3:])
+    if last.text.startswith(("||", "&&", ".", "?", ":", "+", ")", "]")):
+        return any(_ENDS.search(line.text) for line in body[-4:])
     return _ENDS.search(last.text) is not None
 
 
@@ -234,3 +237,24 @@ def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
         depth += sum(map(line.text.count, "([{")) - sum(map(line.text.count, ")]}"))
         if not before and _TUPLE.fullmatch(line.text):
             yield _hit("logic/accidental-tuple", line)
+
+
+_PLACEHOLDER = re.compile(r"\$\{[A-Za-z_][\w.]*\}")
+
+
+def placeholders_in_quotes(code: CodeText) -> Iterator[CodeHit]:
+    """Placeholders of a template in quotes that are none."""
+    if code.language not in ("javascript", "typescript", "tsx") or "${" not in code.text:
+        return
+    for span in spans(code.text, code.language):
+        token = code.text[span.start : span.end]
+        if span.kind == "string" and token[0] in "\"'" and _PLACEHOLDER.search(token):
+            yield CodeHit("logic/placeholder-in-quotes", span.start, span.end)
+
+
+def equals_without_hash(code: CodeText) -> Iterator[CodeHit]:
+    """A class that says when it is equal and not where it is found."""
+    if code.language != "java" or "int hashCode(" in code.code:
+        return
+    for found in re.finditer(r"\bboolean equals\(\s*(?:final\s+)?Object\b", code.code):
+        yield CodeHit("logic/equals-without-hash", found.start(), found.end())

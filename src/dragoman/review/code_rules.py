@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -94,6 +95,18 @@ _RULES = (
         "The value is a tuple of one element. Remove the comma, or write parentheses around it.",
     ),
     CodeRule(
+        "logic/placeholder-in-quotes",
+        Severity.MEDIUM,
+        "Template placeholder in plain quotes is not replaced",
+        "${…} works within backticks alone; here the reader sees it as it stands.",
+    ),
+    CodeRule(
+        "logic/equals-without-hash",
+        Severity.MEDIUM,
+        "equals without hashCode",
+        "Two equal objects land in different places of a HashMap and are not found. Define both.",
+    ),
+    CodeRule(
         "logic/repeated-condition",
         Severity.HIGH,
         "Duplicate condition in an if-else chain: the branch never runs",
@@ -160,6 +173,17 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
     code_logic.used_though_null,
     code_logic.contradictions,
     code_logic.accidental_tuples,
+    code_logic.placeholders_in_quotes,
+    code_logic.equals_without_hash,
+)
+
+
+_TEST_PATH = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|androidTest|testdata)/|(?:^|/)test_[^/]*\.py$|_test\.(?:go|py)$|Test\.(?:kt|java)$|\.(?:test|spec)\.[jt]sx?$"
+)
+# What tests do on purpose, or until the process ends.
+_NOT_IN_TESTS = frozenset(
+    {"flow/resource-leak", "flow/panic-instead-of-error", "flow/weak-random", "flow/floating-promise"}
 )
 
 
@@ -168,8 +192,11 @@ def code_findings(path: str, lines: TextLines, language: str | None) -> Iterator
     if language not in LANGUAGES:
         return
     code = CodeText(lines.text, language)
+    is_test = _TEST_PATH.search(path.replace("\\", "/")) is not None
     for check in _CHECKS:
         for hit in check(code):
+            if is_test and hit.rule in _NOT_IN_TESTS:
+                continue
             yield _finding(_BY_ID[hit.rule], hit.start, hit.end, path, lines)
     for flow in taint_hits(code):
         yield _finding(_BY_ID[flow.rule.id], flow.start, flow.end, path, lines)

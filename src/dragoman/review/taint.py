@@ -36,6 +36,9 @@ _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
 
 # Sinks that take a place and then content: the content may come from anybody.
 _PLACES = frozenset({"flow/path-traversal", "flow/ssrf", "flow/open-redirect"})
+# Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
+_HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
+_FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
 _FIRST_ONLY = frozenset({"python", "javascript", "rust"})
 
 
@@ -168,6 +171,8 @@ def _harm(statement: Statement, tainted: set[str], table: _Compiled, language: s
             value = balanced(rest, 0) if found[0].rstrip().endswith("(") else rest
             if language in _FIRST_ONLY and rule.id in _PLACES:
                 value = _first_argument(value)
+            if rule.id in _HOSTS and _FIXED_START.match(value):
+                continue
             if _is_tainted(value, tainted, table, cleaned, table.cleaned):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
 
