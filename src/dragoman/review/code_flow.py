@@ -25,6 +25,10 @@ _OPENED = {
     )
     for language, opener in _OPENERS.items()
 }
+_MAY_OPEN = re.compile(
+    r"(?i:open|connect|connection|urlopen|file|socket|mmap|smtp(?:_ssl)?|ftp|create|temp|get|post|head|postform|do|query|querycontext|dial|listen"
+    r"|reader|stream|writer|scanner|rawquery|lines|list|walk|statement|newinputstream|inputstream)\("
+)
 _CLOSES = r"\b{0}\b(?:\.\w+)*(?:\?|!!)?\.(?:close|Close|release|destroy|end|use|dispose|disconnect|shutdown|detach|closeQuietly)\b"
 _HANDED_ON = (
     r"\breturn\s+(?:await\s+)?(?:&?(?:new\s+)?[A-Z]\w*[({{][^;]*?)?(?<![\w.]){0}\s*(?:[,;)}}]|$)|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context|push_async_exit|callback|register)\([^()]*\b{0}\b"
@@ -48,7 +52,7 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
             line = code.code[code.code.rfind("\n", 0, found.start()) + 1 : found.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", found.start(), found.end())
-    if opened.search(code.code):
+    if _MAY_OPEN.search(code.code):
         for function in code.functions():
             yield from _leaks_in(function, opened, language)
 

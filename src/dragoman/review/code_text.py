@@ -33,6 +33,7 @@ LANGUAGES = frozenset({*_HEAD, "bash"})
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _DOLLARS = re.compile(r"\$\{[^{}]*\}|\$\w+")
+_LONG_LINE = re.compile(r"[^\n]{1001,}")
 _SOFT = re.compile(r"[^\n]")
 
 
@@ -144,7 +145,8 @@ def _masked(text: str, language: str) -> str:
         else:
             parts.append(_mask_string(token, _interpolation(text, span.start, token, language)))
         at = span.end
-    return "".join((*parts, text[at:]))
+    # A line that long was written by a machine, and a pattern that looks for names takes the square of its length.
+    return _LONG_LINE.sub(lambda found: " " * len(found[0]), "".join((*parts, text[at:])))
 
 
 def _interpolation(text: str, start: int, token: str, language: str) -> re.Pattern[str] | None:
