@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,3 +59,8 @@ def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     cases, verdict = judged
     text = corpus.page(cases, verdict, json.loads(corpus.OTHERS.read_text("utf-8")))
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
+
+
+def test_the_page_of_rules_is_fresh() -> None:
+    done = subprocess.run([sys.executable, TOOLS / "generate_rules.py", "--check"], check=False)
+    assert done.returncode == 0, "run python tools/generate_rules.py"

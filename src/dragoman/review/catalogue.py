@@ -46,6 +46,11 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.id))
 
 
+def rule_anchor(rule: str) -> str:
+    """Where a rule is explained on the page of all rules."""
+    return rule.replace("/", "-").replace(".", "-")
+
+
 RULES = Path(".dragoman") / "rules"
 BASELINE = Path(".dragoman") / "baseline.json"
 
