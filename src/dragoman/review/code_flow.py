@@ -25,10 +25,13 @@ _OPENED = {
     )
     for language, opener in _OPENERS.items()
 }
-_MAY_OPEN = re.compile(
-    r"(?i:open|connect|connection|urlopen|file|socket|mmap|smtp(?:_ssl)?|ftp|create|temp|get|post|head|postform|do|query|querycontext|dial|listen"
-    r"|reader|stream|writer|scanner|rawquery|lines|list|walk|statement|newinputstream|inputstream)\("
-)
+_OPENING_WORDS = {
+    "python": ("open(", "socket(", "connect", "TemporaryFile(", "ZipFile(", "SMTP", "FTP(", "mmap("),
+    "go": ("os.", "http.", ".Do(", ".Query", "net.", "sql.Open", "OpenReader", "NewReader"),
+    "java": ("new ", "getConnection", "Statement(", "executeQuery", "Stream(", "newBuffered", "Files."),
+    "kotlin": ("Stream", "eader", "riter", "Scanner(", "Socket(", "ZipFile(", "rawQuery", "getConnection", "AccessFile("),
+    "javascript": ("open", "connect", "getConnection"),
+}
 _CLOSES = r"\b{0}\b(?:\.\w+)*(?:\?|!!)?\.(?:close|Close|release|destroy|end|use|dispose|disconnect|shutdown|detach|closeQuietly)\b"
 _HANDED_ON = (
     r"\breturn\s+(?:await\s+)?(?:&?(?:new\s+)?[A-Z]\w*[({{][^;]*?)?(?<![\w.]){0}\s*(?:[,;)}}]|$)|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context|push_async_exit|callback|register)\([^()]*\b{0}\b"
@@ -45,16 +48,15 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
     """Files, sockets and connections that no way through the function closes."""
     language = _family(code.language)
     opened, chain = _OPENED.get(language), _READ_CHAIN.get(language)
-    if opened is None:
+    if opened is None or not any(word in code.code for word in _OPENING_WORDS[language]):
         return
     if chain is not None:
         for found in chain.finditer(code.code):
             line = code.code[code.code.rfind("\n", 0, found.start()) + 1 : found.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", found.start(), found.end())
-    if _MAY_OPEN.search(code.code):
-        for function in code.functions():
-            yield from _leaks_in(function, opened, language)
+    for function in code.functions():
+        yield from _leaks_in(function, opened, language)
 
 
 def _leaks_in(function: Function, opened: re.Pattern[str], language: str) -> Iterator[CodeHit]:
@@ -246,7 +248,7 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
     """Numbers that can be guessed, where their name says that nobody may."""
     language = _family(code.language)
     pattern = _WEAK_RANDOM.get(language)
-    if pattern is None or not re.search(pattern, code.code):
+    if pattern is None or not ("rand" in code.code or "Rand" in code.code or "Rng" in code.code) or not re.search(pattern, code.code):
         return
     if language == "python" and not re.search(r"^\s*(?:import|from)\s+random\b", code.code, re.MULTILINE):
         return

@@ -215,8 +215,13 @@ _RANGE = re.compile(
 )
 
 
+_BOUND = re.compile(r"[<>]=?\s*-?\d[\d.]*\s*(?:&&|and\b)")
+
+
 def contradictions(code: CodeText) -> Iterator[CodeHit]:
     """Ranges that hold no number."""
+    if not _BOUND.search(code.code):
+        return
     for found in _RANGE.finditer(code.code):
         low = float(found["low"] or found["low2"])
         high = float(found["high"] or found["high2"])
