@@ -1,7 +1,7 @@
 """Writes docs/review-rules.md: a section for each rule of the review, with its words and an example.
 
-    python tools/generate_rules.py            # write it
-    python tools/generate_rules.py --check    # status 1 if it is not what would be written
+python tools/generate_rules.py            # write it
+python tools/generate_rules.py --check    # status 1 if it is not what would be written
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _HEAD = """# Rules of the review
 
 <!-- Written by tools/generate_rules.py; do not edit. -->
 
-What [`dragoman review`](review.md) looks for by itself, and why. Rules of ruff and oxlint are added where these are installed, as `python/…` and
-`javascript/…`. How much is found is on [its page](review-accuracy.md); how a rule is silenced, and how to write one, on [the review's](review.md).
+What [`dragoman review`](review.md) looks for by itself, and why. Rules of ruff and oxlint are added where
+these are installed, as `python/…` and `javascript/…`. How much is found is on [its page](review-accuracy.md);
+how a rule is silenced, and how to write one, on [the review's](review.md).
 """
 
 

@@ -1,15 +1,15 @@
 """Measures the reviewer on planted bugs, and writes the table of docs/review-accuracy.md.
 
-    python tools/review_corpus.py                 # recall and precision on the half that the rules were made from
-    python tools/review_corpus.py --missed        # and which bugs of that half were missed, which clean twins accused
+    python tools/review_corpus.py                 # figures of the half that the rules were made from
+    python tools/review_corpus.py --missed        # and its bugs that were missed, its twins that were accused
     python tools/review_corpus.py --held-out      # the other half, as figures alone
     python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
     python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
 
-A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has a finding, mild
-remarks aside, that the review of the twin has not; a twin is accused if the review of its text has any such finding. The
-hash of a case's name decides its half. Rules are made from one half; the published figures are of the other, which this
-program never shows case by case.
+A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
+a finding, mild remarks aside, that the review of the twin has not; a twin is accused if the review of
+its text has any such finding. The hash of a case's name decides its half. Rules are made from one half;
+the published figures are of the other, which this program never shows case by case.
 """
 
 from __future__ import annotations
@@ -269,16 +269,25 @@ def page(cases: Sequence[Case], ours: Judgement, others: dict[str, dict[str, obj
     parts = [
         "# How much the review finds\n",
         "<!-- Written by tools/review_corpus.py --write; do not edit. -->\n",
-        f"{len(cases)} bugs were planted, each with a clean twin: the same text without the bug (`tests/review/corpus`). A bug is found\n"
-        "if the review of its text says something that the review of the twin does not; a twin is accused if the review says\n"
-        "anything of it, remarks of severity `info` aside. The hash of a case's name decides its half. The rules were made from one half;\n"
-        "every figure below is of the other, unless it says so. One author wrote the whole corpus before the rules: code of\n"
-        "strangers will fare worse, and a reader should trust the comparison of columns more than any single number.\n",
-        f"**Held out: {total.found} of {total.cases} bugs found ({total.recall:.0%}), {total.accused} clean twins accused "
-        f"({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half that the rules were made from: "
+        f"{len(cases)} bugs were planted, each with a clean twin: the same text without the bug "
+        f"(`tests/review/corpus`). A bug is found\n"
+        "if the review of its text says something that the review of the twin does not; a twin is "
+        "accused if the review says\n"
+        "anything of it, remarks of severity `info` aside. The hash of a case's name decides its "
+        "half. The rules were made from one half;\n"
+        "every figure below is of the other, unless it says so. One author wrote the whole corpus "
+        "before the rules: code of\n"
+        "strangers will fare worse, and a reader should trust the comparison of columns more than "
+        "any single number.\n",
+        f"**Held out: {total.found} of {total.cases} bugs found ({total.recall:.0%}), "
+        f"{total.accused} clean twins accused "
+        f"({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half that the rules "
+        f"were made from: "
         f"{made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
-        "Each cell of another tool is its recall and the number of clean twins that it accuses, in files that it reads. ruff is run\n"
-        "with its rules about bugs and security, oxlint with `correctness` and `suspicious`, bandit with its defaults. The rules of\n"
+        "Each cell of another tool is its recall and the number of clean twins that it accuses, in "
+        "files that it reads. ruff is run\n"
+        "with its rules about bugs and security, oxlint with `correctness` and `suspicious`, bandit "
+        "with its defaults. The rules of\n"
         "semgrep are fetched from a server, so they were not measured.\n",
         "## By language\n",
         _table("language", columns, _rows(held, ours, others, lambda case: LANGUAGES[case.group])),
@@ -319,7 +328,8 @@ def _show(cases: Sequence[Case], verdict: Judgement, *, with_names: bool) -> Non
         mine = [case for case in cases if name in (case.group, "all")]
         result = score(mine, verdict)
         print(
-            f"{name:10} {result.found:4} of {result.cases:4} = {result.recall:4.0%}   accused {result.accused}"
+            f"{name:10} {result.found:4} of {result.cases:4} = {result.recall:4.0%}   accused "
+            f"{result.accused}"
         )
     if with_names:
         print("missed:", *sorted({case.id for case in cases} - verdict.found), sep="\n  ")

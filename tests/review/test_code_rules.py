@@ -22,8 +22,10 @@ EXPRESS = "app.get('/x', (req, res) => {{\n  {}\n}});\n"
 PAIRS = {
     "flow/resource-leak": Pair(
         "x.go",
-        "func f() error {\n\tfile, err := os.Open(p)\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn read(file)\n}\n",
-        "func f() error {\n\tfile, err := os.Open(p)\n\tif err != nil {\n\t\treturn err\n\t}\n\tdefer file.Close()\n\treturn read(file)\n}\n",
+        "func f() error {\n\tfile, err := os.Open(p)\n\tif err != nil {\n\t\treturn "
+        "err\n\t}\n\treturn read(file)\n}\n",
+        "func f() error {\n\tfile, err := os.Open(p)\n\tif err != nil {\n\t\treturn "
+        "err\n\t}\n\tdefer file.Close()\n\treturn read(file)\n}\n",
     ),
     "flow/lock-not-released": Pair(
         "x.go",
@@ -67,8 +69,10 @@ PAIRS = {
     ),
     "logic/repeated-condition": Pair(
         "x.java",
-        "class A {\n  int f(int n) {\n    if (n > 1) {\n      return 1;\n    } else if (n > 1) {\n      return 2;\n    }\n    return 3;\n  }\n}\n",
-        "class A {\n  int f(int n) {\n    if (n > 2) {\n      return 1;\n    } else if (n > 1) {\n      return 2;\n    }\n    return 3;\n  }\n}\n",
+        "class A {\n  int f(int n) {\n    if (n > 1) {\n      return 1;\n    } else if (n > 1) {\n   "
+        "   return 2;\n    }\n    return 3;\n  }\n}\n",
+        "class A {\n  int f(int n) {\n    if (n > 2) {\n      return 1;\n    } else if (n > 1) {\n   "
+        "   return 2;\n    }\n    return 3;\n  }\n}\n",
     ),
     "logic/same-branches": Pair(
         "x.go",
@@ -82,8 +86,11 @@ PAIRS = {
     ),
     "logic/fallthrough": Pair(
         "x.java",
-        "class A {\n  void f() {\n    switch (k) {\n      case 1:\n        a();\n      case 2:\n        b();\n    }\n  }\n}\n",
-        "class A {\n  void f() {\n    switch (k) {\n      case 1:\n      case 2:\n        b();\n        break;\n      case 3:\n        c();\n        // falls through\n      default:\n        d();\n    }\n  }\n}\n",
+        "class A {\n  void f() {\n    switch (k) {\n      case 1:\n        a();\n      case 2:\n     "
+        "   b();\n    }\n  }\n}\n",
+        "class A {\n  void f() {\n    switch (k) {\n      case 1:\n      case 2:\n        b();\n     "
+        "   break;\n      case 3:\n        c();\n        // falls through\n      default:\n        "
+        "d();\n    }\n  }\n}\n",
     ),
     "logic/changed-while-iterating": Pair(
         "x.py",
@@ -106,7 +113,8 @@ PAIRS = {
     "logic/equals-without-hash": Pair(
         "x.java",
         "class A {\n  public boolean equals(Object o) { return true; }\n}\n",
-        "class A {\n  public int hashCode() { return 1; }\n  public boolean equals(Object o) { return true; }\n}\n",
+        "class A {\n  public int hashCode() { return 1; }\n  public boolean equals(Object o) { "
+        "return true; }\n}\n",
     ),
     "flow/path-traversal": Pair(
         "x.py",
@@ -134,7 +142,9 @@ PAIRS = {
     "flow/ssrf": Pair(
         "x.js",
         EXPRESS.format("const url = req.query.url;\n  fetch(url).catch(report);"),
-        EXPRESS.format("const url = req.query.url;\n  if (!isAllowed(url)) return;\n  fetch(url).catch(report);"),
+        EXPRESS.format(
+            "const url = req.query.url;\n  if (!isAllowed(url)) return;\n  fetch(url).catch(report);"
+        ),
     ),
     "flow/sql-injection": Pair(
         "x.py",

@@ -1,4 +1,5 @@
-"""What is opened and never closed, locked and never unlocked, started and never awaited, within one function. Pure.
+"""What is opened and never closed, locked and never unlocked, started and never awaited, within one
+function. Pure.
 
 Each rule is a function over `CodeText`; its words are in `code_rules`.
 """
@@ -11,17 +12,32 @@ from collections.abc import Iterator
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
 _OPENERS = {
-    "python": r"(?:open|os\.fdopen|socket\.socket|socket\.create_connection|sqlite3\.connect|psycopg2?\.connect|tempfile\.(?:NamedTemporaryFile|TemporaryFile)"
-    r"|gzip\.open|bz2\.open|lzma\.open|codecs\.open|io\.open|zipfile\.ZipFile|tarfile\.open|smtplib\.SMTP(?:_SSL)?|ftplib\.FTP|urllib\.request\.urlopen|urlopen|mmap\.mmap)\(",
-    "go": r"(?:os\.(?:Open|Create|OpenFile|CreateTemp)|http\.(?:Get|Post|Head|PostForm)|\w+\.(?:Do|QueryContext|Query)|net\.(?:Dial|Listen)|sql\.Open|zip\.OpenReader|gzip\.NewReader)\(",
-    "java": r"(?:new\s+(?:FileInputStream|FileOutputStream|FileReader|FileWriter|BufferedReader(?!\(new InputStreamReader\(\w+[,)])|BufferedWriter|PrintWriter|Scanner|Socket|ServerSocket|RandomAccessFile|ZipFile|JarFile|ObjectInputStream|InputStreamReader|DataInputStream|ZipInputStream|BufferedInputStream|BufferedOutputStream)\("
-    r"|[\w.]+\.(?:getConnection|prepareStatement|createStatement|executeQuery|openStream|newInputStream|newOutputStream|newBufferedReader|newBufferedWriter|openConnection)\(|Files\.(?:lines|list|walk)\()",
-    "kotlin": r"(?:(?:FileInputStream|FileOutputStream|FileReader|FileWriter|Scanner|Socket|ZipFile|RandomAccessFile|PrintWriter|BufferedWriter)\(|[\w.()]+\.(?:inputStream|outputStream|bufferedReader|bufferedWriter|reader|writer|rawQuery|openStream|getConnection|openFileInput|openInputStream)\()",
-    "javascript": r"(?:await\s+(?:fs\.|fsp\.|fsPromises\.|fs\.promises\.)?open\(|fs\.openSync\(|await\s+pool\.connect\(|await\s+\w+\.getConnection\()",
+    "python": r"(?:open|os\.fdopen|socket\.socket|socket\.create_connection|sqlite3\.connect"
+    r"|psycopg2?\.connect|tempfile\.(?:NamedTemporaryFile|TemporaryFile)"
+    r"|gzip\.open|bz2\.open|lzma\.open|codecs\.open|io\.open|zipfile\.ZipFile|tarfile\.open"
+    r"|smtplib\.SMTP(?:_SSL)?|ftplib\.FTP|urllib\.request\.urlopen|urlopen|mmap\.mmap)\(",
+    "go": r"(?:os\.(?:Open|Create|OpenFile|CreateTemp)|http\.(?:Get|Post|Head|PostForm)|\w+\.(?:Do"
+    r"|QueryContext|Query)|net\.(?:Dial|Listen)|sql\.Open|zip\.OpenReader|gzip\.NewReader)\(",
+    "java": r"(?:new\s+(?:FileInputStream|FileOutputStream|FileReader|FileWriter"
+    r"|BufferedReader(?!\(new InputStreamReader\(\w+[,)])|BufferedWriter|PrintWriter|Scanner"
+    r"|Socket|ServerSocket|RandomAccessFile|ZipFile|JarFile|ObjectInputStream"
+    r"|InputStreamReader|DataInputStream|ZipInputStream|BufferedInputStream"
+    r"|BufferedOutputStream)\("
+    r"|[\w.]+\.(?:getConnection|prepareStatement|createStatement|executeQuery|openStream"
+    r"|newInputStream|newOutputStream|newBufferedReader|newBufferedWriter|openConnection)\("
+    r"|Files\.(?:lines|list|walk)\()",
+    "kotlin": r"(?:(?:FileInputStream|FileOutputStream|FileReader|FileWriter|Scanner|Socket|ZipFile"
+    r"|RandomAccessFile|PrintWriter|BufferedWriter)\(|[\w.()]+\.(?:inputStream"
+    r"|outputStream|bufferedReader|bufferedWriter|reader|writer|rawQuery|openStream"
+    r"|getConnection|openFileInput|openInputStream)\()",
+    "javascript": r"(?:await\s+(?:fs\.|fsp\.|fsPromises\.|fs\.promises\.)?open\(|fs\.openSync\("
+    r"|await\s+pool\.connect\(|await\s+\w+\.getConnection\()",
 }
 _OPENED = {
     language: re.compile(
-        rf"(?:(?:const|let|var|val|final)\s+)?(?:[\w<>\[\].?]+\s+)?(?P<name>\w+)(?:\s*,\s*(?P<error>\w+))?(?:\s*:\s*[\w<>?.]+)?\s*:?=\s*(?P<call>{opener})"
+        rf"(?:(?:const|let|var|val"
+        rf"|final)\s+)?(?:[\w<>\[\].?]+\s+)?(?P<name>\w+)(?:\s*,\s*(?P<error>\w+))?(?:\s*:\s*[\w<>?.]"
+        rf"+)?\s*:?=\s*(?P<call>{opener})"
     )
     for language, opener in _OPENERS.items()
 }
@@ -29,18 +45,43 @@ _OPENING_WORDS = {
     "python": ("open(", "socket(", "connect", "TemporaryFile(", "ZipFile(", "SMTP", "FTP(", "mmap("),
     "go": ("os.", "http.", ".Do(", ".Query", "net.", "sql.Open", "OpenReader", "NewReader"),
     "java": ("new ", "getConnection", "Statement(", "executeQuery", "Stream(", "newBuffered", "Files."),
-    "kotlin": ("Stream", "eader", "riter", "Scanner(", "Socket(", "ZipFile(", "rawQuery", "getConnection", "AccessFile("),
+    "kotlin": (
+        "Stream",
+        "eader",
+        "riter",
+        "Scanner(",
+        "Socket(",
+        "ZipFile(",
+        "rawQuery",
+        "getConnection",
+        "AccessFile(",
+    ),
     "javascript": ("open", "connect", "getConnection"),
 }
-_CLOSES = r"\b{0}\b(?:\.\w+)*(?:\?|!!)?\.(?:close|Close|release|destroy|end|use|dispose|disconnect|shutdown|detach|closeQuietly)\b"
+_CLOSES = (
+    r"\b{0}\b(?:\.\w+)*(?:\?|!!)?\.(?:close|Close|release|destroy|end|use|dispose|disconnect"
+    r"|shutdown|detach|closeQuietly)\b"
+)
 _HANDED_ON = (
-    r"\breturn\s+(?:await\s+)?(?:&?(?:new\s+)?[A-Z]\w*[({{][^;]*?)?(?<![\w.]){0}\s*(?:[,;)}}]|$)|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context|push_async_exit|callback|register)\([^()]*\b{0}\b"
-    r"|\b(?:closing|closeQuietly|close|with|using|aclosing|addFinalizer|finish)\s*\(?[^;]*\b{0}\b|=\s*(?:new\s+)?[A-Z]\w*\([^()]*\b{0}\b|\[\w*\]\s*=\s*{0}\b|\btry\s*\([^)]*\b{0}\b|&\w+\{{[^}}]*\b{0}\b"
+    r"\breturn\s+(?:await\s+)?(?:&?(?:new\s+)?[A-Z]\w*[({{][^;]*?)?(?<![\w.]){0}\s*(?:[,;)}}]|$)"
+    r"|\b(?:self|this)\.\w+\s*=\s*{0}\b|\byield\s+{0}\b|\.(?:add|append|push|put|set|enter_context"
+    r"|push_async_exit|callback|register)\([^()]*\b{0}\b"
+    r"|\b(?:closing|closeQuietly|close|with|using|aclosing|addFinalizer|finish)\s*\(?[^;]*\b{0}\b"
+    r"|=\s*(?:new\s+)?[A-Z]\w*\([^()]*\b{0}\b|\[\w*\]\s*=\s*{0}\b|\btry\s*\([^)]*\b{0}\b"
+    r"|&\w+\{{[^}}]*\b{0}\b"
 )
 _READ_CHAIN = {
-    "python": re.compile(r"(?<![\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|readlines|write|readline)\("),
-    "java": re.compile(r"\bFiles\.(?:lines|list|walk)\([^()]*\)\.|\bnew\s+(?:FileInputStream|FileReader|Scanner)\([^;]*?\)\.(?:read|next)\w*\("),
-    "kotlin": re.compile(r"(?<![\w.])(?:FileInputStream|FileReader|Scanner)\([^()]*\)\.(?!use\b|bufferedReader|reader|buffered)\w+"),
+    "python": re.compile(
+        r"(?<![\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|readlines|write|readline)\("
+    ),
+    "java": re.compile(
+        r"\bFiles\.(?:lines|list|walk)\([^()]*\)\.|\bnew\s+(?:FileInputStream|FileReader"
+        r"|Scanner)\([^;]*?\)\.(?:read|next)\w*\("
+    ),
+    "kotlin": re.compile(
+        r"(?<![\w.])(?:FileInputStream|FileReader|Scanner)\([^()]*\)\.(?!use\b|bufferedReader|reader"
+        r"|buffered)\w+"
+    ),
 }
 
 
@@ -68,7 +109,11 @@ def _leaks_in(function: Function, opened: re.Pattern[str], language: str) -> Ite
         rest = "\n".join(later.text for later in statements[index + 1 :])
         name = re.escape(found["name"])
         call = found["call"]
-        if language == "go" and call.startswith(("http.", "gzip")) is False and re.match(r"\w+\.(?:Do|Query)", call):
+        if (
+            language == "go"
+            and call.startswith(("http.", "gzip")) is False
+            and re.match(r"\w+\.(?:Do|Query)", call)
+        ):
             name_closed = re.search(_CLOSES.format(name), rest)
             if name_closed or re.search(rf"\breturn\b[^\n]*(?<![\w.]){name}\b(?!\.)", rest):
                 continue
@@ -113,15 +158,21 @@ def _stays_locked(lock: str, later: list[Statement]) -> bool:
 
 _ASYNC_NAMES = {
     "python": re.compile(r"\basync\s+def\s+(\w+)"),
-    "javascript": re.compile(r"\basync\s+(?:function\s*\*?\s*)?(\w+)\s*(?:<[^>]*>)?\(|\b(\w+)\s*(?::[^=\n]+)?=\s*async\b"),
+    "javascript": re.compile(
+        r"\basync\s+(?:function\s*\*?\s*)?(\w+)\s*(?:<[^>]*>)?\(|\b(\w+)\s*(?::[^=\n]+)?=\s*async\b"
+    ),
     "rust": re.compile(r"\basync\s+fn\s+(\w+)"),
 }
 _ASYNC_CALLS = {
-    "python": r"asyncio\.(?:sleep|wait_for|gather|wait|open_connection|start_server|to_thread|create_subprocess_\w+)|anyio\.sleep|trio\.sleep",
-    "javascript": r"(?:window\.)?fetch|Promise\.(?:all|allSettled|race|any)|(?:fs\.promises|fsp|fsPromises)\.\w+|axios(?:\.\w+)?|navigator\.clipboard\.\w+",
+    "python": r"asyncio\.(?:sleep|wait_for|gather|wait|open_connection|start_server|to_thread"
+    r"|create_subprocess_\w+)|anyio\.sleep|trio\.sleep",
+    "javascript": r"(?:window\.)?fetch|Promise\.(?:all|allSettled|race|any)|(?:fs\.promises|fsp"
+    r"|fsPromises)\.\w+|axios(?:\.\w+)?|navigator\.clipboard\.\w+",
     "rust": r"tokio::time::sleep|sleep_until|tokio::fs::\w+|tokio::time::timeout",
 }
-_FS_PROMISES = re.compile(r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)""")
+_FS_PROMISES = re.compile(
+    r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
+)
 _IS_ASYNC = re.compile(r"\basync\b")
 
 
@@ -164,7 +215,9 @@ def _is_dropped(pattern: re.Pattern[str], step: Statement, language: str) -> boo
 
 
 _JSON_OF = re.compile(r"(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*await\s+(?:\w+\.)?fetch\(")
-_FETCH_CHAIN = re.compile(r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b")
+_FETCH_CHAIN = re.compile(
+    r"(?<!await )(?<!\w)fetch\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:json|text|blob|ok|status|headers)\b"
+)
 _THEN = re.compile(r"[\w.]+(?:\([^()]*\))?(?:\.\w+\([^()]*\))*\.then\(")
 _ASYNC_FILTER = re.compile(r"\.(?:filter|some|every|find|findIndex|sort)\(\s*async\b")
 _ASYNC_MAP = re.compile(r"(?:const|let|var)\s+(\w+)\s*=\s*[\w.]+\.map\(\s*async\b")
@@ -180,7 +233,9 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
     for found in _ASYNC_FILTER.finditer(code.code):
         yield CodeHit("flow/async-callback", found.start(), found.end())
     for found in _ASYNC_MAP.finditer(code.code):
-        if re.search(rf"\b{found[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[found.end() :]):
+        if re.search(
+            rf"\b{found[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[found.end() :]
+        ):
             yield CodeHit("flow/async-callback", found.start(), found.end())
     for function in code.functions():
         yield from _promises_in(function)
@@ -197,8 +252,14 @@ def _promises_in(function: Function) -> Iterator[CodeHit]:
             if re.search(rf"=\s*{name}\.(?:json|text|blob|arrayBuffer|formData)\(\)", step.text):
                 yield _hit("flow/missing-await", step)
         if not is_async and step.line is not function.head:
-            is_then = _THEN.match(step.text) and ".catch(" not in step.text and step.text.endswith((")", ");"))
-            is_fetch = re.match(r"fetch\(", step.text) and ".catch(" not in step.text and step.text.endswith((")", ");"))
+            is_then = (
+                _THEN.match(step.text) and ".catch(" not in step.text and step.text.endswith((")", ");"))
+            )
+            is_fetch = (
+                re.match(r"fetch\(", step.text)
+                and ".catch(" not in step.text
+                and step.text.endswith((")", ");"))
+            )
             if is_then or is_fetch:
                 yield _hit("flow/floating-promise", step)
 
@@ -219,7 +280,11 @@ def blocking_calls(code: CodeText) -> Iterator[CodeHit]:
         if not re.search(_SUSPENDS[code.language], function.head.text):
             continue
         for step in function.statements():
-            if step.line is not function.head and re.search(pattern, step.text) and "spawn_blocking" not in step.text:
+            if (
+                step.line is not function.head
+                and re.search(pattern, step.text)
+                and "spawn_blocking" not in step.text
+            ):
                 yield _hit("flow/blocking-in-async", step)
 
 
@@ -232,15 +297,19 @@ def _hit(rule: str, statement: Statement) -> CodeHit:
 
 
 _WEAK_RANDOM = {
-    "python": r"\brandom\.(?:random|choice|choices|randint|randrange|getrandbits|sample|randbytes)\(|(?<![\w.])(?:randint|choice|choices|getrandbits|randrange)\(",
+    "python": r"\brandom\.(?:random|choice|choices|randint|randrange|getrandbits|sample|randbytes)\("
+    r"|(?<![\w.])(?:randint|choice|choices|getrandbits|randrange)\(",
     "javascript": r"\bMath\.random\(",
     "go": r"\brand\.(?:Int\w*|Read|Uint\w*|Float\w*|Perm|Intn|N)\(",
     "java": r"\bnew\s+Random\(|\bMath\.random\(|\bThreadLocalRandom\b|\bRandomStringUtils\.random",
-    "kotlin": r"(?<!Secure)\bRandom\.next\w+\(|(?<!Secure)(?:\bjava\.util\.)?\bRandom\(\s*\)|\bMath\.random\(|\.random\(\)",
+    "kotlin": r"(?<!Secure)\bRandom\.next\w+\(|(?<!Secure)(?:\bjava\.util\.)?\bRandom\(\s*\)"
+    r"|\bMath\.random\(|\.random\(\)",
     "rust": r"\bSmallRng\b|\bseed_from_u64\(|\bfastrand::|\bStdRng::seed|\bXorShiftRng\b",
 }
 _SECRET_NAME = re.compile(
-    r"(?i)token|secret|passw|session_?(?:id|key)|(?<![a-z])otp(?![a-z])|nonce|csrf|api_?key|(?<![a-z])salt|reset_?code|reset|verif|invite|access_?code|session_key|new_?session|one_?time|(?<![a-z])pin(?![a-z])|(?<![a-z])iv(?![a-z])|private_?key|coupon"
+    r"(?i)token|secret|passw|session_?(?:id|key)|(?<![a-z])otp(?![a-z])|nonce|csrf|api_?key"
+    r"|(?<![a-z])salt|reset_?code|reset|verif|invite|access_?code|session_key|new_?session|one_?time"
+    r"|(?<![a-z])pin(?![a-z])|(?<![a-z])iv(?![a-z])|private_?key|coupon"
 )
 
 
@@ -248,7 +317,11 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
     """Numbers that can be guessed, where their name says that nobody may."""
     language = _family(code.language)
     pattern = _WEAK_RANDOM.get(language)
-    if pattern is None or not ("rand" in code.code or "Rand" in code.code or "Rng" in code.code) or not re.search(pattern, code.code):
+    if (
+        pattern is None
+        or not ("rand" in code.code or "Rand" in code.code or "Rng" in code.code)
+        or not re.search(pattern, code.code)
+    ):
         return
     if language == "python" and not re.search(r"^\s*(?:import|from)\s+random\b", code.code, re.MULTILINE):
         return
@@ -265,16 +338,31 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
 
 
 _PURE = {
-    "python": r"(?:sorted|reversed|map|filter|zip|len|sum|str|int|list|set|tuple)\(.*\)|[\w.]+\.replace\([^,]+,.+\)|[\w.]+\.(?:strip|lstrip|rstrip|lower|upper|title|capitalize|removesuffix|removeprefix|encode|decode|split|format|zfill|union|intersection|difference|copy|with_suffix|casefold)\(.*\)",
-    "javascript": r"[\w.]+\.(?:trim|toLowerCase|toUpperCase|replace|replaceAll|slice|substring|concat|map|filter|padStart|padEnd|flat|toFixed|toString|repeat|split|trimEnd|trimStart|toSorted|with)\(.*\);?",
-    "java": r"\w+\.(?:trim|strip|toLowerCase|toUpperCase|replace|replaceAll|substring|concat|add|subtract|multiply|divide|negate|plusDays|plusHours|minusDays|plus|minus|with\w*|resolve|normalize|map|filter)\(.*\);",
-    "kotlin": r"[a-z]\w*\.(?:trim|lowercase|uppercase|replace|substring|plus|minus|filter|map|sorted|sortedBy|reversed|distinct|drop|take|removePrefix|removeSuffix|copy|toList|padStart)\b[({].*[)}]",
-    "go": r"strings\.(?:ReplaceAll|Replace|ToLower|ToUpper|Trim\w*|Split|Join|Title|Repeat|Fields)\(.*\)|\w+\.(?:Add|Truncate|Round|In|UTC)\(time\..*\)",
-    "rust": r"\w+\.(?:trim|replace|to_lowercase|to_uppercase|to_string|to_owned|clone|saturating_\w+|wrapping_\w+|checked_\w+|abs|min|max|pow)\(.*\);",
+    "python": r"(?:sorted|reversed|map|filter|zip|len|sum|str|int|list|set|tuple)\(.*\)"
+    r"|[\w.]+\.replace\([^,]+,.+\)|[\w.]+\.(?:strip|lstrip|rstrip|lower|upper|title"
+    r"|capitalize|removesuffix|removeprefix|encode|decode|split|format|zfill|union"
+    r"|intersection|difference|copy|with_suffix|casefold)\(.*\)",
+    "javascript": r"[\w.]+\.(?:trim|toLowerCase|toUpperCase|replace|replaceAll|slice|substring"
+    r"|concat|map|filter|padStart|padEnd|flat|toFixed|toString|repeat|split|trimEnd"
+    r"|trimStart|toSorted|with)\(.*\);?",
+    "java": r"\w+\.(?:trim|strip|toLowerCase|toUpperCase|replace|replaceAll|substring|concat|add"
+    r"|subtract|multiply|divide|negate|plusDays|plusHours|minusDays|plus|minus|with\w*"
+    r"|resolve|normalize|map|filter)\(.*\);",
+    "kotlin": r"[a-z]\w*\.(?:trim|lowercase|uppercase|replace|substring|plus|minus|filter|map|sorted"
+    r"|sortedBy|reversed|distinct|drop|take|removePrefix|removeSuffix|copy|toList"
+    r"|padStart)\b[({].*[)}]",
+    "go": r"strings\.(?:ReplaceAll|Replace|ToLower|ToUpper|Trim\w*|Split|Join|Title|Repeat"
+    r"|Fields)\(.*\)|\w+\.(?:Add|Truncate|Round|In|UTC)\(time\..*\)",
+    "rust": r"\w+\.(?:trim|replace|to_lowercase|to_uppercase|to_string|to_owned|clone|saturating_\w+"
+    r"|wrapping_\w+|checked_\w+|abs|min|max|pow)\(.*\);",
 }
-# Of Java, whether add changes the receiver or not is a question of its type: only of numbers and dates it does not.
+# Of Java, whether add changes the receiver or not is a question of its type: only of numbers and dates it
+# does not.
 _JAVA_ADD = re.compile(r"(\w+)\.(?:add|subtract|multiply|divide|negate|map|filter|resolve|plus|minus)\(")
-_NUMBERS = r"\b(?:BigDecimal|BigInteger|LocalDate|LocalDateTime|Instant|Duration|Path|Stream<[^>]*>|Optional<[^>]*>)\s+{}\b"
+_NUMBERS = (
+    r"\b(?:BigDecimal|BigInteger|LocalDate|LocalDateTime|Instant|Duration|Path|Stream<[^>]*>"
+    r"|Optional<[^>]*>)\s+{}\b"
+)
 _CONTINUES = ("(", "[", ",", "=", "=>", "+", "&&", "||", "?", ":", "return", "->", "{{", ".")
 
 
@@ -291,29 +379,50 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
         before = depth
         opening, closing = ("([{", ")]}") if language == "python" else ("([", ")]")
         depth += sum(map(line.text.count, opening)) - sum(map(line.text.count, closing))
-        depth = max(0, depth) if language == "python" else 0 if line.text.endswith(("{", "}", "};", ";")) else max(0, depth)
+        depth = (
+            max(0, depth)
+            if language == "python"
+            else 0
+            if line.text.endswith(("{", "}", "};", ";"))
+            else max(0, depth)
+        )
         if before or not pure.fullmatch(line.text) or line.text.count("(") != line.text.count(")"):
             continue
-        if index and lines[index - 1].text.endswith(_CONTINUES) and not lines[index - 1].text.endswith(("):", "else:", "try:", "finally:")):
+        if (
+            index
+            and lines[index - 1].text.endswith(_CONTINUES)
+            and not lines[index - 1].text.endswith(("):", "else:", "try:", "finally:"))
+        ):
             continue
         following = lines[index + 1] if index + 1 < len(lines) else None
         if following is not None and following.text.startswith((".", "?.", "+", "&&", "||")):
             continue
-        if language in ("kotlin", "javascript") and (following is None or following.indent != line.indent) and not line.text.endswith(";"):
+        if (
+            language in ("kotlin", "javascript")
+            and (following is None or following.indent != line.indent)
+            and not line.text.endswith(";")
+        ):
             continue  # the last line of a block may be its value
-        if language == "java" and (add := _JAVA_ADD.match(line.text)) and not re.search(_NUMBERS.format(add[1]), code.code):
+        if (
+            language == "java"
+            and (add := _JAVA_ADD.match(line.text))
+            and not re.search(_NUMBERS.format(add[1]), code.code)
+        ):
             continue
         yield CodeHit("flow/unused-result", line.start, line.start + len(line.text))
 
 
 _FALLIBLE = re.compile(r"->\s*(?:\w+::)*(?:Result|Option)\b|->\s*impl IntoResponse")
 _UNWRAPS = re.compile(r"\.(?:unwrap\(\)|expect\()")
-_FINE_UNWRAP = re.compile(r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\(|\.try_into\(\)\.unwrap|Mutex|NonZero")
+_FINE_UNWRAP = re.compile(
+    r"\.(?:lock|read|write|borrow|borrow_mut)\(\)\.(?:unwrap|expect)|Regex::new\("
+    r"|\.try_into\(\)\.unwrap|Mutex|NonZero"
+)
 
 
 def panics(code: CodeText) -> Iterator[CodeHit]:
     """Unwraps in functions that could say what went wrong."""
-    if code.language != "rust" or "unwrap()" not in code.code and "expect(" not in code.code:
+    if code.language != "rust" or ("unwrap()" not in code.code and "expect(" not in code.code):
         return
     for function in code.functions():
         if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):

@@ -1,5 +1,5 @@
-"""Logic that cannot be meant: branches that are the same, conditions asked twice, steps that nothing reaches, loops that
-change what they walk through. The same in every language with blocks. Pure.
+"""Logic that cannot be meant: branches that are the same, conditions asked twice, steps that nothing
+reaches, loops that change what they walk through. The same in every language with blocks. Pure.
 """
 
 from __future__ import annotations
@@ -10,10 +10,16 @@ from collections.abc import Iterator, Sequence
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
 from dragoman.review.lexer import spans
 
-_IF = re.compile(r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if|elif)\b\s*(?P<test>.*?)\s*(?:\{|:|;\s*then|then)?$")
+_IF = re.compile(
+    r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if"
+    r"|elif)\b\s*(?P<test>.*?)\s*(?:\{|:|;\s*then|then)?$"
+)
 _ELSE = re.compile(r"(?:\}\s*)?else\s*[{:]?$")
 _LEAVES = re.compile(r"(?:return|throw|raise|break|continue|panic!?|os\.Exit)\b")
-_GOES_ON = re.compile(r"[}\])]|(?:case|default|else|elif|except|finally|catch|when|loop|\w+:$|#|@|\.|\?|\|\||&&|\+|-|:|then|fi|esac|done|,|function\b|async function\b|fn\b|func\b|fun\b|def\b|class\b)")
+_GOES_ON = re.compile(
+    r"[}\])]|(?:case|default|else|elif|except|finally|catch|when|loop|\w+:$|#|@|\.|\?|\|\||&&|\+|-|:"
+    r"|then|fi|esac|done|,|function\b|async function\b|fn\b|func\b|fun\b|def\b|class\b)"
+)
 
 
 def chains(code: CodeText) -> Iterator[CodeHit]:
@@ -68,7 +74,9 @@ def unreachable(code: CodeText) -> Iterator[CodeHit]:
         line, after = lines[index], lines[index + 1]
         if after.indent != line.indent or not _LEAVES.match(line.text) or _GOES_ON.match(after.text):
             continue
-        if line.text.endswith(("{", ",", "(", "&&", "||", "+", "=", "->", "=>", "?:", "[")) or line.text.count("(") != line.text.count(")"):
+        if line.text.endswith(
+            ("{", ",", "(", "&&", "||", "+", "=", "->", "=>", "?:", "[")
+        ) or line.text.count("(") != line.text.count(")"):
             continue
         if needs_end and not line.text.endswith(";") and line.text not in ("return", "break", "continue"):
             continue
@@ -80,7 +88,11 @@ def unreachable(code: CodeText) -> Iterator[CodeHit]:
 
 
 def _is_unbraced_if(before: CodeLine, line: CodeLine) -> bool:
-    return before.indent < line.indent and re.match(r"(?:\}\s*)?(?:else\s+)?(?:if|for|while|else)\b", before.text) is not None and not before.text.endswith("{")
+    return (
+        before.indent < line.indent
+        and re.match(r"(?:\}\s*)?(?:else\s+)?(?:if|for|while|else)\b", before.text) is not None
+        and not before.text.endswith("{")
+    )
 
 
 _CASE = re.compile(r"(?:case\b.+|default\s*):$|(?:case\b[^:]+|default):(?!:)\s*(?P<rest>.*)$")
@@ -117,9 +129,13 @@ def _ends(body: Sequence[CodeLine]) -> bool:
 
 
 _EACH = re.compile(
-    r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
+    r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of"
+    r"|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
 )
-_COUNTED = re.compile(r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)")
+_COUNTED = re.compile(
+    r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length"
+    r"|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)"
+)
 
 
 def changed_loops(code: CodeText) -> Iterator[CodeHit]:
@@ -129,7 +145,10 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
     for index, line in enumerate(code.lines):
         if (each := _EACH.match(line.text)) is not None:
             name = re.escape(each["list"])
-            pattern = rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|insert|append|add|delete|clear)\(|\bdel\s+{name}\["
+            pattern = (
+                rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|insert|append|add|delete|clear)\("
+                rf"|\bdel\s+{name}\["
+            )
         elif (counted := _COUNTED.match(line.text)) is not None:
             pattern = rf"(?<![\w.]){re.escape(counted['list'])}\.(?:splice|remove)\(\s*{counted['i']}\b"
         else:
@@ -152,12 +171,21 @@ _NEXT = (
     re.compile(r"for\s*\((?P<i>\w+)\s+in\s+(?:0\s+until\s+)?(?P<list>[\w.]+)\.(?:size|indices)\)"),
 )
 _PAST_END = (
-    re.compile(r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*0\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length|size\(\)|size|Length|Count)|len\((?P<go>[\w.]+)\))\s*;"),
+    re.compile(
+        r"for\s*\(?.*?\b(?P<i>\w+)\s*(?::?=)\s*0\s*;\s*(?P=i)\s*<=\s*(?:(?P<list>[\w.]+)\.(?:length"
+        r"|size\(\)|size|Length|Count)|len\((?P<go>[\w.]+)\))\s*;"
+    ),
     re.compile(r"for\s+(?P<i>\w+)\s+in\s+0\.\.=\s*(?P<list>[\w.]+)\.len\(\)\s*\{"),
     re.compile(r"for\s*\((?P<i>\w+)\s+in\s+0\.\.(?P<list>[\w.]+)\.(?:size|length|count\(\))\)"),
     re.compile(r"for\s+(?P<i>\w+)\s+in\s+range\(\s*(?:0\s*,\s*)?len\((?P<list>[\w.]+)\)\s*\+\s*1\s*\):"),
-    re.compile(r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length|size\(\)|size|len\(\)))\s*\)?\s*[{:]?$"),
-    re.compile(r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length|size\(\))\s*;\s*(?P=i)\s*>=\s*0\s*;"),
+    re.compile(
+        r"while\s*\(?\s*(?P<i>\w+)\s*<=\s*(?:len\((?P<list>[\w.]+)\)|(?P<go>[\w.]+)\.(?:length"
+        r"|size\(\)|size|len\(\)))\s*\)?\s*[{:]?$"
+    ),
+    re.compile(
+        r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*(?P<list>[\w.]+)\.(?:length"
+        r"|size\(\))\s*;\s*(?P=i)\s*>=\s*0\s*;"
+    ),
 )
 
 
@@ -168,24 +196,41 @@ def past_the_end(code: CodeText) -> Iterator[CodeHit]:
     for index, line in enumerate(code.lines):
         if not line.text.startswith(("for", "while")):
             continue
-        body = " ".join((line.text.split("{", 1)[-1] if "{" in line.text else line.text, *(step.text for step in code.block(index))))
+        body = " ".join(
+            (
+                line.text.split("{", 1)[-1] if "{" in line.text else line.text,
+                *(step.text for step in code.block(index)),
+            )
+        )
         for pattern in _PAST_END:
             if found := pattern.match(line.text):
                 groups = found.groupdict()
                 name = re.escape(groups.get("list") or groups.get("go") or "")
-                if re.search(rf"(?<![\w.]){name}(?:\[\s*{found['i']}\s*\]|\.(?:get|charAt|at)\(\s*{found['i']}\s*\))", body):
+                if re.search(
+                    rf"(?<![\w.]){name}(?:\[\s*{found['i']}\s*\]|\.(?:get|charAt|at)\(\s*{found['i']}\s*\))",
+                    body,
+                ):
                     yield _hit("logic/off-by-one", line)
         for pattern in _NEXT:
             if found := pattern.match(line.text):
                 name, at = re.escape(found["list"]), found["i"]
-                reads = re.search(rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))", body)
-                guarded = re.search(rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1", body.replace(line.text, ""))
+                reads = re.search(
+                    rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))",
+                    body,
+                )
+                guarded = re.search(
+                    rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
+                    rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1",
+                    body.replace(line.text, ""),
+                )
                 if reads and not guarded:
                     yield _hit("logic/off-by-one", line)
 
 
 _NULLS = r"(?:null|nil|None|undefined)"
-_IS_NULL = re.compile(rf"(?:\}}\s*)?(?:else\s+)?if\s*\(?\s*(?P<name>[\w.]+)\s*(?:===?|is)\s*{_NULLS}\s*\)?\s*[{{:]$")
+_IS_NULL = re.compile(
+    rf"(?:\}}\s*)?(?:else\s+)?if\s*\(?\s*(?P<name>[\w.]+)\s*(?:===?|is)\s*{_NULLS}\s*\)?\s*[{{:]$"
+)
 
 
 def used_though_null(code: CodeText) -> Iterator[CodeHit]:
@@ -210,8 +255,10 @@ def _hit(rule: str, line: CodeLine) -> CodeHit:
 
 
 _RANGE = re.compile(
-    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\s*(?P<first><=?)\s*(?P<low>-?\d+(?:\.\d+)?)\s*(?:&&|\band\b)\s*(?P=name)\s*(?P<second>>=?)\s*(?P<high>-?\d+(?:\.\d+)?)"
-    r"|(?<![\w.])(?P<name2>[A-Za-z_][\w.]*)\s*(?P<first2>>=?)\s*(?P<high2>-?\d+(?:\.\d+)?)\s*(?:&&|\band\b)\s*(?P=name2)\s*(?P<second2><=?)\s*(?P<low2>-?\d+(?:\.\d+)?)"
+    r"(?<![\w.])(?P<name>[A-Za-z_][\w.]*)\s*(?P<first><=?)\s*(?P<low>-?\d+(?:\.\d+)?)\s*(?:&&"
+    r"|\band\b)\s*(?P=name)\s*(?P<second>>=?)\s*(?P<high>-?\d+(?:\.\d+)?)"
+    r"|(?<![\w.])(?P<name2>[A-Za-z_][\w.]*)\s*(?P<first2>>=?)\s*(?P<high2>-?\d+(?:\.\d+)?)\s*(?:&&"
+    r"|\band\b)\s*(?P=name2)\s*(?P<second2><=?)\s*(?P<low2>-?\d+(?:\.\d+)?)"
 )
 
 

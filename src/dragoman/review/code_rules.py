@@ -1,4 +1,6 @@
-"""Rules that follow values and branches through code, in every language that `code_text` knows, with their words. Pure."""
+"""Rules that follow values and branches through code, in every language that `code_text` knows, with their
+words. Pure.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +29,24 @@ _RULES = (
         "flow/resource-leak",
         Severity.MEDIUM,
         "Resource leak: opened and never closed",
-        "Files, sockets and connections are few. Close this one on every way out of the function: with `with`, `defer`, "
+        "Files, sockets and connections are few. Close this one on every way out of the function: "
+        "with `with`, `defer`, "
         "`try (…)`, `use` or `finally`.",
     ),
     CodeRule(
         "flow/lock-not-released",
         Severity.HIGH,
         "Lock is not released on every path: possible deadlock",
-        "A return or an error between lock and unlock leaves it locked, and the next who asks waits for ever. Release it with "
+        "A return or an error between lock and unlock leaves it locked, and the next who asks waits "
+        "for ever. Release it with "
         "`with`, `defer` or `finally`.",
     ),
     CodeRule(
         "flow/missing-await",
         Severity.HIGH,
         "Missing await: the coroutine or promise is never awaited",
-        "The call gives back a promise of the result and nobody waits for it: the work may never run, its errors are lost, and "
+        "The call gives back a promise of the result and nobody waits for it: the work may never "
+        "run, its errors are lost, and "
         "as a condition it is always true.",
     ),
     CodeRule(
@@ -54,27 +59,31 @@ _RULES = (
         "flow/async-callback",
         Severity.HIGH,
         "Async callback where a plain value is expected",
-        "An async function returns a promise, which is always true as a condition and never a number. Await the results with "
+        "An async function returns a promise, which is always true as a condition and never a "
+        "number. Await the results with "
         "Promise.all first.",
     ),
     CodeRule(
         "flow/blocking-in-async",
         Severity.MEDIUM,
         "Blocking call in an async function",
-        "While it blocks, nothing else on this thread runs. Use the asynchronous call, or a thread for blocking work.",
+        "While it blocks, nothing else on this thread runs. Use the asynchronous call, or a thread "
+        "for blocking work.",
     ),
     CodeRule(
         "flow/weak-random",
         Severity.HIGH,
         "Insecure random number for a token or secret",
-        "The numbers of this generator can be computed from a few of them. Use the system's: secrets, crypto.randomBytes, "
+        "The numbers of this generator can be computed from a few of them. Use the system's: "
+        "secrets, crypto.randomBytes, "
         "crypto/rand, SecureRandom, OsRng.",
     ),
     CodeRule(
         "flow/unused-result",
         Severity.HIGH,
         "Result of the call is not used",
-        "The call returns a new value and leaves the old one as it was. Assign the result, or remove the line.",
+        "The call returns a new value and leaves the old one as it was. Assign the result, or remove "
+        "the line.",
     ),
     CodeRule(
         "flow/panic-instead-of-error",
@@ -110,7 +119,8 @@ _RULES = (
         "logic/repeated-condition",
         Severity.HIGH,
         "Duplicate condition in an if-else chain: the branch never runs",
-        "An earlier branch asks the same, so this one is never reached. One of the two conditions is a mistake.",
+        "An earlier branch asks the same, so this one is never reached. One of the two conditions is "
+        "a mistake.",
     ),
     CodeRule(
         "logic/same-branches",
@@ -128,13 +138,15 @@ _RULES = (
         "logic/fallthrough",
         Severity.MEDIUM,
         "Switch case falls through: missing break",
-        "The next case runs too, and what this one set may be overwritten. Add break, or a comment that says it is meant.",
+        "The next case runs too, and what this one set may be overwritten. Add break, or a comment "
+        "that says it is meant.",
     ),
     CodeRule(
         "logic/changed-while-iterating",
         Severity.HIGH,
         "Collection is modified while iterating over it",
-        "Elements are skipped, or the loop fails with an error. Iterate over a copy, or collect what shall go first.",
+        "Elements are skipped, or the loop fails with an error. Iterate over a copy, or collect what "
+        "shall go first.",
     ),
     CodeRule(
         "logic/off-by-one",
@@ -179,7 +191,8 @@ _CHECKS: tuple[Callable[[CodeText], Iterator[CodeHit]], ...] = (
 
 
 _TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|androidTest|testdata)/|(?:^|/)test_[^/]*\.py$|_test\.(?:go|py)$|Test\.(?:kt|java)$|\.(?:test|spec)\.[jt]sx?$"
+    r"(?:^|/)(?:tests?|__tests__|androidTest|testdata)/|(?:^|/)test_[^/]*\.py$|_test\.(?:go|py)$"
+    r"|Test\.(?:kt|java)$|\.(?:test|spec)\.[jt]sx?$"
 )
 # What tests do on purpose, or until the process ends.
 _NOT_IN_TESTS = frozenset(

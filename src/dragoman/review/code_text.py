@@ -1,8 +1,9 @@
 """A text as lines of code, for rules that follow values through a function in any language. Pure.
 
-Comments are blanked, and so are strings but for what they interpolate, so that a pattern sees code alone; every offset
-stays what it was. Functions are found by their first line and their indentation. That is no parser: it is right for
-code that is indented as its language indents, and it costs a fraction of a parse.
+Comments are blanked, and so are strings but for what they interpolate, so that a pattern sees code
+alone; every offset stays what it was. Functions are found by their first line and their indentation.
+That is no parser: it is right for code that is indented as its language indents, and it costs a
+fraction of a parse.
 """
 
 from __future__ import annotations
@@ -145,7 +146,8 @@ def _masked(text: str, language: str) -> str:
         else:
             parts.append(_mask_string(token, _interpolation(text, span.start, token, language)))
         at = span.end
-    # A line that long was written by a machine, and a pattern that looks for names takes the square of its length.
+    # A line that long was written by a machine, and a pattern that looks for names takes the square of
+    # its length.
     return _LONG_LINE.sub(lambda found: " " * len(found[0]), "".join((*parts, text[at:])))
 
 

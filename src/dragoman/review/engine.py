@@ -87,7 +87,9 @@ class _Review:
         self._oxlint = find_oxlint() if settings.use_oxlint else None
         self._rules = all_rules(settings.rules)
         self._cache = (
-            FindingCache(Path(settings.cache), self._rules, (self._ruff, self._oxlint)) if settings.cache else None
+            FindingCache(Path(settings.cache), self._rules, (self._ruff, self._oxlint))
+            if settings.cache
+            else None
         )
 
     async def run(self, sources: Sources) -> None:

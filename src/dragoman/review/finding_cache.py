@@ -1,8 +1,10 @@
-"""What was found in a text, kept for the next time: by its content, its name and everything that judges it.
+"""What was found in a text, kept for the next time: by its content, its name and everything that judges
+it.
 
-Another text, another rule, another version of a tool is another key, so that nothing kept is ever wrong. Findings are kept as
-the tools made them, before settings choose among them, and hold no secret's text. A folder that cannot be read or written is
-a cache that is empty. Bounded: a shard that is full loses the older half of its entries.
+Another text, another rule, another version of a tool is another key, so that nothing kept is ever
+wrong. Findings are kept as the tools made them, before settings choose among them, and hold no secret's
+text. A folder that cannot be read or written is a cache that is empty. Bounded: a shard that is full
+loses the older half of its entries.
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ def inspect(
 
 
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each thing once: two patterns of a rule may match at one place, and two rules say the same of one line."""
+    """Each thing once: two patterns of a rule may match at one place, and two rules say the same of one
+    line.
+    """
     places: set[tuple[str, int, int]] = set()
     titles: set[tuple[str, int]] = set()
     for found in findings:

@@ -131,7 +131,9 @@ async def ruff_findings_of_many(
             place.parent.mkdir()
             place.write_bytes(source.text.encode())
             places[str(place)] = number
-        done = await run_program([program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline)
+        done = await run_program(
+            [program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline
+        )
         messages = _read(done)
     found: list[list[Finding]] = [[] for _ in sources]
     for message in messages:

@@ -1,7 +1,8 @@
-"""Input of strangers that reaches where it does harm: sources, what cleans, and sinks, followed through one function.
+"""Input of strangers that reaches where it does harm: sources, what cleans, and sinks, followed through
+one function.
 
-The tables are in `data/flows.toml`. A variable that is assigned from a source is one itself, until it is checked or
-assigned anew. What crosses a call is not followed. Pure.
+The tables are in `data/flows.toml`. A variable that is assigned from a source is one itself, until it
+is checked or assigned anew. What crosses a call is not followed. Pure.
 """
 
 from __future__ import annotations
@@ -26,11 +27,20 @@ _ASSIGNED = re.compile(
     r"(?P<name>\w+)(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
 )
 _WITH = re.compile(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
-_LOOP = re.compile(r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:|:=\s*range)\s+(?P<value>.+)")
+_LOOP = re.compile(
+    r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:"
+    r"|:=\s*range)\s+(?P<value>.+)"
+)
 # A value that is only the key of a lookup chooses among what is there.
-_LOOKUP = re.compile(rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has|includes)\([^()]*{_MARK}[^()]*\)")
+_LOOKUP = re.compile(
+    rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has"
+    rf"|includes)\([^()]*{_MARK}[^()]*\)"
+)
 # A call after the value that leaves only a part of it that does no harm.
-_CHAINED = re.compile(rf"{_MARK}[^,]*?\.(?:file_name|fileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b|\bFile\([^()]*{_MARK}[^()]*\)\.name\b")
+_CHAINED = re.compile(
+    rf"{_MARK}[^,]*?\.(?:file_name|fileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
+    rf"|\bFile\([^()]*{_MARK}[^()]*\)\.name\b"
+)
 _MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
 
 
@@ -107,7 +117,11 @@ def _compiled(language: str) -> _Compiled | None:
         re.compile("|".join(table.parameters)) if table.parameters else None,
         re.compile(table.routes) if table.routes else None,
         tuple(
-            (rules[kind], re.compile("|".join(patterns)), re.compile(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("))
+            (
+                rules[kind],
+                re.compile("|".join(patterns)),
+                re.compile(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
+            )
             for kind, patterns in table.sinks.items()
         ),
         re.compile(tables().checked_by),
@@ -140,7 +154,11 @@ def _follow(code: CodeText, function: Function, table: _Compiled) -> Iterator[Ta
         yield from _harm(statement, tainted, table, _family(code.language))
         if tainted and table.checked.search(statement.text):
             tainted = {name for name in tainted if not re.search(rf"\b{name}\b", statement.text)}
-        for found in (_ASSIGNED.match(statement.text), _WITH.match(statement.text), _LOOP.match(statement.text)):
+        for found in (
+            _ASSIGNED.match(statement.text),
+            _WITH.match(statement.text),
+            _LOOP.match(statement.text),
+        ):
             if found is None:
                 continue
             if _is_tainted(found["value"], tainted, table, table.cleaned):
@@ -190,9 +208,7 @@ def _first_argument(arguments: str) -> str:
     return arguments
 
 
-def _is_tainted(
-    value: str, tainted: set[str], table: _Compiled, *cleaners: re.Pattern[str]
-) -> bool:
+def _is_tainted(value: str, tainted: set[str], table: _Compiled, *cleaners: re.Pattern[str]) -> bool:
     value = table.source.sub(_MARK, value)
     for name in tainted:
         value = re.sub(_MENTION.format(re.escape(name)), _MARK, value)
