@@ -26,6 +26,7 @@ from dragoman.review import (
     review,
 )
 from dragoman.review.catalogue import BASELINE, load_rules, project_rules
+from dragoman.review.finding_cache import default_cache_folder
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import changes
 from dragoman.review.text_edits import TextLines
@@ -69,6 +70,7 @@ def _settings(args: argparse.Namespace) -> ReviewSettings:
         severity=Severity(args.severity),
         baseline=Baseline.read(known) if known and not args.write_baseline else None,
         deadline=args.deadline,
+        cache=None if args.no_cache else str(default_cache_folder()),
         use_ruff=not args.no_tools,
         use_oxlint=not args.no_tools,
     )

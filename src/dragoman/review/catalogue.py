@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.review import python_bugs, python_flow, python_security
+from dragoman.review.code_rules import CODE_RULES
+from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES
 from dragoman.review.finding import Severity
 from dragoman.review.rules import BadRule, ReviewRule, all_rules, read_rules
 from dragoman.review.structure import refusal
@@ -33,11 +35,20 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
         *(CatalogueEntry(check.id, check.severity, (), check.title, check.why) for check in CHECKS),
         *(CatalogueEntry(rule.id, rule.severity, ("python",), rule.title, rule.why) for rule in PYTHON_RULES),
         *(
+            CatalogueEntry(rule.id, rule.severity, tuple(sorted(CODE_LANGUAGES)), rule.title, rule.why)
+            for rule in CODE_RULES
+        ),
+        *(
             CatalogueEntry(rule.id, rule.severity, rule.languages, rule.title, rule.why)
             for rule in all_rules(more)
         ),
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))
+
+
+def rule_anchor(rule: str) -> str:
+    """Where a rule is explained on the page of all rules."""
+    return rule.replace("/", "-").replace(".", "-")
 
 
 RULES = Path(".dragoman") / "rules"

@@ -12,15 +12,17 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
 from dragoman.review.finding import Finding, ReviewNote, ReviewSource
+from dragoman.review.finding_cache import FindingCache
 from dragoman.review.finding_filter import FindingFilter
 from dragoman.review.inspectors import Inspector
 from dragoman.review.languages import language_of
 from dragoman.review.oxlint import find_oxlint, oxlint_findings
 from dragoman.review.programs import ToolFailed
-from dragoman.review.ruff import find_ruff, ruff_findings
+from dragoman.review.ruff import find_ruff, ruff_findings_of_many
 from dragoman.review.rules import all_rules
 from dragoman.review.settings import ReviewSettings
 
@@ -56,12 +58,18 @@ def _ignore(note: ReviewNote) -> None:
     """For callers that want findings only."""
 
 
-class _ReviewJob(NamedTuple):
-    """One text on its way."""
+class _ReviewJob:
+    """One text on its way, and what its tools have found so far."""
 
-    source: ReviewSource
-    language: str | None
-    sieve: FindingFilter
+    def __init__(self, source: ReviewSource, language: str | None, sieve: FindingFilter) -> None:
+        self.source = source
+        self.language = language
+        self.sieve = sieve
+        self.has_ruff = False
+        self.found: list[Finding] = []
+        self.tools_left = 1
+        self.has_failed = False
+        self.key = ""
 
 
 _Lane: TypeAlias = asyncio.Queue["_ReviewJob | None"]
@@ -78,13 +86,19 @@ class _Review:
         self._ruff = find_ruff() if settings.use_ruff else None
         self._oxlint = find_oxlint() if settings.use_oxlint else None
         self._rules = all_rules(settings.rules)
+        self._cache = (
+            FindingCache(Path(settings.cache), self._rules, (self._ruff, self._oxlint))
+            if settings.cache
+            else None
+        )
 
     async def run(self, sources: Sources) -> None:
         """Review everything, and tell the reader when it is over."""
         try:
             async with asyncio.TaskGroup() as group:
-                texts, scripts = _lane(), _lane()
-                group.create_task(self._feed(sources, texts, scripts))
+                texts, pythons, scripts = _lane(), _lane(), _lane()
+                group.create_task(self._feed(sources, texts, pythons, scripts))
+                group.create_task(self._lint_pythons(pythons, texts))
                 for _ in range(self._settings.concurrency):
                     group.create_task(self._look_through(texts))
                 group.create_task(self._lint_scripts(scripts))
@@ -95,17 +109,44 @@ class _Review:
         # Not when cancelled: then nobody reads any more, and this would wait for ever.
         await self._out.put(None)
 
-    async def _feed(self, sources: Sources, texts: _Lane, scripts: _Lane) -> None:
+    async def _feed(self, sources: Sources, texts: _Lane, pythons: _Lane, scripts: _Lane) -> None:
         async for source in _each(sources):
             job = self._job(source)
             if job is None:
                 continue
             await self._emit(job.sieve.complaints())
-            await texts.put(job)
+            if await self._is_known(job):
+                continue
             if job.language in _SCRIPTS and self._oxlint:
+                job.tools_left += 1
                 await scripts.put(job)
-        await texts.put(None)
+            await (pythons if job.language == "python" and self._ruff else texts).put(job)
+        await pythons.put(None)
         await scripts.put(None)
+
+    async def _is_known(self, job: _ReviewJob) -> bool:
+        """Whether the same text was judged by the same rules before; then that is the answer."""
+        if self._cache is None:
+            return False
+        job.key = self._cache.key(job.source.path, job.source.text)
+        known = self._cache.read(job.key)
+        if known is None:
+            return False
+        await self._emit(job.sieve.filter(known))
+        for note in job.sieve.notes():
+            self._note(note)
+        return True
+
+    async def _report(self, job: _ReviewJob, found: Iterable[Finding]) -> None:
+        """Emit what one tool found, and keep it when the last one is done."""
+        findings = list(found)
+        job.found += findings
+        await self._emit(job.sieve.filter(findings))
+
+    def _finish(self, job: _ReviewJob) -> None:
+        job.tools_left -= 1
+        if self._cache is not None and not job.tools_left and not job.has_failed:
+            self._cache.write(job.key, job.found)
 
     def _job(self, source: ReviewSource) -> _ReviewJob | None:
         if len(source.text) > self._settings.largest:
@@ -123,36 +164,59 @@ class _Review:
         inspector = Inspector(self._rules, deadline=self._settings.deadline)
         try:
             while (job := await lane.get()) is not None:
-                await self._inspect(inspector, job, has_ruff=await self._ask_ruff(job))
+                await self._inspect(inspector, job)
                 for note in job.sieve.notes():
                     self._note(note)
             await lane.put(None)  # for the next one
         finally:
             await inspector.aclose()
 
-    async def _ask_ruff(self, job: _ReviewJob) -> bool:
-        """Whether ruff has looked at this text. Where it fails, our own rules about Python step in."""
-        if self._ruff is None or job.language != "python":
-            return False
-        path, text, _ = job.source
-        try:
-            found = await ruff_findings(self._ruff, path, text, deadline=self._settings.deadline)
-        except ToolFailed as error:
-            self._note(ReviewNote(path, str(error), is_failure=True))
-            return False
-        await self._emit(job.sieve.filter(found))
-        return True
+    async def _lint_pythons(self, lane: _Lane, texts: _Lane) -> None:
+        """Give ruff what is waiting, all at once, and hand each text on to our own rules."""
+        is_over = False
+        while not is_over:
+            jobs = [await lane.get()]
+            while not lane.empty():
+                jobs.append(lane.get_nowait())
+            is_over = None in jobs
+            batch = [job for job in jobs if job is not None]
+            await self._ask_ruff(batch)
+            for job in batch:
+                await texts.put(job)
+        await texts.put(None)
 
-    async def _inspect(self, inspector: Inspector, job: _ReviewJob, *, has_ruff: bool) -> None:
+    async def _ask_ruff(self, jobs: list[_ReviewJob]) -> None:
+        """Where ruff fails, our own rules about Python step in."""
+        if not jobs or self._ruff is None:
+            return
+        sources = [job.source for job in jobs]
+        try:
+            found = await ruff_findings_of_many(self._ruff, sources, deadline=self._settings.deadline)
+        except ToolFailed as error:
+            if len(jobs) > 1:  # one of them may be too much for it; the others shall not suffer
+                for job in jobs:
+                    await self._ask_ruff([job])
+                return
+            jobs[0].has_failed = True
+            self._note(ReviewNote(jobs[0].source.path, str(error), is_failure=True))
+            return
+        for job, findings in zip(jobs, found, strict=True):
+            job.has_ruff = True
+            await self._report(job, findings)
+
+    async def _inspect(self, inspector: Inspector, job: _ReviewJob) -> None:
         path, text, _ = job.source
         try:
-            answer = await inspector.inspect(path, text, has_ruff=has_ruff)
+            answer = await inspector.inspect(path, text, has_ruff=job.has_ruff)
         except ToolFailed as error:
+            job.has_failed = True
             self._note(ReviewNote(path, str(error), is_failure=True))
             return
-        await self._emit(job.sieve.filter(answer.findings))
+        await self._report(job, answer.findings)
         for failure in answer.failures:
+            job.has_failed = True
             self._note(ReviewNote(path, failure, is_failure=True))
+        self._finish(job)
 
     async def _lint_scripts(self, lane: _Lane) -> None:
         """Give oxlint what is waiting, all at once: it is fast, but starting it takes time."""
@@ -171,11 +235,13 @@ class _Review:
         try:
             found = await oxlint_findings(self._oxlint, sources, deadline=self._settings.deadline)
         except ToolFailed as error:
+            for job in jobs:
+                job.has_failed = True
             self._note(ReviewNote(None, str(error), is_failure=True))
             return
-        sieves = {job.source.path: job.sieve for job in jobs}
-        for path, sieve in sieves.items():
-            await self._emit(sieve.filter(finding for finding in found if finding.path == path))
+        for job in {job.source.path: job for job in jobs}.values():
+            await self._report(job, [finding for finding in found if finding.path == job.source.path])
+            self._finish(job)
 
     async def _emit(self, findings: Iterable[Finding]) -> None:
         for finding in findings:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dragoman.review.catalogue import PYTHON_RULES
+from dragoman.review.code_rules import code_findings
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
@@ -39,6 +40,7 @@ def inspect(
         *whole_text_findings(path, lines, language),
         *text_findings(path, lines, LexicalSpans(text, language), language, wanted, longest=longest),
     ]
+    found += code_findings(path, lines, language)
     failures: list[str] = []
     if language == "python":
         try:
@@ -53,13 +55,19 @@ def inspect(
 
 
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each rule once for each place: two patterns of one rule may match the same thing."""
-    seen: set[tuple[str, int, int]] = set()
-    for finding in findings:
-        key = (finding.rule, finding.place.line, finding.place.column)
-        if key not in seen:
-            seen.add(key)
-            yield finding
+    """Each thing once: two patterns of a rule may match at one place, and two rules say the same of one
+    line.
+    """
+    places: set[tuple[str, int, int]] = set()
+    titles: set[tuple[str, int]] = set()
+    rules: set[str] = set()
+    for found in findings:
+        place, line = (found.rule, found.place.line, found.place.column), (found.title, found.place.line)
+        if place not in places and (line not in titles or found.rule in rules):
+            yield found
+        places.add(place)
+        rules.add(found.rule)
+        titles.add(line)
 
 
 def _concerns(rule: ReviewRule, path: str) -> bool:

@@ -8,7 +8,9 @@ it is obeyed.
 from __future__ import annotations
 
 import functools
+import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -16,8 +18,8 @@ from msgspec import Struct
 
 from dragoman.decoders import convert, json_decoder
 from dragoman.review.catalogue import BY_RUFF_CODE
-from dragoman.review.finding import Edit, Finding, Fix, Severity
-from dragoman.review.programs import ToolFailed, find_program, run_program
+from dragoman.review.finding import Edit, Finding, Fix, ReviewSource, Severity
+from dragoman.review.programs import ProgramResult, ToolFailed, find_program, run_program
 from dragoman.review.python_ast import INVALID_SYNTAX
 from dragoman.review.python_flow import COMPLEX
 from dragoman.review.text_edits import TextLines, apply_edits
@@ -27,6 +29,10 @@ _CONFIG = Path(__file__).parent / "data" / "asked-of-ruff.toml"
 _TARGET = "py314"
 """The newest Python that every ruff of our range knows: of a text we do not know which one it is for, and
 what an older one refuses is not wrong."""
+
+
+_PACKAGES = ("--per-file-ignores", "__init__.py:F401,__init__.py:F403")
+# Folders that ruff skips by itself cannot be met: the texts are written under numbers.
 
 
 class _About(Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,6 +68,7 @@ class _RuffMessage(Struct, frozen=True):
     message: str
     location: _Location
     end_location: _Location
+    filename: str = ""
     code: str | None = None
     name: str | None = None
     fix: _RuffFix | None = None
@@ -86,23 +93,61 @@ def arguments(path: str) -> list[str]:
     # What a package imports into its own face is there for others.
     ignored = (*config().ignore, "F401", "F403") if name == "__init__.py" else config().ignore
     return [
+        *_options(ignored),
+        *("--stdin-filename", name if name.endswith((".py", ".pyi")) else f"{name}.py", "-"),
+    ]
+
+
+def _options(ignored: Sequence[str]) -> list[str]:
+    return [
         *("check", "--isolated", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format=json"),
         *("--target-version", _TARGET),
         *("--select", ",".join(config().select), "--ignore", ",".join(ignored)),
         *("--config", f"lint.mccabe.max-complexity={COMPLEX}"),
-        *("--stdin-filename", name if name.endswith((".py", ".pyi")) else f"{name}.py", "-"),
     ]
 
 
 async def ruff_findings(program: str, path: str, text: str, *, deadline: float) -> list[Finding]:
     """What ruff finds in one text. Raises `ToolFailed`."""
     done = await run_program([program, *arguments(path)], text=text.encode(), deadline=deadline)
+    return read_messages(_read(done), path, TextLines(text))
+
+
+def _read(done: ProgramResult) -> tuple[_RuffMessage, ...]:
     try:
-        messages = _decode(done.out)
+        return _decode(done.out)
     except msgspec.DecodeError:
         said = done.err.decode("utf-8", "replace").strip().splitlines()
         raise ToolFailed("ruff", f"ended with {done.status}: {said[0] if said else 'no answer'}") from None
-    return read_messages(messages, path, TextLines(text))
+
+
+async def ruff_findings_of_many(
+    program: str, sources: Sequence[ReviewSource], *, deadline: float
+) -> list[list[Finding]]:
+    """What ruff finds in some texts, in their order, with one start of the program. Raises `ToolFailed`."""
+    with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
+        places = {}
+        for number, source in enumerate(sources):
+            place = Path(folder) / str(number) / _plain_name(source.path)
+            place.parent.mkdir()
+            place.write_bytes(source.text.encode())
+            places[str(place)] = number
+        done = await run_program(
+            [program, *_options(config().ignore), *_PACKAGES, folder], cwd=folder, deadline=deadline
+        )
+        messages = _read(done)
+    found: list[list[Finding]] = [[] for _ in sources]
+    for message in messages:
+        if message.filename in places:
+            number = places[message.filename]
+            found[number] += read_messages((message,), sources[number].path, TextLines(sources[number].text))
+    return found
+
+
+def _plain_name(path: str) -> str:
+    """A name that any disk takes, and of which ruff thinks the same."""
+    name = PurePosixPath(path.replace("\\", "/")).name
+    return name if name == "__init__.py" else "text.pyi" if name.endswith(".pyi") else "text.py"
 
 
 def read_messages(messages: tuple[_RuffMessage, ...], path: str, lines: TextLines) -> list[Finding]:

@@ -65,6 +65,10 @@ class ReviewRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keywords: tuple[str, ...] = ()
     """In lower case. The pattern is tried only on lines with one of these and the three lines after each:
     that is few lines of most texts, and none of many."""
+    spans_lines: bool = False
+    """Whether the pattern may reach over many lines: then the keywords only say whether the text is tried
+    at all.
+    """
     beyond_ascii: bool = False
     """Whether the pattern can be found only in a text that is not plain ASCII."""
     entropy: float = 0.0

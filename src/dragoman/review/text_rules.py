@@ -51,7 +51,15 @@ def text_findings(
     for rule in rules:
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
             continue
-        for begin, end in _windows(lowered, rule.keywords) if lowered else ((0, len(lines.text)),):
+        if (
+            lowered
+            and rule.keywords
+            and rule.spans_lines
+            and not any(word in lowered for word in rule.keywords)
+        ):
+            continue
+        keywords = () if rule.spans_lines else rule.keywords
+        for begin, end in _windows(lowered, keywords) if lowered else ((0, len(lines.text)),):
             yield from _found(rule, path, lines, spans, begin, end, longest)
 
 

@@ -1,0 +1,189 @@
+"""A text as lines of code, for rules that follow values through a function in any language. Pure.
+
+Comments are blanked, and so are strings but for what they interpolate, so that a pattern sees code
+alone; every offset stays what it was. Functions are found by their first line and their indentation.
+That is no parser: it is right for code that is indented as its language indents, and it costs a
+fraction of a parse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dragoman.review.lexer import spans
+
+_HEADS = {
+    "python": r"(?:async\s+)?def\s+\w+\s*\(",
+    "go": r"func\b|.*\bfunc\s*\([^)]*\)[^{]*\{$",
+    "rust": r"(?:pub(?:\([\w ]+\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+\w+",
+    "kotlin": r"(?:[\w@]+\s+)*fun\b",
+    "java": r"(?!(?:else|if|for|while|switch|catch|try|do|return|new|class|interface|synchronized|throw)\b)"
+    r"(?:[@\w<>\[\],.? ]+\s)?\w+\s*\([^;]*\{$",
+}
+_SCRIPT_HEAD = (
+    r".*\bfunction\b.*\{$|.*=>\s*[{(]?$|.*=>\s*\{|"
+    r"(?!(?:if|for|while|switch|catch|else|return)\b)(?:[\w#]+\s+)*[\w#$]+\s*\([^;]*\)[^;={]*\{$"
+)
+_HEAD = {
+    **{language: re.compile(pattern) for language, pattern in _HEADS.items()},
+    **dict.fromkeys(("javascript", "typescript", "tsx"), re.compile(_SCRIPT_HEAD)),
+}
+LANGUAGES = frozenset({*_HEAD, "bash"})
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_DOLLARS = re.compile(r"\$\{[^{}]*\}|\$\w+")
+_LONG_LINE = re.compile(r"[^\n]{1001,}")
+_SOFT = re.compile(r"[^\n]")
+
+
+class CodeHit(NamedTuple):
+    """A rule, by its id, and where it was broken, as offsets."""
+
+    rule: str
+    start: int
+    end: int
+
+
+class CodeLine(NamedTuple):
+    """A line without comments and plain strings."""
+
+    number: int
+    indent: int
+    text: str
+    """Stripped."""
+    start: int
+    """The offset of its first character that is no blank."""
+
+
+class Statement(NamedTuple):
+    """A line with those that its open brackets make part of it."""
+
+    text: str
+    start: int
+    line: CodeLine
+
+
+class Function(NamedTuple):
+    """The lines of one function, its head first. A text without functions is one."""
+
+    head: CodeLine
+    body: Sequence[CodeLine]
+
+    def statements(self) -> Iterator[Statement]:
+        parts: list[str] = []
+        first: CodeLine | None = None
+        depth = 0
+        for line in self.body:
+            first = first or line
+            parts.append(line.text)
+            depth += sum(map(line.text.count, "([")) - sum(map(line.text.count, ")]"))
+            # A block of code within brackets, such as a callback, is told line by line.
+            if depth <= 0 or line.text.endswith(("{", "}", "};", ";")):
+                yield Statement(" ".join(parts), first.start, first)
+                parts, first, depth = [], None, 0
+        if first is not None:
+            yield Statement(" ".join(parts), first.start, first)
+
+
+class CodeText:
+    """One text."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self.text = text
+        self.language = language
+        self.code = _masked(text, language)
+        self.lines = tuple(_lines(self.code))
+
+    def block(self, index: int) -> Sequence[CodeLine]:
+        """The lines below one that are indented deeper."""
+        indent = self.lines[index].indent
+        end = index + 1
+        while end < len(self.lines) and self.lines[end].indent > indent:
+            end += 1
+        return self.lines[index + 1 : end]
+
+    def functions(self) -> Iterator[Function]:
+        """Every function, the inner ones within the outer ones too; the whole text if there is none."""
+        head = _HEAD.get(self.language)
+        found = False
+        for index, line in enumerate(self.lines):
+            if head is not None and head.match(line.text):
+                found = True
+                yield Function(line, (line, *self.block(index)))
+        if not found and self.lines:
+            yield Function(self.lines[0], self.lines)
+
+    def above(self, line: CodeLine) -> str:
+        """The decorators or annotations of a function."""
+        at = self.lines.index(line)
+        parts: list[str] = []
+        while at > 0 and self.lines[at - 1].text.startswith(("@", "#[")):
+            at -= 1
+            parts.append(self.lines[at].text)
+        return " ".join(parts)
+
+
+def _lines(code: str) -> Iterator[CodeLine]:
+    start = 0
+    for number, line in enumerate(code.split("\n"), 1):
+        text = line.strip()
+        if text:
+            indent = len(line) - len(line.lstrip())
+            yield CodeLine(number, indent, text, start + indent)
+        start += len(line) + 1
+
+
+def _masked(text: str, language: str) -> str:
+    parts: list[str] = []
+    at = 0
+    for span in spans(text, language):
+        parts.append(text[at : span.start])
+        token = text[span.start : span.end]
+        if span.kind == "comment":
+            parts.append(_SOFT.sub(" ", token))
+        else:
+            parts.append(_mask_string(token, _interpolation(text, span.start, token, language)))
+        at = span.end
+    # A line that long was written by a machine, and a pattern that looks for names takes the square of
+    # its length.
+    return _LONG_LINE.sub(lambda found: " " * len(found[0]), "".join((*parts, text[at:])))
+
+
+def _interpolation(text: str, start: int, token: str, language: str) -> re.Pattern[str] | None:
+    if language == "python":
+        prefix = text[max(0, start - 2) : start].lower()
+        return _BRACES if "f" in re.sub(r".*[^a-z]", "", prefix, flags=re.DOTALL) else None
+    if language == "rust":
+        return _BRACES
+    if language == "kotlin" or (language == "bash" and token.startswith('"')):
+        return _DOLLARS
+    return _DOLLARS if token.startswith("`") and language != "go" else None
+
+
+def _mask_string(token: str, kept: re.Pattern[str] | None) -> str:
+    size = 3 if token.startswith(('"""', "'''")) else 1
+    inner = token[size:-size]
+    if not inner:
+        return token
+    parts: list[str] = []
+    at = 0
+    for found in kept.finditer(inner) if kept else ():
+        # A blank for the mark, so that what is interpolated begins a word.
+        parts += (_SOFT.sub(" ", inner[at : found.start()]), re.sub(r"[${}]", " ", found[0]))
+        at = found.end()
+    return "".join((token[:size], *parts, _SOFT.sub(" ", inner[at:]), token[-size:]))
+
+
+def balanced(text: str, at: int) -> str:
+    """What stands between the bracket that opens just before an offset and the one that closes it."""
+    depth = 1
+    for index in range(at, len(text)):
+        if text[index] in "([{":
+            depth += 1
+        elif text[index] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return text[at:index]
+    return text[at:]

@@ -1,0 +1,106 @@
+"""What was found in a text, kept for the next time: by its content, its name and everything that judges
+it.
+
+Another text, another rule, another version of a tool is another key, so that nothing kept is ever
+wrong. Findings are kept as the tools made them, before settings choose among them, and hold no secret's
+text. A folder that cannot be read or written is a cache that is empty. Bounded: a shard that is full
+loses the older half of its entries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from dragoman.review.finding import Finding
+from dragoman.review.rules import ReviewRule
+
+LARGEST_SHARD = 128
+"""Entries of one of the 256 shards: 32768 texts in all, mostly of a kilobyte."""
+
+LARGEST_ENTRY = 256 * 1024
+"""Bytes of one entry; a text with more findings is reviewed anew each time."""
+
+_decode = msgspec.msgpack.Decoder(list[Finding]).decode
+
+
+def default_cache_folder() -> Path:
+    """Where this system's programs keep what can be made again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "dragoman" / "review"
+
+
+class FindingCache:
+    """One folder, for one set of rules and tools."""
+
+    def __init__(self, folder: Path, rules: Iterable[ReviewRule], programs: Sequence[str | None]) -> None:
+        judge = hashlib.sha256(b"findings 1")
+        judge.update(msgspec.json.encode(list(rules)))
+        for source in _our_files():
+            judge.update(_stamp(source))
+        for program in programs:
+            judge.update(_stamp(program) if program else b"-")
+        self._judge = judge.digest()
+        self._folder = folder
+
+    def key(self, path: str, text: str) -> str:
+        return hashlib.sha256(
+            b"\0".join((self._judge, path.encode("utf-8", "replace"), text.encode("utf-8", "replace")))
+        ).hexdigest()
+
+    def read(self, key: str) -> list[Finding] | None:
+        """The findings of a text, or None if they are not known."""
+        try:
+            return _decode(self._place(key).read_bytes())
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def write(self, key: str, findings: Sequence[Finding]) -> None:
+        data = msgspec.msgpack.encode(findings)
+        if len(data) > LARGEST_ENTRY:
+            return
+        place = self._place(key)
+        # Written beside and moved, so that another review never reads half of it.
+        beside = place.with_name(f"{place.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside.write_bytes(data)
+            beside.replace(place)
+            _bound(place.parent)
+
+    def _place(self, key: str) -> Path:
+        return self._folder / key[:2] / key[2:]
+
+
+def _our_files() -> list[str]:
+    # Rules that are functions are part of the judge, too: a changed module is another one.
+    return sorted(str(path) for path in Path(__file__).parent.glob("*.py"))
+
+
+def _stamp(path: str) -> bytes:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return path.encode()
+    return f"{path}:{status.st_size}:{status.st_mtime_ns}".encode()
+
+
+def _bound(shard: Path) -> None:
+    entries = list(os.scandir(shard))
+    if len(entries) <= LARGEST_SHARD:
+        return
+    ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
+    for _, path in ages[: len(ages) // 2]:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,228 @@
+"""Input of strangers that reaches where it does harm: sources, what cleans, and sinks, followed through
+one function.
+
+The tables are in `data/flows.toml`. A variable that is assigned from a source is one itself, until it
+is checked or assigned anew. What crosses a call is not followed. Pure.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.review.code_text import CodeText, Function, Statement, balanced
+from dragoman.review.finding import Severity
+
+_TABLES = Path(__file__).parent / "data" / "flows.toml"
+_MARK = "\x01"
+_ASSIGNED = re.compile(
+    r"(?:(?:const|let|var|val|final|mut|auto)\s+)*(?:[A-Z][\w.<>\[\]?, ]*\s+)?(?:let\s+(?:mut\s+)?)?"
+    r"(?P<name>\w+)(?:\s*,\s*\w+)?\s*(?::\s*[^=;]+?)?\s*:?=(?!=)\s*(?P<value>.+)"
+)
+_WITH = re.compile(r"(?:async\s+)?with\s+(?P<value>.+?)\s+as\s+(?P<name>\w+)")
+_LOOP = re.compile(
+    r"for\s*\(?\s*(?:(?:const|let|var|val|_\s*,)\s*)?(?:\w+\s+)?(?P<name>\w+)\s*(?:in|of|:"
+    r"|:=\s*range)\s+(?P<value>.+)"
+)
+# A value that is only the key of a lookup chooses among what is there.
+_LOOKUP = re.compile(
+    rf"[\w.]+\[[^\[\]]*{_MARK}[^\[\]]*\]|[\w.]+\.(?:get|getOrDefault|getValue|has"
+    rf"|includes)\([^()]*{_MARK}[^()]*\)"
+)
+# A call after the value that leaves only a part of it that does no harm.
+_CHAINED = re.compile(
+    rf"{_MARK}[^,]*?\.(?:file_name|fileName|getName|escape\w*|toInt\w*|toLong\w*|toUUID)\b"
+    rf"|\bFile\([^()]*{_MARK}[^()]*\)\.name\b"
+)
+_MENTION = r"(?<![\w.]){}\b(?!\s*[:=(](?!=))"
+
+
+# Sinks that take a place and then content: the content may come from anybody.
+_PLACES = frozenset({"flow/path-traversal", "flow/ssrf", "flow/open-redirect"})
+# Where a fixed beginning decides: a host, or a path of this site. Strings are blank here.
+_HOSTS = frozenset({"flow/ssrf", "flow/open-redirect"})
+_FIXED_START = re.compile(r"""\s*[fF]?(?:"\s{3,}[^"]*"|'\s{3,}[^']*'|`\s{5,}[^`]*`)""")
+_FIRST_ONLY = frozenset({"python", "javascript", "rust"})
+
+
+class SinkRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of harm."""
+
+    id: str
+    severity: Severity
+    title: str
+    why: str
+    cleaned_by: str = r"(?!)"
+    """Calls after which a value does no harm here."""
+
+
+class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one language reads from strangers, and where it must not go."""
+
+    sources: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
+    """Patterns of parameters that strangers fill in; the group is the name."""
+    routes: str | None = None
+    """What stands above a function whose parameters, all of them, are filled in by strangers."""
+    sinks: dict[str, tuple[str, ...]] = {}
+    """The name of a sink rule, without its prefix → patterns that end where the value begins."""
+
+
+class FlowTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """All of it."""
+
+    cleaned_by: str
+    checked_by: str
+    sink: tuple[SinkRule, ...]
+    language: dict[str, FlowLanguage]
+
+
+class TaintHit(NamedTuple):
+    """A value of strangers at a sink."""
+
+    rule: SinkRule
+    start: int
+    end: int
+
+
+class _Compiled(NamedTuple):
+    source: re.Pattern[str]
+    parameters: re.Pattern[str] | None
+    routes: re.Pattern[str] | None
+    sinks: tuple[tuple[SinkRule, re.Pattern[str], re.Pattern[str]], ...]
+    checked: re.Pattern[str]
+    cleaned: re.Pattern[str]
+
+
+@functools.cache
+def tables() -> FlowTables:
+    return msgspec.convert(tomllib.loads(_TABLES.read_text("utf-8")), FlowTables)
+
+
+@functools.cache
+def _compiled(language: str) -> _Compiled | None:
+    table = tables().language.get(_family(language))
+    if table is None:
+        return None
+    rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
+    return _Compiled(
+        re.compile("|".join(table.sources)),
+        re.compile("|".join(table.parameters)) if table.parameters else None,
+        re.compile(table.routes) if table.routes else None,
+        tuple(
+            (
+                rules[kind],
+                re.compile("|".join(patterns)),
+                re.compile(rf"[\w.:]*(?:{rules[kind].cleaned_by})\w*\s*\("),
+            )
+            for kind, patterns in table.sinks.items()
+        ),
+        re.compile(tables().checked_by),
+        re.compile(tables().cleaned_by),
+    )
+
+
+def taint_hits(code: CodeText) -> Iterator[TaintHit]:
+    table = _compiled(code.language)
+    if table is None or not _has_sources(code, table):
+        return
+    seen: set[tuple[str, int]] = set()
+    for function in code.functions():
+        for hit in _follow(code, function, table):
+            if (hit.rule.id, hit.start) not in seen:
+                seen.add((hit.rule.id, hit.start))
+                yield hit
+
+
+def _has_sources(code: CodeText, table: _Compiled) -> bool:
+    return any(
+        pattern is not None and pattern.search(code.code)
+        for pattern in (table.source, table.parameters, table.routes)
+    )
+
+
+def _follow(code: CodeText, function: Function, table: _Compiled) -> Iterator[TaintHit]:
+    tainted = _parameters(code, function, table)
+    for statement in function.statements():
+        yield from _harm(statement, tainted, table, _family(code.language))
+        if tainted and table.checked.search(statement.text):
+            tainted = {name for name in tainted if not re.search(rf"\b{name}\b", statement.text)}
+        for found in (
+            _ASSIGNED.match(statement.text),
+            _WITH.match(statement.text),
+            _LOOP.match(statement.text),
+        ):
+            if found is None:
+                continue
+            if _is_tainted(found["value"], tainted, table, table.cleaned):
+                tainted.add(found["name"])
+            else:
+                tainted.discard(found["name"])
+
+
+def _parameters(code: CodeText, function: Function, table: _Compiled) -> set[str]:
+    head = function.head.text
+    names = {
+        name
+        for found in (table.parameters.finditer(head) if table.parameters else ())
+        for name in found.groups()
+        if name
+    }
+    if table.routes is not None and table.routes.search(code.above(function.head)):
+        inside = balanced(head, head.find("(") + 1)
+        names |= set(re.findall(r"(\w+)\s*:\s*str\b", inside))
+        names |= set(re.findall(r"(?:^|,)\s*(\w+)\s*(?=,|$)", inside)) - {"self", "request", "cls"}
+    return names
+
+
+def _harm(statement: Statement, tainted: set[str], table: _Compiled, language: str) -> Iterator[TaintHit]:
+    for rule, sink, cleaned in table.sinks:
+        for found in sink.finditer(statement.text):
+            rest = statement.text[found.end() :]
+            value = balanced(rest, 0) if found[0].rstrip().endswith("(") else rest
+            if language in _FIRST_ONLY and rule.id in _PLACES:
+                value = _first_argument(value)
+            if rule.id in _HOSTS and _FIXED_START.match(value):
+                continue
+            if _is_tainted(value, tainted, table, cleaned, table.cleaned):
+                yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
+
+
+def _family(language: str) -> str:
+    return "javascript" if language in ("typescript", "tsx") else language
+
+
+def _first_argument(arguments: str) -> str:
+    depth = 0
+    for index, letter in enumerate(arguments):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            return arguments[:index]
+    return arguments
+
+
+def _is_tainted(value: str, tainted: set[str], table: _Compiled, *cleaners: re.Pattern[str]) -> bool:
+    value = table.source.sub(_MARK, value)
+    for name in tainted:
+        value = re.sub(_MENTION.format(re.escape(name)), _MARK, value)
+    if _MARK not in value:
+        return False
+    for cleaner in cleaners:
+        value = _without_calls(value, cleaner)
+    return _MARK in _LOOKUP.sub("", _CHAINED.sub("", value))
+
+
+def _without_calls(value: str, cleaner: re.Pattern[str]) -> str:
+    found = cleaner.search(value)
+    while found is not None:
+        inside = balanced(value, found.end())
+        value = value[: found.start()] + "()" + value[found.end() + len(inside) + 1 :]
+        found = cleaner.search(value, found.start() + 2)
+    return value

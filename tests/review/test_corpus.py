@@ -1,0 +1,66 @@
+"""The planted bugs: how many are found, how many clean twins are accused, and whether the page says so."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Any:  # a program of tools, which is no package
+    sys.path.insert(0, str(TOOLS))
+    try:
+        return importlib.import_module("review_corpus")
+    finally:
+        sys.path.remove(str(TOOLS))
+
+
+@pytest.fixture(scope="module")
+def judged(corpus: Any) -> Any:
+    cases = corpus.read_corpus()
+    return cases, corpus.our_judgement(cases)
+
+
+def test_the_corpus_is_large_and_no_case_is_there_twice(corpus: Any) -> None:
+    cases = corpus.read_corpus()
+    assert len(cases) == len({case.id for case in cases}) >= 400
+    assert all(case.bug != case.clean for case in cases)
+    assert 0.4 < sum(case.is_held_out for case in cases) / len(cases) < 0.6
+
+
+@pytest.mark.bound(120)
+def test_of_the_held_out_half_most_bugs_are_found_and_few_clean_twins_accused(
+    corpus: Any, judged: Any
+) -> None:
+    cases, verdict = judged
+    held = corpus.score([case for case in cases if case.is_held_out], verdict)
+    assert held.recall >= 0.85
+    assert held.accused_share <= 0.03
+
+
+@pytest.mark.bound(120)
+def test_no_language_is_left_behind(corpus: Any, judged: Any) -> None:
+    cases, verdict = judged
+    for group in corpus.LANGUAGES:
+        result = corpus.score([case for case in cases if case.group == group], verdict)
+        assert result.recall >= 0.75, group
+
+
+@pytest.mark.bound(120)
+def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
+    cases, verdict = judged
+    text = corpus.page(cases, verdict, json.loads(corpus.OTHERS.read_text("utf-8")))
+    assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
+
+
+def test_the_page_of_rules_is_fresh() -> None:
+    done = subprocess.run([sys.executable, TOOLS / "generate_rules.py", "--check"], check=False)
+    assert done.returncode == 0, "run python tools/generate_rules.py"

@@ -1,0 +1,359 @@
+"""Measures the reviewer on planted bugs, and writes the table of docs/review-accuracy.md.
+
+    python tools/review_corpus.py                 # figures of the half that the rules were made from
+    python tools/review_corpus.py --missed        # and its bugs that were missed, its twins that were accused
+    python tools/review_corpus.py --held-out      # the other half, as figures alone
+    python tools/review_corpus.py --others        # measure ruff, oxlint and bandit again
+    python tools/review_corpus.py --write         # write the page; --check tells whether it is fresh
+
+A case is a bug and its clean twin (`tests/review/corpus`). A bug is found if the review of its text has
+a finding, mild remarks aside, that the review of the twin has not; a twin is accused if the review of
+its text has any such finding. The hash of a case's name decides its half. Rules are made from one half;
+the published figures are of the other, which this program never shows case by case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import random
+import re
+import shutil
+import string
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.review import ReviewNote, ReviewSource, Severity, review
+
+ROOT = Path(__file__).parents[1]
+CORPUS = ROOT / "tests" / "review" / "corpus"
+OTHERS = CORPUS / "others.json"
+PAGE = ROOT / "docs" / "review-accuracy.md"
+
+SUFFIXES = {
+    "python": "py",
+    "script": "ts",
+    "go": "go",
+    "rust": "rs",
+    "java": "java",
+    "kotlin": "kt",
+    "shell": "sh",
+    "secrets": "py",
+}
+LANGUAGES = {
+    "python": "Python",
+    "script": "JavaScript, TypeScript",
+    "go": "Go",
+    "rust": "Rust",
+    "java": "Java",
+    "kotlin": "Kotlin",
+    "shell": "shell",
+    "secrets": "secrets in any file",
+}
+_NOISE = re.compile(r"@([xU]?)(\d+)")
+_ALPHABETS = {
+    "": string.ascii_letters + string.digits,
+    "x": "0123456789abcdef",
+    "U": string.ascii_uppercase + "234567",
+}
+
+
+class Case(NamedTuple):
+    """One planted bug and the same text without it."""
+
+    id: str
+    group: str
+    """The file that it stands in: a language, or `secrets`."""
+    kind: str
+    """The class of the bug."""
+    suffix: str
+    bug: str
+    clean: str
+
+    @property
+    def is_held_out(self) -> bool:
+        return hashlib.sha256(self.id.encode()).digest()[0] % 2 == 1
+
+
+class Judgement(NamedTuple):
+    """What a tool did with the corpus, by the names of cases."""
+
+    found: frozenset[str]
+    accused: frozenset[str]
+
+
+# What a tool says of a text, in any words that are the same for the same finding: by file name.
+Reports = dict[str, set[tuple[str, str]]]
+
+
+def read_corpus(folder: Path = CORPUS) -> list[Case]:
+    return [case for path in sorted(folder.glob("*.cases")) for case in _cases(path)]
+
+
+def _cases(path: Path) -> Iterator[Case]:
+    for part in path.read_text("utf-8").split("\n## ")[1:]:
+        head, _, body = part.partition("\n")
+        name, _, suffix = head.partition(" ")
+        full = f"{path.stem}/{name}"
+        lines = body.rstrip("\n").split("\n")
+        if bad := [line for line in lines if line[:1] not in ("", " ", "-", "+")]:
+            raise ValueError(f"{path.name}: {name}: a line begins with neither blank, - nor +: {bad[0]}")
+        bug, clean = (_side(lines, mark, full, path.stem) for mark in "-+")
+        yield Case(full, path.stem, name.partition("/")[0], suffix or SUFFIXES[path.stem], bug, clean)
+
+
+def _side(lines: Sequence[str], mark: str, name: str, group: str) -> str:
+    text = "\n".join(line[1:] for line in lines if line[:1] in ("", " ", mark)) + "\n"
+    return _with_noise(text, name) if group == "secrets" else text
+
+
+def _with_noise(text: str, name: str) -> str:
+    dice = random.Random(name)
+    return _NOISE.sub(lambda found: "".join(dice.choices(_ALPHABETS[found[1]], k=int(found[2]))), text)
+
+
+def sources_of(cases: Iterable[Case]) -> Iterator[ReviewSource]:
+    for number, case in enumerate(cases):
+        yield ReviewSource(f"{number}_bug.{case.suffix}", case.bug)
+        yield ReviewSource(f"{number}_clean.{case.suffix}", case.clean)
+
+
+def judge(cases: Sequence[Case], reports: Reports) -> Judgement:
+    found, accused = set(), set()
+    for number, case in enumerate(cases):
+        bug = reports.get(f"{number}_bug.{case.suffix}", set())
+        clean = reports.get(f"{number}_clean.{case.suffix}", set())
+        if bug - clean:
+            found.add(case.id)
+        if clean:
+            accused.add(case.id)
+    return Judgement(frozenset(found), frozenset(accused))
+
+
+async def our_reports(cases: Sequence[Case]) -> Reports:
+    """What `dragoman review` says. Raises if a tool failed: then the figures would be wrong."""
+    notes: list[ReviewNote] = []
+    reports: Reports = defaultdict(set)
+    sources = list(sources_of(cases))
+    texts = {source.path: source.text.split("\n") for source in sources}
+    async for finding in review(sources, note=notes.append):
+        if finding.severity is not Severity.INFO:
+            reports[finding.path].add((finding.rule, texts[finding.path][finding.line - 1].strip()))
+    if failures := [note for note in notes if note.is_failure]:
+        raise RuntimeError(f"{failures[0].path}: {failures[0].text}")
+    return reports
+
+
+def our_judgement(cases: Sequence[Case]) -> Judgement:
+    return judge(cases, asyncio.run(our_reports(cases)))
+
+
+# Other tools, as somebody would run them who looks for bugs and not for style.
+
+
+def _ruff(folder: Path) -> Reports:
+    rules = "F,E7,E9,B,S,PLE,PLW,ASYNC,RUF006,RUF008,RUF009,RUF012,RUF015,RUF016"
+    command = [_tool("ruff"), "check", "--isolated", "--no-cache", "--exit-zero", "--output-format=json"]
+    out = _output([*command, "--select", rules, str(folder)])
+    return _collect(
+        (item["filename"], str(item["code"]), item["location"]["row"]) for item in json.loads(out)
+    )
+
+
+def _oxlint(folder: Path) -> Reports:
+    command = [_tool("oxlint"), "--format=json", "-D", "correctness", "-D", "suspicious", str(folder)]
+    found = json.loads(_output(command))["diagnostics"]
+    return _collect(
+        (item["filename"], item.get("code", ""), item["labels"][0]["span"]["line"]) for item in found
+    )
+
+
+def _bandit(folder: Path) -> Reports:
+    out = _output([_tool("bandit"), "-r", "-f", "json", "-q", "--exit-zero", str(folder)])
+    return _collect(
+        (item["filename"], item["test_id"], item["line_number"]) for item in json.loads(out)["results"]
+    )
+
+
+TOOLS: dict[str, tuple[Callable[[Path], Reports], tuple[str, ...]]] = {
+    "ruff": (_ruff, ("py",)),
+    "bandit": (_bandit, ("py",)),
+    "oxlint": (_oxlint, ("js", "ts", "tsx")),
+}
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if found is None:
+        raise FileNotFoundError(f"{name} is not installed: pip install {name}")
+    return found
+
+
+def _output(command: list[str]) -> bytes:
+    return subprocess.run(command, capture_output=True, check=False).stdout
+
+
+def _collect(found: Iterable[tuple[str, str, int]]) -> Reports:
+    reports: Reports = defaultdict(set)
+    texts: dict[str, list[str]] = {}
+    for path, code, line in found:
+        lines = texts.setdefault(path, Path(path).read_text("utf-8").split("\n"))
+        reports[Path(path).name].add((code, lines[line - 1].strip()))
+    return reports
+
+
+def measure_others(cases: Sequence[Case]) -> dict[str, dict[str, object]]:
+    measured: dict[str, dict[str, object]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for source in sources_of(cases):
+            (Path(folder) / source.path).write_text(source.text, "utf-8")
+        for name, (run, suffixes) in TOOLS.items():
+            verdict = judge(cases, run(Path(folder)))
+            version = _output([_tool(name), "--version"]).decode().split("\n")[0].split()[-1]
+            measured[name] = {
+                "version": version,
+                "suffixes": suffixes,
+                "found": sorted(verdict.found),
+                "accused": sorted(verdict.accused),
+            }
+    return measured
+
+
+# The page.
+
+
+class Score(NamedTuple):
+    """How a tool did on some cases."""
+
+    cases: int
+    found: int
+    accused: int
+
+    def __str__(self) -> str:
+        return f"{self.recall:.0%} · {self.accused}" if self.cases else "–"
+
+    @property
+    def recall(self) -> float:
+        return self.found / self.cases if self.cases else 0.0
+
+    @property
+    def accused_share(self) -> float:
+        return self.accused / self.cases if self.cases else 0.0
+
+    @property
+    def precision(self) -> float:
+        return self.found / (self.found + self.accused) if self.found else 0.0
+
+
+def score(cases: Sequence[Case], verdict: Judgement) -> Score:
+    names = {case.id for case in cases}
+    return Score(len(names), len(names & verdict.found), len(names & verdict.accused))
+
+
+def page(cases: Sequence[Case], ours: Judgement, others: dict[str, dict[str, object]]) -> str:
+    held = [case for case in cases if case.is_held_out]
+    total, made = score(held, ours), score([case for case in cases if not case.is_held_out], ours)
+    columns = [
+        "bugs",
+        "ours: recall · accused",
+        "precision",
+        *(f"{n} {o['version']}" for n, o in others.items()),
+    ]
+    parts = [
+        "# How much the review finds\n",
+        "<!-- Written by tools/review_corpus.py --write; do not edit. -->\n",
+        f"{len(cases)} bugs were planted, each with a clean twin: the same text without the bug "
+        f"(`tests/review/corpus`). A bug is found\n"
+        "if the review of its text says something that the review of the twin does not; a twin is "
+        "accused if the review says\n"
+        "anything of it, remarks of severity `info` aside. The hash of a case's name decides its "
+        "half. The rules were made from one half;\n"
+        "every figure below is of the other, unless it says so. One author wrote the whole corpus "
+        "before the rules: code of\n"
+        "strangers will fare worse, and a reader should trust the comparison of columns more than "
+        "any single number.\n",
+        f"**Held out: {total.found} of {total.cases} bugs found ({total.recall:.0%}), "
+        f"{total.accused} clean twins accused "
+        f"({total.accused_share:.1%}), precision {total.precision:.0%}.** On the half that the rules "
+        f"were made from: "
+        f"{made.recall:.0%} found, {made.accused_share:.1%} accused.\n",
+        "Each cell of another tool is its recall and the number of clean twins that it accuses, in "
+        "files that it reads. ruff is run\n"
+        "with its rules about bugs and security, oxlint with `correctness` and `suspicious`, bandit "
+        "with its defaults. The rules of\n"
+        "semgrep are fetched from a server, so they were not measured.\n",
+        "## By language\n",
+        _table("language", columns, _rows(held, ours, others, lambda case: LANGUAGES[case.group])),
+        "## By class of bug\n",
+        _table("class", columns, _rows(held, ours, others, lambda case: case.kind)),
+    ]
+    return "\n".join(parts)
+
+
+def _rows(
+    cases: Sequence[Case],
+    ours: Judgement,
+    others: dict[str, dict[str, object]],
+    key: Callable[[Case], str],
+) -> Iterator[list[str]]:
+    for name in sorted({key(case) for case in cases}):
+        mine = [case for case in cases if key(case) == name]
+        result = score(mine, ours)
+        cells = [name, str(result.cases), str(result), f"{result.precision:.0%}"]
+        for other in others.values():
+            suffixes, found, accused = other["suffixes"], other["found"], other["accused"]
+            assert isinstance(suffixes, list | tuple)
+            assert isinstance(found, list)
+            assert isinstance(accused, list)
+            readable = [case for case in mine if case.suffix in suffixes]
+            cells.append(str(score(readable, Judgement(frozenset(found), frozenset(accused)))))
+        yield cells
+
+
+def _table(first: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = [first, *columns]
+    lines = [head, ["---", *("--:" for _ in columns)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _show(cases: Sequence[Case], verdict: Judgement, *, with_names: bool) -> None:
+    for name in [*sorted({case.group for case in cases}), "all"]:
+        mine = [case for case in cases if name in (case.group, "all")]
+        result = score(mine, verdict)
+        print(
+            f"{name:10} {result.found:4} of {result.cases:4} = {result.recall:4.0%}   accused "
+            f"{result.accused}"
+        )
+    if with_names:
+        print("missed:", *sorted({case.id for case in cases} - verdict.found), sep="\n  ")
+        print("accused:", *sorted({case.id for case in cases} & verdict.accused), sep="\n  ")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else "")
+    for flag in ("missed", "held-out", "others", "write", "check"):
+        parser.add_argument(f"--{flag}", action="store_true")
+    asked = parser.parse_args(arguments)
+    cases = read_corpus()
+    if asked.others:
+        OTHERS.write_text(json.dumps(measure_others(cases), indent=1) + "\n", "utf-8")
+    ours = our_judgement(cases)
+    if asked.write or asked.check:
+        text = page(cases, ours, json.loads(OTHERS.read_text("utf-8")))
+        if asked.check:
+            return 0 if PAGE.read_text("utf-8") == text else 1
+        PAGE.write_text(text, "utf-8")
+    half = [case for case in cases if case.is_held_out is asked.held_out]
+    _show(half, ours, with_names=asked.missed and not asked.held_out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
