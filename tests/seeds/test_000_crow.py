@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -95,49 +95,74 @@ async def crow(folder: Path) -> AsyncIterator[Pipe]:
         await process.wait()
 
 
-async def test_initialize_tells_who_it_is_and_what_it_can(tmp_path: Path) -> None:
-    async with crow(tmp_path) as pipe:
-        result = pipe.seen[0]["result"]
-        assert result["protocolVersion"] == 1
-        assert result["agentInfo"] == {"name": "notes", "title": "Notes", "version": "1.0.0"}
-        assert result["agentCapabilities"]["loadSession"] is True
+class Conversation(NamedTuple):
+    """One life of the agent, looked at by many tests."""
+
+    pipe: Pipe
+    ids: list[str]
+    """Of three sessions."""
+    turn: list[dict[str, Any]]
+    """The frames of a prompt, its answer last."""
+    errors: list[dict[str, Any]]
 
 
-async def test_a_session_is_identified_by_a_uuid(tmp_path: Path) -> None:
-    async with crow(tmp_path) as pipe:
+@pytest.fixture(scope="module")
+def conversation(tmp_path_factory: pytest.TempPathFactory) -> Conversation:
+    return asyncio.run(hold_conversation(tmp_path_factory.mktemp("crow")))
+
+
+async def hold_conversation(folder: Path) -> Conversation:
+    async with crow(folder) as pipe:
         ids = [await pipe.new() for _ in range(3)]
-        assert [str(UUID(one)) for one in ids] == ids
-        assert len(set(ids)) == 3
+        await pipe.prompt(ids[0], "first")  # what is said of new sessions is over then
+        since = len(pipe.seen)
+        await pipe.prompt(ids[0], "two\nlines")
+        turn = pipe.seen[since:]
+        invalid = await pipe.ask("session/prompt", {"sessionId": 5})
+        unknown = await pipe.ask("session/load", {"sessionId": "none", **NEW})
+    return Conversation(pipe, ids, turn, [invalid["error"], unknown["error"]])
 
 
-async def test_updates_are_notifications_and_come_before_the_response_with_its_stop_reason(
-    tmp_path: Path,
+def test_initialize_tells_who_it_is_and_what_it_can(conversation: Conversation) -> None:
+    result = conversation.pipe.seen[0]["result"]
+    assert result["protocolVersion"] == 1
+    assert result["agentInfo"] == {"name": "notes", "title": "Notes", "version": "1.0.0"}
+    assert result["agentCapabilities"]["loadSession"] is True
+
+
+def test_a_session_is_identified_by_a_uuid(conversation: Conversation) -> None:
+    assert [str(UUID(session)) for session in conversation.ids] == conversation.ids
+    assert len(set(conversation.ids)) == 3
+
+
+def test_updates_are_notifications_and_come_before_the_response_with_its_stop_reason(
+    conversation: Conversation,
 ) -> None:
-    async with crow(tmp_path) as pipe:
-        session_id = await pipe.new()
-        since = len(pipe.seen)
-        answer = await pipe.prompt(session_id, "buy milk")
-        said = pipe.seen[since:]
-        assert answer["result"]["stopReason"] == "end_turn"
-        assert said[-1] is answer
-        assert all("id" not in frame and frame["method"] == "session/update" for frame in said[:-1])
-        assert {frame["params"]["sessionId"] for frame in said[:-1]} == {session_id}
+    *updates, answer = conversation.turn
+    assert answer["result"]["stopReason"] == "end_turn"
+    assert all("id" not in frame and frame["method"] == "session/update" for frame in updates)
+    assert {frame["params"]["sessionId"] for frame in updates} == {conversation.ids[0]}
 
 
-async def test_thinking_content_tool_call_and_plan_updates_are_streamed(tmp_path: Path) -> None:
-    async with crow(tmp_path) as pipe:
-        session_id = await pipe.new()
-        since = len(pipe.seen)
-        await pipe.prompt(session_id, "buy milk")
-        kinds = [one["sessionUpdate"] for one in pipe.updates(since=since)]
-        wanted = {"agent_thought_chunk", "agent_message_chunk", "tool_call", "tool_call_update", "plan"}
-        assert wanted <= set(kinds)
-        plan = next(one for one in pipe.updates(since=since) if one["sessionUpdate"] == "plan")
-        assert plan["entries"][0] == {
-            "content": "Take the note",
-            "priority": "medium",
-            "status": "in_progress",
-        }
+def test_thinking_content_tool_call_and_plan_updates_are_streamed(conversation: Conversation) -> None:
+    updates = [frame["params"]["update"] for frame in conversation.turn[:-1]]
+    wanted = {"agent_thought_chunk", "agent_message_chunk", "tool_call", "tool_call_update", "plan"}
+    assert wanted <= {update["sessionUpdate"] for update in updates}
+    plan = next(update for update in updates if update["sessionUpdate"] == "plan")
+    entry = {"content": "Take the note", "priority": "medium", "status": "in_progress"}
+    assert plan["entries"][0] == entry
+
+
+def test_every_message_is_one_line_of_json(conversation: Conversation) -> None:
+    lines = conversation.pipe.lines
+    assert all(line.endswith(b"\n") and json.loads(line)["jsonrpc"] == "2.0" for line in lines)
+
+
+def test_errors_follow_json_rpc(conversation: Conversation) -> None:
+    invalid, unknown = conversation.errors
+    assert invalid["code"] == -32602
+    assert invalid["message"].startswith("Invalid params")
+    assert unknown["code"] == -32002
 
 
 async def test_load_replays_the_entire_conversation_before_responding(tmp_path: Path) -> None:
@@ -212,19 +237,3 @@ async def test_several_sessions_are_active_at_once_each_with_its_own_conversatio
         await pipe.prompt(one, "/list")
         texts = [update["content"]["text"] for update in pipe.updates(since=since) if "content" in update]
         assert texts == ["There are no notes."]
-
-
-async def test_every_message_is_one_line_of_json(tmp_path: Path) -> None:
-    async with crow(tmp_path) as pipe:
-        session_id = await pipe.new()
-        await pipe.prompt(session_id, "two\nlines")
-        assert all(line.endswith(b"\n") and json.loads(line)["jsonrpc"] == "2.0" for line in pipe.lines)
-
-
-async def test_errors_follow_json_rpc(tmp_path: Path) -> None:
-    async with crow(tmp_path) as pipe:
-        error = (await pipe.ask("session/prompt", {"sessionId": 5}))["error"]
-        assert error["code"] == -32602
-        assert error["message"].startswith("Invalid params")
-        unknown = (await pipe.ask("session/load", {"sessionId": "none", **NEW}))["error"]
-        assert unknown["code"] == -32002

@@ -134,7 +134,7 @@ FACES: dict[str, Face] = {
     "doctor": with_doctor,
     "hub": with_hub,
 }
-SAMPLE = ("crow", "threads-written", "v2")
+SAMPLE = ("crow", "threads-written")
 """For faces that start two programs for each agent; `make test-all` tries the others."""
 AT_ONCE = 3
 """Agents that run at the same time: all at once would only wait for each other."""

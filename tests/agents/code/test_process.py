@@ -47,6 +47,7 @@ async def test_initialize_is_answered_without_the_model_layer(tmp_path: Path) ->
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     answer, imported = await child.communicate(json.dumps(request).encode() + b"\n")
     result = json.loads(answer)["result"]
+    assert "read" in [tool["name"] for tool in result["_meta"]["dragoman"]["tools"]]
     assert result["agentCapabilities"]["loadSession"] is True
     assert result["agentCapabilities"]["promptCapabilities"] == {
         "image": True,

@@ -14,11 +14,12 @@ import logging
 from importlib import import_module
 from typing import Any
 
-from dragoman import Agent, Choice, Kit, KitSession, KitTurn, Option
+from dragoman import Agent, AgentTool, Choice, Kit, KitSession, KitTurn, Option
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.code.conversation import CoderConversation
 from dragoman.agents.code.login import auth_methods, log_in, reach
 from dragoman.agents.code.permission import modes
+from dragoman.agents.code.tools import OWN_TOOLS
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import AuthenticateRequest
 from dragoman.version import VERSION
@@ -40,6 +41,10 @@ def code_agent(config: CoderConfig) -> Agent:
         embedded_context=True,
         additional_directories=True,
         auth_methods=auth_methods(),
+        tools=[
+            AgentTool(name=tool.name, description=tool.description, input_schema=tool.schema)
+            for tool in OWN_TOOLS
+        ],
     )
 
     def opened(session: KitSession[CoderConversation]) -> CoderConversation:

@@ -17,13 +17,8 @@ from dragoman.agents.code.login import reach
 from dragoman.agents.code.loop import TurnLoop
 from dragoman.agents.code.models import ModelClient, offer_models
 from dragoman.agents.code.project_notes import project_notes
+from dragoman.agents.code.tools import OWN_TOOLS
 from dragoman.agents.code.tools.mcp_tools import mounted_tools
-from dragoman.agents.code.tools.plan_tool import PLANNING
-from dragoman.agents.code.tools.read_tools import READING
-from dragoman.agents.code.tools.run_tool import RUNNING
-from dragoman.agents.code.tools.search_tool import SEARCHING
-from dragoman.agents.code.tools.tool import CoderTool
-from dragoman.agents.code.tools.write_tools import WRITING
 from dragoman.errors import ErrorAnswer
 
 if TYPE_CHECKING:
@@ -33,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["offer_models", "run_compaction", "run_prompt", "system_prompt"]
 
 INTERNAL_ERROR = -32603
-
-OWN_TOOLS: tuple[CoderTool[Any], ...] = (*READING, *SEARCHING, *WRITING, *RUNNING, *PLANNING)
 
 
 async def run_prompt(turn: KitTurn[CoderConversation], config: CoderConfig, model: str | None) -> None:

@@ -1,0 +1,14 @@
+"""The tools of the coder. It names them when it is introduced, and gives them to its model."""
+
+from typing import Any
+
+from dragoman.agents.code.tools.plan_tool import PLANNING
+from dragoman.agents.code.tools.read_tools import READING
+from dragoman.agents.code.tools.run_tool import RUNNING
+from dragoman.agents.code.tools.search_tool import SEARCHING
+from dragoman.agents.code.tools.tool import CoderTool
+from dragoman.agents.code.tools.write_tools import WRITING
+
+__all__ = ["OWN_TOOLS"]
+
+OWN_TOOLS: tuple[CoderTool[Any], ...] = (*READING, *SEARCHING, *WRITING, *RUNNING, *PLANNING)
