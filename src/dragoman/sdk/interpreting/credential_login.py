@@ -61,6 +61,8 @@ class LoginTransport:
         self._command = command
         self._start_agent = start
         self.child = start({})
+        self._former: ChildTransport | None = None  # being replaced, not yet gone
+        self._is_paused = False
         self._sink: Sink | None = None
         self._owner = TaskOwner("login")
         self._greeting: Message | None = None
@@ -89,13 +91,18 @@ class LoginTransport:
         await self.child.drain()
 
     def pause(self) -> None:
-        self.child.pause()
+        self._is_paused = True
+        if self._greeted is None:  # the answer to our own `initialize` is for nobody else
+            self.child.pause()
 
     def resume(self) -> None:
+        self._is_paused = False
         self.child.resume()
 
     async def aclose(self) -> None:
         await self._owner.aclose()
+        if self._former is not None:  # we were cancelled while it ended
+            await self._former.aclose()
         await self.child.aclose()
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
@@ -215,8 +222,9 @@ class LoginTransport:
     async def _replace(self, variables: Mapping[str, str]) -> None:
         """Another process in the place of this one, which has heard what this one had heard."""
         assert self._greeting is not None
-        former, self.child = self.child, self._start_agent(variables)
-        await former.aclose()
+        self._former, self.child = self.child, self._start_agent(variables)
+        await self._former.aclose()
+        self._former = None
         self._greeted = asyncio.get_running_loop().create_future()
         self.child.start(_ChildSink(self, self.child))
         self.child.write(encode(self._greeting))
@@ -227,6 +235,8 @@ class LoginTransport:
             raise _RefusedLogin("the agent does not answer since it was started again") from None
         finally:
             self._greeted = None
+            if self._is_paused:
+                self.child.pause()
         if type(greeted.result) is not dict:
             raise _RefusedLogin("the agent refuses `initialize` since it was started again")
 
