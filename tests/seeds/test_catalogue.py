@@ -14,7 +14,7 @@ def test_every_promise_names_a_test_that_runs(record_property: Callable[[str, ob
     without = [f"{promise.id}: {promise.proof}" for promise in promises if not has_test(promise.proof)]
     assert not without, "\n".join(["no such test, or a slow one:", *without])
     counts = ", ".join(f"{len(document.promises)} of {document.number}" for document in documents())
-    record_property(COUNTED, f"seed documents: {len(promises)} promises kept ({counts})")
+    record_property(COUNTED, f"seed documents: {len(promises)} promises, each with its test ({counts})")
 
 
 def test_a_test_that_does_not_exist_or_is_slow_proves_nothing() -> None:
