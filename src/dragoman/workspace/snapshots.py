@@ -153,14 +153,14 @@ class Snapshot:
 
     def adopt(self, path: str, other: Snapshot) -> None:
         """From now on one file counts as it was when `other` was taken, which shares our contents."""
-        for ground, capture, capture in zip(
+        for ground, capture, newer in zip(
             self._archive.grounds, self._captures, other._captures, strict=True
         ):
             if path.startswith(f"{ground.root}/"):
                 name = path[len(ground.root) + 1 :]
                 capture.entries.pop(name, None)
-                if name in capture.entries:
-                    capture.entries[name] = capture.entries[name]
+                if name in newer.entries:
+                    capture.entries[name] = newer.entries[name]
 
     async def aclose(self) -> None:
         """Forget everything. Closing twice is fine."""
