@@ -254,7 +254,7 @@ async def test_a_long_history_opens_at_its_end_and_goes_back_when_one_scrolls(pr
     wanted = ChatRequest(agent="keeper", cwd=str(project), session="old")
     async with on_stage(StageBackend(project, keeper=agent), wanted) as eyes:
         await eyes.see("answer 299", "● ready")
-        assert len(eyes.chat.view._drawn) < 100
+        assert len(eyes.chat.view._drawn_entries) < 100
         for _ in range(4):
             await eyes.press("pageup")
         await eyes.until(lambda: "answer 299" not in eyes.screen and "answer 2" in eyes.screen)
