@@ -39,7 +39,7 @@ async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOut
             text = await work.places.read(resolved, line=1, limit=LONGEST)
         except ToolProblem as error:
             raise ToolProblem(f"{path}: {error}") from None
-        sources.append(ReviewSource(work.places.shown(resolved), text))
+        sources.append(ReviewSource(work.places.display(resolved), text))
     notes: list[ReviewNote] = []
     found = review(sources, ReviewSettings(severity=Severity.LOW), note=notes.append)
     async with contextlib.aclosing(found):
