@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from dragoman.agents.code.permission import ToolProblem
 from dragoman.agents.code.tools.read_tools import admitted
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
-from dragoman.review import Finding, ReviewNote, ReviewSettings, ReviewSource, Severity, by_severity, review
+from dragoman.review.finding import Finding, ReviewNote, ReviewSource, Severity, by_severity
 
 FILES = 20
 """Files of one call: a model that asks for more means a folder, and reads none of the answer."""
@@ -40,6 +40,9 @@ async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOut
         except ToolProblem as error:
             raise ToolProblem(f"{path}: {error}") from None
         sources.append(ReviewSource(work.places.display(resolved), text))
+    # Not at the top: the tools are named before the coder is initialized, and the engine takes a while to load.
+    from dragoman.review import ReviewSettings, review
+
     notes: list[ReviewNote] = []
     found = review(sources, ReviewSettings(severity=Severity.LOW), note=notes.append)
     async with contextlib.aclosing(found):
