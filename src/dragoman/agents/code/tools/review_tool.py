@@ -40,7 +40,7 @@ async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOut
         except ToolProblem as error:
             raise ToolProblem(f"{path}: {error}") from None
         sources.append(ReviewSource(work.places.display(resolved), text))
-    # Not at the top: the tools are named before the coder is initialized, and the engine takes a while to load.
+    # Not at the top: tools are named before the coder is initialized, and the engine takes a while to load.
     from dragoman.review import ReviewSettings, review
 
     notes: list[ReviewNote] = []
