@@ -54,20 +54,23 @@ def inspect(
     return Inspection(list(_unique(found)), failures)
 
 
+_GENERAL = ("security/", "flow/", "logic/")
+
+
 def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each thing once: two patterns of a rule may match at one place, and two rules say the same of one
-    line.
-    """
+    """Each thing once: patterns of a rule may match at one place, and a rule for every language may say the
+    same of a line as one for this language."""
     places: set[tuple[str, int, int]] = set()
-    titles: set[tuple[str, int]] = set()
-    rules: set[str] = set()
-    for found in findings:
-        place, line = (found.rule, found.place.line, found.place.column), (found.title, found.place.line)
-        if place not in places and (line not in titles or found.rule in rules):
-            yield found
-        places.add(place)
-        rules.add(found.rule)
-        titles.add(line)
+    first: dict[tuple[str, int], str] = {}
+    for finding in findings:
+        place = (finding.rule, finding.place.line, finding.place.column)
+        before = first.setdefault((finding.title, finding.place.line), finding.rule)
+        is_repeated = before != finding.rule and (
+            before.startswith(_GENERAL) or finding.rule.startswith(_GENERAL)
+        )
+        if place not in places and not is_repeated:
+            places.add(place)
+            yield finding
 
 
 def _concerns(rule: ReviewRule, path: str) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 from dragoman.agents.code.tools.plan_tool import PLANNING
 from dragoman.agents.code.tools.read_tools import READING
+from dragoman.agents.code.tools.review_tool import REVIEWING
 from dragoman.agents.code.tools.run_tool import RUNNING
 from dragoman.agents.code.tools.search_tool import SEARCHING
 from dragoman.agents.code.tools.tool import CoderTool
@@ -11,4 +12,4 @@ from dragoman.agents.code.tools.write_tools import WRITING
 
 __all__ = ["OWN_TOOLS"]
 
-OWN_TOOLS: tuple[CoderTool[Any], ...] = (*READING, *SEARCHING, *WRITING, *RUNNING, *PLANNING)
+OWN_TOOLS: tuple[CoderTool[Any], ...] = (*READING, *SEARCHING, *REVIEWING, *WRITING, *RUNNING, *PLANNING)

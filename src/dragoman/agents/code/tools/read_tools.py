@@ -32,7 +32,7 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
 
 
 async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
-    path = await _admitted(work, arguments.path)
+    path = await admitted(work, arguments.path)
     kind = PICTURES.get(os.path.splitext(path)[1].lower())
     if kind is not None:
         data = await work.places.bytes_of(path)
@@ -43,7 +43,7 @@ async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
     return ToolOutcome(number_lines(text, first=arguments.line, limit=arguments.limit))
 
 
-async def _admitted(work: ToolContext, path: str) -> str:
+async def admitted(work: ToolContext, path: str) -> str:
     """The absolute path. A client may lend more than the session's folders; that much is asked about."""
     resolved = work.places.resolve(path)
     if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, resolved):
@@ -131,7 +131,7 @@ async def fetch(work: ToolContext, arguments: FetchArguments) -> ToolOutcome:
             raise ToolProblem(
                 "No such thing is attached. Only attachments and files can be fetched, no web pages."
             )
-        text = await work.places.read(await _admitted(work, arguments.uri))
+        text = await work.places.read(await admitted(work, arguments.uri))
     else:
         await work.begin()
     piece = text[arguments.offset : arguments.offset + CHARACTERS]
