@@ -128,12 +128,13 @@ def _parsed(line: bytes) -> Any:
 
 
 def values(tree: Any, *keys: str) -> Iterator[Any]:
-    """Every value that stands under one of these keys, however deep."""
+    """Every value that stands under one of these keys, however deep; inside `_meta` they mean anything."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             if key in keys:
                 yield value
-            yield from values(value, *keys)
+            if key != "_meta":
+                yield from values(value, *keys)
     elif isinstance(tree, list):
         for item in tree:
             yield from values(item, *keys)

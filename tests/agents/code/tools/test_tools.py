@@ -195,7 +195,8 @@ async def test_tools_have_schemas_without_references(project: Path) -> None:
     async with coding([turn("Ok.")], project) as coder:
         await coder.prompt("Hi")
     tools = coder.model.requests[0].tools
-    assert set(tools) == {"read", "list", "glob", "search", "fetch", "edit", "write", "run", "plan"}
+    names = {"read", "list", "glob", "search", "fetch", "edit", "write", "run", "plan", "review"}
+    assert set(tools) == names
     for tool in tools.values():
         assert tool.parameters["type"] == "object"
         assert "$ref" not in str(tool.parameters)
