@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
-PLACES = ("tests/hub", "tests/journal")
+PLACES = ("tests/hub", "tests/journal", "tests/seeds")
 
 
 def rows() -> list[list[str]]:

@@ -254,7 +254,8 @@ async def test_what_nobody_lends_is_refused(project: Path) -> None:
     async with staged({"caller": caller}) as stage:
         client = await stage.client().begin(**FILES)
         witness = Witness(client)
-        calls = [("mcp/message", {"connectionId": "1", "method": "tools/list"})]
+        message = {"serverId": "1", "requestId": "2", "method": "tools/list"}
+        calls = [("mcp/message", message)]
         said = await witness.follow(await client.new(str(project)), json.dumps(calls))
         assert json.loads(said)["code"] == -32601
         assert witness.lent == []
