@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.decoders import msgpack_decoder
 from dragoman.review.finding import Finding
 from dragoman.review.rules import ReviewRule
 
@@ -27,7 +28,7 @@ LARGEST_SHARD = 128
 LARGEST_ENTRY = 256 * 1024
 """Bytes of one entry; a text with more findings is reviewed anew each time."""
 
-_decode = msgspec.msgpack.Decoder(list[Finding]).decode
+_decode = msgpack_decoder(list[Finding]).decode
 
 
 def default_cache_folder() -> Path:

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from msgspec import Struct
 
+from dragoman.decoders import convert
 from dragoman.review.code_text import CodeText, Function, Statement, balanced
 from dragoman.review.finding import Severity
 
@@ -103,7 +103,7 @@ class _Compiled(NamedTuple):
 
 @functools.cache
 def tables() -> FlowTables:
-    return msgspec.convert(tomllib.loads(_TABLES.read_text("utf-8")), FlowTables)
+    return convert(tomllib.loads(_TABLES.read_text("utf-8")), FlowTables)
 
 
 @functools.cache
