@@ -26,6 +26,8 @@ const STEP = 8;
 const BUDGET_MS = 5;
 /** As long as somebody scrolls or messages pour in, what is far away is left alone. */
 const QUIET_MS = 150;
+/** Frames in which what a search found is brought back to the screen, should something push it away. */
+const REVEALS = 10;
 
 interface Place {
   item: Item;
@@ -388,17 +390,35 @@ export class Timeline {
   async reveal(item: Item, target: SearchTarget): Promise<void> {
     const place = this.places.get(item);
     if (!place) return;
-    this.position = "here";
     forgetMatches();
+    this.position = "here";
     this.bring(place);
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
-    if (!place.view) return;
-    const match = locate(place.view, target);
-    this.bring(place, match);
-    if (match) markMatches(place.view.element, target, match);
+    // What is drawn or said meanwhile may replace the text or move it away: then once more.
+    for (let tries = 0; tries < REVEALS; tries += 1) {
+      const match = this.bringMatch(place, target);
+      await nextFrame();
+      if (!match || this.isInView(match)) break;
+    }
     place.shell.classList.add("found");
     window.setTimeout(() => place.shell.classList.remove("found"), 2500);
+  }
+
+  private bringMatch(place: Place, target: SearchTarget): Range | null {
+    this.position = "here";
+    this.open(place.group);
+    this.fill(place);
+    const match = locate(place.view!, target);
+    this.bring(place, match);
+    if (match) markMatches(place.view!.element, target, match);
+    return match;
+  }
+
+  private isInView(match: Range): boolean {
+    const box = match.getBoundingClientRect();
+    const { top, bottom } = this.element.getBoundingClientRect();
+    return match.toString() !== "" && box.height > 0 && box.top >= top && box.bottom <= bottom;
   }
 
   /** What is drawn around it pushes it away again, until everything on the screen is drawn. */
@@ -412,6 +432,10 @@ export class Timeline {
       this.settle();
     }
   }
+}
+
+function nextFrame(): Promise<number> {
+  return new Promise(requestAnimationFrame);
 }
 
 function undrawn(group: Group): Place[] {
