@@ -103,6 +103,63 @@ async def text_at(top: Path, revision: str, path: str) -> bytes | None:
     return done.out if done.status == 0 else None
 
 
+class GitBlame(NamedTuple):
+    """The commit that a line comes from."""
+
+    commit: str
+    author: str
+    seconds: int
+    """When it was written, since 1970."""
+    subject: str
+
+
+async def blame(top: Path, path: str, text: str, first: int, last: int) -> dict[int, GitBlame]:
+    """Which commits some lines of a text come from; a line that is in no commit yet is left out.
+
+    `path` is relative to the top of the repository. Raises `ToolFailed`.
+    """
+    head = await _base(top, None)
+    committed = None if head is None else await text_at(top, head, path)
+    if head is None or committed is None:
+        return {}
+    lines = _old_lines(committed.decode("utf-8", "replace"), text, first, last)
+    if not lines:
+        return {}
+    span = f"-L{min(lines.values())},{max(lines.values())}"
+    with await _isolated(top) as isolation:
+        shown = _must(await _look(top, isolation, "blame", "--line-porcelain", span, head, "--", path))
+    blamed = dict(read_blame(shown))
+    return {line: blamed[old] for line, old in lines.items() if old in blamed}
+
+
+def _old_lines(before: str, after: str, first: int, last: int) -> dict[int, int]:
+    """Where lines of a text were before it was changed; new ones are left out."""
+    old, new = before.split("\n"), after.split("\n")
+    found: dict[int, int] = {}
+    for kind, start, _, begin, end in _opcodes(old, new):
+        if kind == "equal":
+            lines = range(max(first, begin + 1), min(last, end) + 1)
+            found.update({line: line + start - begin for line in lines})
+    return found
+
+
+def read_blame(shown: bytes) -> Iterator[tuple[int, GitBlame]]:
+    """Line numbers and commits of `git blame --line-porcelain`."""
+    commit, line = "", 0
+    facts: dict[str, str] = {}
+    for row in shown.decode("utf-8", "replace").split("\n"):
+        if row.startswith("\t"):
+            seconds = int(facts.get("author-time", "0"))
+            yield line, GitBlame(commit, facts.get("author", ""), seconds, facts.get("summary", ""))
+            commit, facts = "", {}
+        elif not commit and row:
+            commit, _, final, *_rest = row.split(" ")
+            line = int(final)
+        else:
+            name, _, value = row.partition(" ")
+            facts[name] = value
+
+
 def changed_lines(before: str, after: str) -> frozenset[int]:
     """The lines of a text that are new in it: for texts that are not on the disk."""
     return moved_lines(frozenset(), before, after)

@@ -58,6 +58,32 @@ def structural_findings(
             yield _finding(rule, node, path, lines)
 
 
+def syntax_errors(text: str, language: str | None) -> int | None:
+    """How many parts of a text its grammar does not know; None if there is no grammar for it."""
+    grammar = GRAMMARS.get(language or "")
+    if grammar is None or len(text) > LARGEST or not is_available():
+        return None
+    root = _parse(text, grammar)
+    with _panics_caught():
+        return len(root.find_all({"rule": {"kind": "ERROR"}})) + _missing_tokens(root)
+
+
+_CLOSING = frozenset(";)]}")
+
+
+def _missing_tokens(root: Any) -> int:
+    """Closing tokens that the parser has put in where the text has none: they have no characters."""
+    count = 0
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.kind() in _CLOSING:
+            span = node.range()
+            count += span.start.index == span.end.index
+        waiting += node.children()
+    return count
+
+
 def refusal(rule: ReviewRule) -> str | None:
     """Why a rule cannot be used, or None; nothing is known without the library."""
     if rule.match is None or not is_available():
