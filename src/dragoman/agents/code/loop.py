@@ -93,11 +93,11 @@ class TurnLoop:
                 return
             results: dict[str, CallResult] = {}
             try:
-                results = await self._calling([_call(part) for part in calls])
+                results = await self._calling([model_call(part) for part in calls])
             finally:
                 results = results or self._calling.results
                 done = [
-                    _returned(part, results[part.tool_call_id])
+                    tool_return(part, results[part.tool_call_id])
                     for part in calls
                     if part.tool_call_id in results
                 ]
@@ -152,7 +152,9 @@ class TurnLoop:
             if is_planning
             else ""
         )
-        return RequestOffer(fixed=self._system, changing=mode, tools=[_definition(tool) for tool in tools])
+        return RequestOffer(
+            fixed=self._system, changing=mode, tools=[tool_definition(tool) for tool in tools]
+        )
 
     async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
         if kind == "text":
@@ -165,13 +167,15 @@ class TurnLoop:
         self._message_id = str(uuid4())  # what is said after it is another message
 
 
-def _definition(tool: CoderTool[Any]) -> ToolDefinition:
+def tool_definition(tool: CoderTool[Any]) -> ToolDefinition:
+    """A tool in the model layer's words."""
     return ToolDefinition(
         name=tool.name, description=tool.description, parameters_json_schema=tool.schema, strict=False
     )
 
 
-def _call(part: ToolCallPart) -> ModelCall:
+def model_call(part: ToolCallPart) -> ModelCall:
+    """What a part of a response calls for."""
     try:
         arguments: dict[str, Any] | None = part.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
@@ -179,7 +183,8 @@ def _call(part: ToolCallPart) -> ModelCall:
     return ModelCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments)
 
 
-def _returned(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
+def tool_return(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
+    """What the model is told about a call that it made."""
     pictures = [
         BinaryContent(data=picture.data, media_type=picture.media_type) for picture in result.pictures
     ]

@@ -21,7 +21,6 @@ from dragoman.schema import v1
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
-    from dragoman.agents.code.conversation import CoderConversation
 
 log = logging.getLogger(__name__)
 
@@ -50,9 +49,9 @@ class CallResult:
 
 
 class ToolCallRunner:
-    """Runs the calls of one turn."""
+    """Runs the calls of one turn. Agents other than the coder use it too, with tools that change nothing."""
 
-    def __init__(self, turn: KitTurn[CoderConversation], tools: Sequence[CoderTool[Any]]) -> None:
+    def __init__(self, turn: KitTurn[Any], tools: Sequence[CoderTool[Any]]) -> None:
         self._turn = turn
         self._places = TurnPlaces(turn)
         self.tools: Mapping[str, CoderTool[Any]] = {tool.name: tool for tool in tools}

@@ -40,6 +40,11 @@ async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOut
         except ToolProblem as error:
             raise ToolProblem(f"{path}: {error}") from None
         sources.append(ReviewSource(work.places.display(resolved), text))
+    return ToolOutcome(await judge_sources(sources))
+
+
+async def judge_sources(sources: list[ReviewSource]) -> str:
+    """What our rules find, in words for a model. Raises a `ToolProblem` if a tool failed."""
     # Not at the top: tools are named before the coder is initialized, and the engine takes a while to load.
     from dragoman.review import ReviewSettings, review
 
@@ -49,7 +54,7 @@ async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOut
         findings = sorted([finding async for finding in found], key=by_severity)
     if failures := [note for note in notes if note.is_failure and note.path is None]:
         raise ToolProblem(f"The review is incomplete: {failures[0].text}")
-    return ToolOutcome(format_findings(findings, notes))
+    return format_findings(findings, notes)
 
 
 def format_findings(findings: list[Finding], notes: list[ReviewNote]) -> str:

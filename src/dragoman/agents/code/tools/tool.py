@@ -97,13 +97,15 @@ def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
 class ToolContext:
     """Made anew for each call."""
 
-    turn: KitTurn[CoderConversation]
+    turn: KitTurn[Any]
+    """The coder's, or another agent's whose tools need no permission."""
     report: ToolReport
     places: TurnPlaces
 
     @property
     def conversation(self) -> CoderConversation:
-        return self.turn.session.conversation
+        found: CoderConversation = self.turn.session.conversation
+        return found
 
     async def begin(self) -> None:
         """Tell the client that it runs. After `permit` that has been told."""
