@@ -11,6 +11,7 @@ from pathlib import Path
 from dragoman import serve
 from dragoman.agents.code.config import BadConfig, CoderConfig, load_config
 from dragoman.agents.review.agent import review_agent
+from dragoman.agents.review.budget import ReviewBudget
 from dragoman.apps.console import say
 from dragoman.journal import Journal, MemoryJournal
 from dragoman.sdk.kit.journal_lender import sessions_path
@@ -18,8 +19,14 @@ from dragoman.sdk.kit.journal_lender import sessions_path
 
 def run(args: argparse.Namespace) -> int:
     model = None if args.offline else _model(args)
-    serve(review_agent(sessions=_sessions(args.sessions), model=model))
+    serve(review_agent(sessions=_sessions(args.sessions), model=model, budget=_budget(args)))
     return 0
+
+
+def _budget(args: argparse.Namespace) -> ReviewBudget:
+    """What the model may use for one review."""
+    names = {"requests": args.budget_requests, "tokens": args.budget_tokens, "seconds": args.budget_seconds}
+    return ReviewBudget(**{name: limit for name, limit in names.items() if limit is not None})
 
 
 def _sessions(named: str | None) -> Journal | str:

@@ -213,8 +213,9 @@ Started by hand it seems to do nothing: it waits for a client.
         examples="""\
 It reviews offline, with rules of its own, and with ruff, ast-grep and oxlint where they are
 installed (pip install 'dragoman[review]'); docs/review-agent.md says what can be said to it.
-With a model (--model, or DRAGOMAN_MODEL and the variables of dragoman agent code) findings are explained and
-ranked by it; it is sent each finding with a few lines around it.
+With a model (--model, or DRAGOMAN_MODEL and the variables of dragoman agent code) it reads files and looks
+for bugs itself, within a budget; each bug that it reports is looked at a second time before it is told.
+Secrets are masked in everything that is sent to it.
 
 examples:
   dragoman agent review

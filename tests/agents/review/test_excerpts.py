@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from dragoman.agents.review.excerpts import AROUND, MOST, excerpts, mask_secrets
+from dragoman.agents.review.excerpts import AROUND, MOST, excerpts
 from dragoman.review.finding import Finding, FindingPlace, Severity
 
 
@@ -29,16 +26,3 @@ def test_the_worst_come_first_and_few_lines_around_each() -> None:
 def test_what_is_too_much_is_counted() -> None:
     told = excerpts([finding(1)] * (MOST + 3), {"a.txt": "x\n"})
     assert told.splitlines()[-1] == "3 milder findings are left out."
-
-
-@given(st.text(alphabet="ab\n", min_size=1), st.data())
-def test_masking_changes_nothing_but_the_secret(text: str, data: st.DataObject) -> None:
-    lines = text.split("\n")
-    line = data.draw(st.integers(1, len(lines)))
-    length = len(lines[line - 1])
-    start = data.draw(st.integers(0, length))
-    end = data.draw(st.integers(start, length))
-    hidden = mask_secrets(text, [finding(line, column=start + 1, end=end + 1, secret=True)])
-    lines[line - 1] = lines[line - 1][:start] + "*" * (end - start) + lines[line - 1][end:]
-    assert hidden == "\n".join(lines)
-    assert mask_secrets(text, [finding(line)]) == text

@@ -158,3 +158,13 @@ async def test_pasted_code_has_fixes_to_look_at_and_none_to_apply(folder: Path) 
         told = await say(session, "apply the fixes")
     assert editor.asked == []
     assert "it is in no file" in told.text
+
+
+async def test_a_secret_beside_a_fix_is_not_shown_with_the_fix(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "project")
+    token = "ghp_" + "9fQ2xLrT7vKpW3sZ8dYb1nHc6mJg4aEuRoIq"
+    (folder / "conf.py").write_text(f'TOKEN = "{token}"\n\n\ndef tokens(seen=[]):\n    return seen\n')
+    async with reviewing(folder) as (_, session):
+        told = await say(session, "review conf.py")
+    assert "+def tokens(seen=None):" in told.text
+    assert token not in told.text

@@ -33,7 +33,9 @@ async def explained(folder: Path, model: ScriptedModel) -> AsyncIterator[Session
     config = CoderConfig(model="openai:clever", base_url=model.openai_url, retries=0)
     agent = review_agent(sessions=folder.with_name("sessions.db"), model=config)
     async with connect(agent, client=Editor().client) as handle:
-        yield await handle.new_session(cwd=str(folder))
+        session = await handle.new_session(cwd=str(folder))
+        await session.set_config_option("model_use", "explain")
+        yield session
 
 
 async def test_findings_are_explained_by_the_model_after_they_were_told(folder: Path) -> None:
@@ -65,7 +67,7 @@ async def test_without_findings_or_if_the_session_says_so_no_model_is_asked(fold
     async with scripted_model([]) as model, explained(folder, model) as session:
         told = await say(session, "review src/clean.py")
         assert set(told.plans[-1]) == {"completed"}
-        await session.set_config_option("explanations", "none")
+        await session.set_config_option("model_use", "none")
         assert (await say(session, "review src/app.py")).findings == APP_FINDINGS
         assert model.requests == []
 

@@ -2,7 +2,8 @@
 that an editor has its first answer at once.
 
 `intent` understands what people write; `targets` and `files` find and read what they mean; `review_run`
-reviews and `fixes` applies; `markdown` words it. Texts are judged by the room `dragoman.review`.
+reviews and `fixes` applies; `markdown` words it. Texts are judged by the room `dragoman.review`, and
+by a model in `model_review`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from dragoman import KitSession, KitTurn
     from dragoman.agents.code.config import CoderConfig
+    from dragoman.agents.review.budget import ReviewBudget
     from dragoman.agents.review.conversation import ReviewConversation
     from dragoman.schema import v1
 
@@ -43,11 +45,15 @@ SCOPE = Option(
     name="Reviews of changes",
     description="Whether a review of changes tells only about lines that are new",
 )
-EXPLANATIONS = Option(
-    "explanations",
-    [Choice("model", "By the model"), Choice("none", "None")],
-    name="Explanations",
-    description="Whether the model explains and ranks findings; it gets each with a few lines around it",
+MODEL_USE = Option(
+    "model_use",
+    [
+        Choice("review", "Reviews", "It reads files, looks for bugs, and tries to refute what it found"),
+        Choice("explain", "Explains", "It gets each finding with a few lines around it, and explains them"),
+        Choice("none", "Nothing"),
+    ],
+    name="The model",
+    description="What the model does in a review",
 )
 
 
@@ -61,9 +67,12 @@ COMMANDS = (
 )
 
 
-def review_agent(*, sessions: Any = None, model: CoderConfig | None = None) -> Agent:
+def review_agent(
+    *, sessions: Any = None, model: CoderConfig | None = None, budget: ReviewBudget | None = None
+) -> Agent:
     """A new review agent. `sessions` is the journal that its sessions are kept in, or its path, if it is not
-    the usual one; `model` is what explains findings, if anything.
+    the usual one; `model` is how the model is reached that reviews and explains, if there is one,
+    and `budget` what it may use for one review.
     """
     agent = Agent(
         "dragoman-review",
@@ -72,13 +81,13 @@ def review_agent(*, sessions: Any = None, model: CoderConfig | None = None) -> A
         embedded_context=True,
         additional_directories=True,
     )
-    explains = can_explain(model)
+    has_model = can_ask(model)
     kit: Kit[ReviewConversation] = Kit(
         agent,
-        conversation=lambda session: _conversation(session, model if explains else None),
+        conversation=lambda session: _conversation(session, model if has_model else None, budget),
         journal=sessions,
         modes=MODES,
-        options=(SEVERITY, SCOPE, EXPLANATIONS) if explains else (SEVERITY, SCOPE),
+        options=(SEVERITY, SCOPE, MODEL_USE) if has_model else (SEVERITY, SCOPE),
         titles="none",
     )
 
@@ -97,13 +106,15 @@ async def _reply(turn: KitTurn[ReviewConversation], command: str, argument: str)
     return await reply(turn, command, argument)
 
 
-def _conversation(session: KitSession[ReviewConversation], model: CoderConfig | None) -> ReviewConversation:
+def _conversation(
+    session: KitSession[ReviewConversation], model: CoderConfig | None, budget: ReviewBudget | None
+) -> ReviewConversation:
     from dragoman.agents.review.conversation import ReviewConversation
 
-    return ReviewConversation(session, model)
+    return ReviewConversation(session, model, budget)
 
 
-def can_explain(config: CoderConfig | None) -> bool:
+def can_ask(config: CoderConfig | None) -> bool:
     """Whether a model is configured, and what is needed to ask it is installed."""
     return config is not None and bool(config.model) and importlib.util.find_spec("pydantic_ai") is not None
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dragoman import KitTurn
 from dragoman.agents.review.conversation import ReviewConversation
 from dragoman.agents.review.markdown import count_of, finding_line, finding_paragraph
+from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.agents.review.source_reader import ReviewInput
 from dragoman.agents.review.target_choice import LOCATIONS
 from dragoman.review import Finding, ReviewNote, ReviewSettings, language_of, review
@@ -46,12 +47,23 @@ def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
 
 
 class Analysis:
-    """What was found so far; complete when `run` has returned, partial when it was cancelled."""
+    """What was found so far; complete when `run` has returned, partial when it was cancelled.
 
-    def __init__(self, turn: KitTurn[ReviewConversation], gathered: ReviewInput) -> None:
+    Findings are told as they come, unless somebody has more to say about them first.
+    """
+
+    def __init__(
+        self,
+        turn: KitTurn[ReviewConversation],
+        gathered: ReviewInput,
+        texts: ReviewTexts,
+        *,
+        tells: bool = True,
+    ) -> None:
+        self._tells = tells
+        self._texts = texts
         self._turn = turn
         self._gathered = gathered
-        self._texts = {source.path: source.text for source in gathered.sources}
         self.findings: list[Finding] = []
         self.notes: list[ReviewNote] = []
 
@@ -77,8 +89,11 @@ class Analysis:
 
     async def _tell(self, finding: Finding) -> None:
         self.findings.append(finding)
-        path, text = self._gathered.paths.get(finding.path), self._texts[finding.path]
-        await self._turn.say(finding_paragraph(len(self.findings), finding, path, text))
+        if not self._tells:
+            return
+        number = len(self.findings)
+        text = await self._texts.reviewed(finding.path)
+        await self._turn.say(finding_paragraph(number, finding, text.path, text.masked))
 
     def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
         lines = [

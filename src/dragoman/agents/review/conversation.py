@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dragoman import KitSession
 from dragoman.agents.code.config import CoderConfig
+from dragoman.agents.review.budget import ReviewBudget
 from dragoman.decoders import convert
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.text_edits import TextLines
@@ -48,10 +49,16 @@ class LastReview(Struct, kw_only=True):
 class ReviewConversation:
     """What a session talks about. It is made anew whenever the session is opened."""
 
-    def __init__(self, session: KitSession[ReviewConversation], model: CoderConfig | None = None) -> None:
+    def __init__(
+        self,
+        session: KitSession[ReviewConversation],
+        model: CoderConfig | None = None,
+        budget: ReviewBudget | None = None,
+    ) -> None:
         self._session = session
         self.model = model
-        """How a model is reached that explains findings; None if there is none."""
+        """How a model is reached that reviews and explains; None if there is none."""
+        self.budget = budget or ReviewBudget()
         self.last = _recalled(session.memories)
 
     def keep(self, review: LastReview) -> None:

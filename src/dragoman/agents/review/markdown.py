@@ -13,13 +13,18 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from dragoman.review.finding import Edit, Finding, Severity
-from dragoman.review.text_edits import apply_edits, diff
+from dragoman.review.text_edits import TextLines, apply_edits, diff
 
 MOST_LINES = 30
 """Lines of a diff that is told; all of it is shown when it is to be applied."""
 
 MOST_CHARACTERS = 20_000
 """Of a piece of text in a diff for an editor; what is longer is shown when it is to be applied."""
+
+VIEW = 2
+"""Lines around a finding that are shown with it."""
+
+LONGEST_LINE = 300
 
 CONTEXT = 3
 """Lines around a change."""
@@ -46,12 +51,14 @@ def _address(path: str) -> str:
     return pure.as_uri() if pure.is_absolute() else quote(path.replace(os.sep, "/"))
 
 
-def finding_paragraph(number: int, finding: Finding, path: str | None, text: str) -> str:
-    """One finding, as a paragraph."""
+def finding_paragraph(
+    number: int, finding: Finding, path: str | None, text: str, *, evidence: str = ""
+) -> str:
+    """One finding, as a paragraph; `evidence` is the code that it is about."""
     head = (
         f"**{number}. {finding.severity.value}: {finding.title}** ({link(finding, path)}, `{finding.rule}`)"
     )
-    parts = [head, finding.why]
+    parts = [head, *([evidence] if evidence else []), finding.why]
     if finding.fix is not None:
         risk = "" if finding.fix.safe else " (it may change what the program does)"
         parts.append(f"Fix: {finding.fix.title}{risk}" + _hunk(finding, text))
@@ -71,8 +78,26 @@ def _hunk(finding: Finding, text: str) -> str:
     rows = [_HUNK.sub(lambda found: _moved(found, first), row) for row in rows]
     if len(rows) > MOST_LINES:
         rows = [*rows[:MOST_LINES], "…"]
+    return f"\n\n{_fenced(rows, 'diff')}" if rows else ""
+
+
+def _fenced(rows: Sequence[str], language: str = "") -> str:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "".join(rows))), default=0))
-    return "\n\n" + "\n".join([f"{fence}diff", *rows, fence]) if rows else ""
+    return "\n".join([f"{fence}{language}", *rows, fence])
+
+
+def code_view(finding: Finding, masked: str) -> str:
+    """The lines that a finding is about and some around them, from a text whose secrets are masked."""
+    lines = TextLines(masked)
+    place = finding.place
+    first = max(1, place.line - VIEW)
+    last = min(len(lines), max(place.line, min(place.end_line, place.line + MOST_LINES)) + VIEW)
+    width = len(str(last))
+    rows = [
+        f"{'>' if place.touches(frozenset({at})) else ' '} {at:>{width}} | {lines.line(at)[:LONGEST_LINE]}"
+        for at in range(first, last + 1)
+    ]
+    return _fenced([row.rstrip() for row in rows])
 
 
 def _moved(found: re.Match[str], by: int) -> str:

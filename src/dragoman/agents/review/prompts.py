@@ -25,7 +25,7 @@ from dragoman.agents.review.rulebook import load_all_rules, rule_details, rules_
 from dragoman.agents.review.targets import SessionFolders
 from dragoman.schema import v1
 
-HELP = """I review code, on this machine and without a model. Say for example:
+HELP = """I review code, on this machine; a model takes part if one is configured. Say for example:
 
 - “review src/app.py”, “review src and tests”, “review @app.py:10-40”, or attach files
 - “review my changes”, “review staged”, “review the diff against main”, “review this branch”
@@ -70,11 +70,12 @@ async def carry_out(
     turn: KitTurn[ReviewConversation], intent: Intent, pieces: tuple[Snippet, ...] = ()
 ) -> v1.PromptResponse:
     """Do what is wanted. The answer tells the tokens that it took: none, if no model was asked."""
+    stop_reason: v1.StopReason = "end_turn"
     match intent:
         case ReviewIntent():
-            await run_review(turn, intent, pieces)
+            stop_reason = await run_review(turn, intent, pieces)
         case FixIntent():
-            await _fix(turn, intent)
+            stop_reason = await _fix(turn, intent)
         case ExplainIntent(what=what):
             entries, complaint = await asyncio.to_thread(load_all_rules, turn.session.cwd)
             await turn.say(complaint + rule_details(entries, turn.session.conversation.last, what))
@@ -85,10 +86,10 @@ async def carry_out(
             await turn.say(HELP)
         case _:
             await turn.say(f"I did not understand that. {HELP}")
-    return v1.PromptResponse(stop_reason="end_turn", usage=turn.spent.shown())
+    return v1.PromptResponse(stop_reason=stop_reason, usage=turn.spent.shown())
 
 
-async def _fix(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> None:
+async def _fix(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> v1.StopReason:
     ground = SessionFolders(turn.session)
     named = tuple(ground.shown(ground.absolute(split_lines(path).path)) for path in wanted.paths)
     wanted = replace(wanted, paths=named)
@@ -97,9 +98,10 @@ async def _fix(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> None:
     if known:
         await run_fixes(turn, wanted)
     elif wanted.paths:
-        await run_review(turn, ReviewIntent(paths=wanted.paths, fix=True))
+        return await run_review(turn, ReviewIntent(paths=wanted.paths, fix=True))
     else:
         await turn.say("Nothing was reviewed in this session yet. Say “review my changes”, or name files.\n")
+    return "end_turn"
 
 
 def _has_any(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> bool:

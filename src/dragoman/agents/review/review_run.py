@@ -7,33 +7,43 @@ has seen stay good.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec.structs import replace
 
 from dragoman import KitTurn
 from dragoman.agents.review.analysis import Analysis
-from dragoman.agents.review.conversation import LastReview, ReviewConversation, ReviewedText
-from dragoman.agents.review.explaining import explain, explains
-from dragoman.agents.review.files import digest
+from dragoman.agents.review.conversation import LastReview, ReviewConversation
+from dragoman.agents.review.explaining import ModelUse, explain, model_use, reach_model
 from dragoman.agents.review.fixes import run_fixes
 from dragoman.agents.review.intent import FixIntent, ReviewIntent
-from dragoman.agents.review.markdown import count_of, summary
+from dragoman.agents.review.markdown import code_view, count_of, finding_paragraph, summary
 from dragoman.agents.review.mentions import Snippet
+from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.agents.review.source_reader import ReviewInput, read_sources
 from dragoman.agents.review.steps import Steps
 from dragoman.agents.review.target_choice import choose
-from dragoman.review import BadBaseline, BadRule, Baseline, ReviewNote, ReviewSettings, Severity
+from dragoman.review import BadBaseline, BadRule, Baseline, Finding, ReviewNote, ReviewSettings, Severity
 from dragoman.review.catalogue import BASELINE, project_rules
+from dragoman.review.finding import by_severity
+from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman.agents.review.model_review import ModelReview
+
+    ModelSetup: TypeAlias = Callable[[Sequence[Finding]], ModelReview]
 
 
 async def run_review(
     turn: KitTurn[ReviewConversation], wanted: ReviewIntent, pieces: Sequence[Snippet] = ()
-) -> None:
-    """Review what is wanted, and mend it if that is wanted too."""
+) -> v1.StopReason:
+    """Review what is wanted, and mend it if that is wanted too; returns why it ended."""
     mends = wanted.fix or turn.session.mode_id == "fix"
-    asks = explains(turn)
-    more = ["Explain the findings"] * asks + ["Offer the fixes"] * mends
-    steps = Steps(turn, "Find what to review", "Read it", "Analyse it", "Sum up", *more)
+    use = model_use(turn)
+    steps = Steps(turn, *_step_names(use, mends=mends))
     async with steps.step():
         targets = await choose(turn, wanted, pieces)
     if targets.words:
@@ -41,7 +51,7 @@ async def run_review(
     if not targets.found:
         await turn.say(_nothing(wanted, targets.notes))
         await steps.finish()
-        return
+        return "end_turn"
     await _entitle(turn, targets.what)
     async with steps.step(f"Read {count_of(len(targets.found), 'file')}"):
         gathered = await read_sources(turn, targets.found)
@@ -49,56 +59,137 @@ async def run_review(
     if not gathered.sources:
         await turn.say(_nothing(wanted, notes))
         await steps.finish()
-        return
-    async with steps.step(f"Analyse {count_of(len(gathered.sources), 'file')}"):
-        analysis = await _analysed(turn, gathered, targets.what)
-    notes += [_noted(note) for note in analysis.notes]
-    async with steps.step():
-        await turn.say(summary(analysis.findings, len(gathered.sources), notes))
-    if asks:
-        async with steps.step():
-            if analysis.findings:
-                await explain(turn, analysis.findings, gathered.sources)
+        return "end_turn"
+    run = ReviewRun(turn, gathered, targets.what, notes)
+    try:
+        await run.review(steps, use)
+    finally:
+        run.keep()
     if mends:
         async with steps.step():
-            await _mend(turn, analysis)
+            await _mend(turn, run.findings)
+    return run.stop_reason
 
 
-async def _analysed(turn: KitTurn[ReviewConversation], gathered: ReviewInput, what: str) -> Analysis:
-    analysis = Analysis(turn, gathered)
-    try:
-        await analysis.run(await _settings(turn, analysis))
-    finally:
-        _keep(turn, gathered, analysis, what)
-    return analysis
+def _step_names(use: ModelUse, *, mends: bool) -> list[str]:
+    return [
+        *("Find what to review", "Read it", "Analyse it"),
+        *(["Look for bugs with the model", "Verify what it found"] if use == "review" else []),
+        "Sum up",
+        *(["Explain the findings"] if use == "explain" else []),
+        *(["Offer the fixes"] if mends else []),
+    ]
 
 
-def _keep(turn: KitTurn[ReviewConversation], gathered: ReviewInput, analysis: Analysis, what: str) -> None:
-    paths = gathered.paths
-    files = {
-        source.path: ReviewedText(path=paths[source.path], digest=digest(source.text))
-        for source in gathered.sources
-    }
-    turn.session.conversation.keep(LastReview(what=what, files=files, findings=list(analysis.findings)))
+class ReviewRun:
+    """The review of texts that were read: by rules, and by a model where that is wanted."""
 
+    def __init__(
+        self, turn: KitTurn[ReviewConversation], gathered: ReviewInput, what: str, notes: Sequence[str]
+    ) -> None:
+        self._turn = turn
+        self._gathered = gathered
+        self._what = what
+        self._notes = list(notes)
+        self._settings = ReviewSettings(severity=Severity(str(turn.session["severity"])))
+        self._texts = ReviewTexts(turn, gathered, ())
+        self._analysis = Analysis(turn, gathered, self._texts)
+        self._model: ModelReview | None = None
+        self.stop_reason: v1.StopReason = "end_turn"
 
-async def _settings(turn: KitTurn[ReviewConversation], analysis: Analysis) -> ReviewSettings:
-    """As the session is set, with the rules and the baseline that the project brings."""
-    root = Path(turn.session.cwd)
-    settings = ReviewSettings(severity=Severity(str(turn.session["severity"])))
-    try:
-        rules = await asyncio.to_thread(project_rules, root)
-        baseline = (
-            await asyncio.to_thread(Baseline.read, root / BASELINE) if (root / BASELINE).is_file() else None
+    @property
+    def findings(self) -> list[Finding]:
+        """In the order in which they are told: as they come, or the worst first if a model has its say."""
+        if self._model is None:
+            return self._analysis.findings
+        return sorted([*self._analysis.findings, *self._model.findings], key=by_severity)
+
+    async def review(self, steps: Steps, use: ModelUse) -> None:
+        """Everything but the fixes."""
+        turn, count = self._turn, len(self._gathered.sources)
+        await self._load_settings()
+        model = await self._start_model() if use == "review" else None
+        async with steps.step(f"Analyse {count_of(count, 'file')}"):
+            await self._analyse(tells=model is None)
+        if use == "review":
+            await self._look(steps, model)
+        async with steps.step():
+            await turn.say(summary(self.findings, count, self._notes))
+        if use == "explain":
+            async with steps.step():
+                if self.findings:
+                    await explain(turn, self.findings, self._texts)
+
+    async def _analyse(self, *, tells: bool) -> None:
+        self._analysis = Analysis(self._turn, self._gathered, self._texts, tells=tells)
+        await self._analysis.run(self._settings)
+        self._notes += [_noted(note) for note in self._analysis.notes]
+
+    async def _look(self, steps: Steps, model: ModelSetup | None) -> None:
+        """The model's part, and all findings after it, because it may come between them."""
+        async with steps.step():
+            if model is not None:
+                self._model = model(self._analysis.findings)
+                await self._model.look(self._gathered.sources)
+        async with steps.step():
+            if self._model is not None:
+                await self._model.verify()
+        if self._model is not None:
+            await self._tell_all(self._model)
+
+    async def _tell_all(self, model: ModelReview) -> None:
+        self.stop_reason = model.stop_reason
+        self._notes += model.notes
+        for number, finding in enumerate(self.findings, 1):
+            text = await self._texts.reviewed(finding.path)
+            view = code_view(finding, text.masked)
+            await self._turn.say(finding_paragraph(number, finding, text.path, text.masked, evidence=view))
+        await self._turn.say(model.words())
+
+    async def _start_model(self) -> ModelSetup | None:
+        """What makes the model's review when the rules are done; None if the model cannot be asked."""
+        conversation = self._turn.session.conversation
+        config = conversation.model
+        assert config is not None
+        reached = reach_model(config)
+        if isinstance(reached, str):
+            self._notes.append(f"{config.model} was not asked: {reached}")
+            return None
+        # It takes a second to import what talks to models.
+        module: Any = await asyncio.to_thread(importlib.import_module, "dragoman.agents.review.model_review")
+        return lambda known: module.ModelReview(
+            self._turn,
+            self._texts,
+            known,
+            self._settings,
+            endpoint=reached,
+            config=config,
+            budget=conversation.budget,
         )
-    except (BadRule, BadBaseline) as error:
-        analysis.notes.append(ReviewNote(None, f"the project's own rules are not used: {error}"))
-        return settings
-    return ReviewSettings(severity=settings.severity, rules=rules, baseline=baseline)
+
+    async def _load_settings(self) -> None:
+        """As the session is set, with the rules and the baseline that the project brings."""
+        root = Path(self._turn.session.cwd)
+        try:
+            rules = await asyncio.to_thread(project_rules, root)
+            path = root / BASELINE
+            baseline = await asyncio.to_thread(Baseline.read, path) if path.is_file() else None
+        except (BadRule, BadBaseline) as error:
+            self._notes.append(f"the project's own rules are not used: {error}")
+            return
+        self._settings = replace(self._settings, rules=rules, baseline=baseline)
+        self._texts = ReviewTexts(self._turn, self._gathered, rules)
+
+    def keep(self) -> None:
+        """The session remembers what was told."""
+        files = dict(self._texts.digests())
+        self._turn.session.conversation.keep(
+            LastReview(what=self._what, files=files, findings=list(self.findings))
+        )
 
 
-async def _mend(turn: KitTurn[ReviewConversation], analysis: Analysis) -> None:
-    if any(finding.fix is not None and finding.fix.safe for finding in analysis.findings):
+async def _mend(turn: KitTurn[ReviewConversation], findings: Sequence[Finding]) -> None:
+    if any(finding.fix is not None and finding.fix.safe for finding in findings):
         await run_fixes(turn, FixIntent(), plans=False)
 
 

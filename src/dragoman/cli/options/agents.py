@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_json, seconds
+from dragoman.cli.options.values import HANDSHAKE_SECONDS, add_dialect, add_json, parse_count, seconds
 from dragoman.cli.parser import Parser
 
 
 def add_agent_review(parser: Parser) -> None:
     parser.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
     parser.add_argument("--offline", action="store_true", help="ask no model, whatever is configured")
-    parser.add_argument("--model", metavar="MODEL", help="explains findings: openai:NAME or anthropic:NAME")
+    parser.add_argument("--model", metavar="MODEL", help="reviews too: openai:NAME or anthropic:NAME")
     parser.add_argument("--base-url", metavar="URL", help="the model's server, if not the vendor's own")
     parser.add_argument("--api", choices=("openai", "anthropic"), help="the wire format of that server")
     parser.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
+    parser.add_argument(
+        "--budget-requests", type=parse_count, metavar="N", help="requests to the model in one review (40)"
+    )
+    parser.add_argument(
+        "--budget-tokens", type=parse_count, metavar="N", help="tokens of all its requests together (400000)"
+    )
+    parser.add_argument(
+        "--budget-seconds",
+        type=seconds(zero=False),
+        metavar="S",
+        help="seconds that it may take for a review (600)",
+    )
 
 
 def add_agent_code(parser: Parser) -> None:

@@ -30,6 +30,13 @@ def _range(least: float, most: float, zero: bool) -> str:
     return above + (f" up to {most:g}" if math.isfinite(most) else "")
 
 
+def parse_count(text: str) -> int:
+    """A whole number above 0."""
+    if not (text.isascii() and text.isdigit()) or not 0 < len(text) <= 12 or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
 def parse_span(text: str) -> float:
     """`30d` as seconds."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

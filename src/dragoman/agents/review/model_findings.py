@@ -1,0 +1,173 @@
+"""The findings that a model reports. Each is checked when it comes: the lines that it quotes must be in the
+file, it must not repeat what is known, and its fix must leave a text that parses and that our rules accept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from dragoman.agents.code.permission import ToolProblem
+from dragoman.agents.code.tools import edit_match
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
+from dragoman.agents.review.fix_check import fix_problem
+from dragoman.agents.review.review_texts import ReviewText, ReviewTexts
+from dragoman.review import Edit, Finding, Fix, ReviewSettings, Severity
+from dragoman.review.finding import by_severity
+from dragoman.review.text_edits import TextLines
+
+RULE = "model/finding"
+TOOL = "model"
+
+MOST = 50
+"""Findings of one review. A model that reports more has begun to list everything it sees."""
+
+_NUMBER = re.compile(r"^\s*\d+\t")
+_WORD = re.compile(r"[a-z][a-z0-9_]{3,}")
+_COMMON = frozenset(
+    {"with", "from", "that", "this", "possible", "when", "without", "into", "value", "used", "call", "called"}
+)
+"""Words of titles that say nothing about what is wrong."""
+
+
+class ReportArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The file")]
+    line: Annotated[int, Meta(ge=1, description="The line, counted from 1")]
+    severity: Literal["critical", "high", "medium", "low", "info"]
+    title: Annotated[str, Meta(min_length=3, max_length=200, description="What is wrong, in a few words")]
+    explanation: Annotated[
+        str, Meta(min_length=3, max_length=4000, description="What goes wrong, for which input, and why")
+    ]
+    evidence: Annotated[
+        str, Meta(min_length=1, max_length=4000, description="The lines that prove it, copied from the file")
+    ]
+    fix_old: Annotated[str, Meta(max_length=20_000, description="Lines that a fix replaces, exactly")] = ""
+    fix_new: Annotated[str, Meta(max_length=20_000, description="The lines in their place")] = ""
+
+
+class ModelFindings:
+    """What a model has reported in one review."""
+
+    def __init__(self, texts: ReviewTexts, known: Sequence[Finding], settings: ReviewSettings) -> None:
+        self._texts = texts
+        self._known = known
+        self._settings = settings
+        self._turns = asyncio.Lock()
+        """Reports that come at once are taken one after another, so that none is taken twice."""
+        self.reported: list[Finding] = []
+        self.dropped_fixes = 0
+
+    def sorted(self) -> list[Finding]:
+        """The worst first."""
+        return sorted(self.reported, key=by_severity)
+
+    async def report(self, work: ToolContext, arguments: ReportArguments) -> ToolOutcome:
+        async with self._turns:
+            return await self._report(arguments)
+
+    async def _report(self, arguments: ReportArguments) -> ToolOutcome:
+        text = await self._texts.load(arguments.path)
+        finding = _finding(text, arguments)
+        if not finding.severity.is_at_least(self._settings.severity):
+            return ToolOutcome(
+                f"Not taken: only findings from {self._settings.severity.value} on are wanted."
+            )
+        if known := same_finding(finding, self._known):
+            return ToolOutcome(f"Known already: {known.rule} reports it in line {known.line}.")
+        before = same_finding(finding, self.reported)
+        if before is None and len(self.reported) >= MOST:
+            return ToolOutcome(f"Not taken: there are {MOST} findings already.")
+        if before is not None and (before.fix is not None or not arguments.fix_old):
+            return ToolOutcome("Known already: you have reported it.")
+        fix, why = await self._fix(text, arguments) if arguments.fix_old else (None, None)
+        if before is not None:
+            self.reported.remove(before)
+        self.reported.append(replace(finding, fix=fix))
+        words = f"Taken: {finding.path}:{finding.line}."
+        return ToolOutcome(words if why is None else f"{words} Its fix is dropped: {why}")
+
+    async def _fix(self, text: ReviewText, arguments: ReportArguments) -> tuple[Fix | None, str | None]:
+        after = text.text
+        try:
+            after = edit_match.replace(text.text, arguments.fix_old, arguments.fix_new).text
+            why = await fix_problem(text.shown, text.text, after, self._settings)
+        except ToolProblem as problem:
+            why = str(problem)
+        if why is not None:
+            self.dropped_fixes += 1
+            return None, why
+        edit = smallest_edit(text.text, after)
+        return Fix(title=f"as proposed for: {arguments.title}", edits=(edit,), safe=False), None
+
+    def tool(self) -> CoderTool[ReportArguments]:
+        return CoderTool(
+            name="report",
+            description="Report a bug that you have made sure of. `evidence` is copied from the file; a fix "
+            "is given as the lines that it replaces and the lines in their place.",
+            arguments=ReportArguments,
+            kind="other",
+            title=lambda wanted: f"Report {wanted.title} ({wanted.path}:{wanted.line})",
+            path=lambda wanted: wanted.path,
+            run=self.report,
+        )
+
+
+def _finding(text: ReviewText, arguments: ReportArguments) -> Finding:
+    first, last = quoted_lines(text.masked, arguments.evidence, near=arguments.line) or (0, 0)
+    if not first:
+        raise ToolProblem(f"The evidence is not in {text.shown}. Read the file, and copy the lines exactly.")
+    lines = TextLines(text.text)
+    start, end = lines.offset(first, 1), lines.offset(last, len(lines.line(last)) + 1)
+    return Finding(
+        rule=RULE,
+        severity=Severity(arguments.severity),
+        place=lines.place(text.shown, start, end),
+        title=" ".join(arguments.title.split()),
+        why=arguments.explanation.strip(),
+        tool=TOOL,
+    )
+
+
+def quoted_lines(text: str, quote: str, *, near: int) -> tuple[int, int] | None:
+    """The first and last line of the place where these lines stand, the nearest to `near`; None if nowhere.
+
+    Indentation and empty lines do not count, and neither do the numbers that `read` puts before lines.
+    """
+    wanted = [line for row in quote.split("\n") if (line := _NUMBER.sub("", row).strip())]
+    rows = [(at, line.strip()) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    places = [
+        (rows[at][0], rows[at + len(wanted) - 1][0])
+        for at in range(len(rows) - len(wanted) + 1)
+        if wanted and all(rows[at + by][1] == line for by, line in enumerate(wanted))
+    ]
+    return min(places, key=lambda place: abs(place[0] - near), default=None)
+
+
+def same_finding(finding: Finding, others: Sequence[Finding]) -> Finding | None:
+    """One of the others that says the same about the same lines: its title has a telling word in common."""
+    lines = frozenset(range(finding.line, finding.place.end_line + 1))
+    words = _words(finding.title)
+    for other in others:
+        if other.path == finding.path and other.place.touches(lines) and words & _words(other.title):
+            return other
+    return None
+
+
+def _words(title: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(title.lower())) - _COMMON
+
+
+def smallest_edit(before: str, after: str) -> Edit:
+    """One edit that makes the one text from the other, without what both begin and end with."""
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    return Edit(start, len(before) - end, after[start : len(after) - end])

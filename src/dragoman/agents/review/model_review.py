@@ -1,0 +1,226 @@
+"""A review by a model: it looks for bugs with tools, and each bug that it reports is looked at a second time,
+in a conversation of its own that tries to refute it. What is refuted is left out, and counted.
+
+Whatever goes wrong with the model, what was found so far stands. Imports the model layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from dragoman import KitTurn
+from dragoman.agents.code.config import CoderConfig, ModelEndpoint
+from dragoman.agents.code.model_request import ModelFailed
+from dragoman.agents.code.models import ModelClient
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
+from dragoman.agents.review.budget import LOOK as LOOK_SHARE
+from dragoman.agents.review.budget import BudgetExhausted, BudgetMeter, ReviewBudget
+from dragoman.agents.review.conversation import ReviewConversation
+from dragoman.agents.review.markdown import count_of
+from dragoman.agents.review.model_dialogue import ModelDialogue, ModelRefused
+from dragoman.agents.review.model_findings import ModelFindings
+from dragoman.agents.review.model_prompts import LOOK, REFUTE, look_prompt, refute_prompt
+from dragoman.agents.review.model_tools import ReviewTools
+from dragoman.agents.review.review_texts import ReviewTexts
+from dragoman.review import Finding, ReviewSettings, ReviewSource
+from dragoman.schema import v1
+
+REQUESTS = 4
+"""Requests of one attempt to refute a finding."""
+
+UNVERIFIED = "Not verified"
+
+
+class VerdictArguments(Struct, forbid_unknown_fields=True):
+    refuted: Annotated[bool, Meta(description="Whether the claim is wrong, or not shown by the code")]
+    reason: Annotated[str, Meta(max_length=2000, description="Why, in one or two sentences")]
+
+
+class ModelReview:
+    """One review by a model."""
+
+    def __init__(
+        self,
+        turn: KitTurn[ReviewConversation],
+        texts: ReviewTexts,
+        known: Sequence[Finding],
+        settings: ReviewSettings,
+        *,
+        endpoint: ModelEndpoint,
+        config: CoderConfig,
+        budget: ReviewBudget,
+    ) -> None:
+        self._turn = turn
+        self._texts = texts
+        self._known = known
+        self._endpoint = endpoint
+        self._config = config
+        self._meter = BudgetMeter(budget)
+        self._tools = ReviewTools(texts).all()
+        self._found = ModelFindings(texts, known, settings)
+        self._has_spoken = False
+        self._verified: list[Finding] = []
+        self._unverified: list[Finding] = []
+        self._refuted = 0
+        self.stop_reason: v1.StopReason = "end_turn"
+        self.notes: list[str] = []
+        """What a reader should know: why the model did not get to the end."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found and not refuted; each says whether it is verified."""
+        done = [*self._verified, *self._unverified]
+        waiting = self._found.sorted()[len(done) + self._refuted :]
+        return [*done, *(_marked(finding, f"{UNVERIFIED}.") for finding in waiting)]
+
+    async def look(self, sources: Sequence[ReviewSource]) -> None:
+        """Let the model look for bugs."""
+        masked = await self._texts.masked(finding.path for finding in self._known)
+        prompt = look_prompt(self._texts.mask(self._turn.text), sources, self._known, masked)
+        tools = [*self._tools, self._found.tool()]
+        async with ModelClient(self._endpoint, self._config) as model:
+            dialogue = self._dialogue(model, LOOK, tools, share=LOOK_SHARE)
+            await self._finish(dialogue, prompt)
+        if self._has_spoken:
+            await self._turn.say("\n\n")
+
+    async def _finish(self, dialogue: ModelDialogue, prompt: str) -> None:
+        name = self._endpoint.model
+        try:
+            await dialogue.run(prompt)
+        except BudgetExhausted as exhausted:
+            self._stop(exhausted, f"{name} did not look at everything")
+        except ModelRefused:
+            self.notes.append(f"{name} refused to review")
+        except ModelFailed as failed:
+            self.notes.append(f"{name} did not finish its review: {failed.fault.words}")
+
+    async def verify(self) -> None:
+        """Try to refute each finding, the worst first."""
+        findings = self._found.sorted()
+        why = ""
+        async with ModelClient(self._endpoint, self._config) as model:
+            for finding in findings:
+                try:
+                    why = why or await self._judge(model, finding)
+                except BudgetExhausted as exhausted:
+                    self._stop(exhausted, "not every finding was verified")
+                    why = exhausted.words
+                if why:
+                    self._unverified.append(_marked(finding, f"{UNVERIFIED}: {why}."))
+
+    async def _judge(self, model: ModelClient, finding: Finding) -> str:
+        """A second look at one finding; returns why the model cannot be asked about others, if so."""
+        self._meter.check()
+        title = f"Verify: {finding.title} ({finding.path}:{finding.line})"
+        async with self._turn.tool(title, kind="think") as call:
+            verdict = SecondLook()
+            tools = [*self._tools, verdict.tool()]
+            prompt = refute_prompt(finding, (await self._texts.reviewed(finding.path)).masked)
+            try:
+                await self._dialogue(model, REFUTE, tools, is_heard=False).run(
+                    prompt, is_over=lambda: verdict.given is not None, most=REQUESTS
+                )
+            except (ModelFailed, ModelRefused) as failed:
+                words = failed.fault.words if isinstance(failed, ModelFailed) else "the model refused to"
+                await call.fail(words)
+                return words.rstrip(".")
+            except BudgetExhausted as exhausted:
+                await call.fail(exhausted.words)
+                raise
+            await call.complete(self._record(finding, verdict.given))
+        return ""
+
+    def _record(self, finding: Finding, given: VerdictArguments | None) -> str:
+        """Keep what came of a second look; returns it in words."""
+        if given is None:
+            words = f"{UNVERIFIED}: the second look came to no verdict."
+            self._unverified.append(_marked(finding, words))
+            return words
+        if given.refuted:
+            self._refuted += 1
+            return f"Refuted, and left out: {given.reason}"
+        words = f"Verified by a second look: {given.reason}"
+        self._verified.append(_marked(finding, words))
+        return words
+
+    def _dialogue(
+        self,
+        model: ModelClient,
+        system: str,
+        tools: Sequence[CoderTool[Any]],
+        *,
+        share: float = 1.0,
+        is_heard: bool = True,
+    ) -> ModelDialogue:
+        return ModelDialogue(
+            self._turn,
+            model,
+            self._config,
+            self._meter,
+            system=system,
+            tools=tools,
+            hear=self._hear if is_heard else self._hear_thoughts,
+            share=share,
+        )
+
+    async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
+        if kind == "thought":
+            await self._turn.think(text)
+            return
+        if not self._has_spoken:
+            self._has_spoken = True
+            await self._turn.say(f"## Review by {self._endpoint.model}\n\n")
+        await self._turn.say(text)
+
+    async def _hear_thoughts(self, kind: Literal["text", "thought"], text: str) -> None:
+        await self._turn.think(text)
+
+    def _stop(self, exhausted: BudgetExhausted, words: str) -> None:
+        self.notes.append(f"{words}: {exhausted.words}")
+        self.stop_reason = exhausted.reason
+
+    def words(self) -> str:
+        """What came of the second look, in a sentence; empty if the model reported nothing."""
+        count = len(self._found.reported)
+        if not count:
+            return ""
+        parts = [f"{len(self._verified)} verified"]
+        parts += (
+            [f"{waiting} not verified"] if (waiting := count - len(self._verified) - self._refuted) else []
+        )
+        parts += [f"{self._refuted} refuted and left out"] if self._refuted else []
+        told = f"{self._endpoint.model} reported {count_of(count, 'finding')}: {', '.join(parts)}."
+        if dropped := self._found.dropped_fixes:
+            told += f" {count_of(dropped, 'fix', 'fixes')} that it proposed did not pass the checks."
+        return f"{told}\n\n"
+
+
+class SecondLook:
+    """What a second look at a finding comes to."""
+
+    def __init__(self) -> None:
+        self.given: VerdictArguments | None = None
+
+    async def take(self, work: ToolContext, arguments: VerdictArguments) -> ToolOutcome:
+        self.given = arguments
+        return ToolOutcome("Taken.")
+
+    def tool(self) -> CoderTool[VerdictArguments]:
+        return CoderTool(
+            name="verdict",
+            description="Say whether the claim is refuted, and why. Call it once, at the end.",
+            arguments=VerdictArguments,
+            kind="think",
+            title=lambda _: "Verdict",
+            is_shown=False,
+            run=self.take,
+        )
+
+
+def _marked(finding: Finding, words: str) -> Finding:
+    return replace(finding, why=f"{finding.why}\n\n{words}")

@@ -1,0 +1,153 @@
+"""What a model can look at in a review: files, references to a name, what our rules find, history.
+
+Nothing here changes anything, and all that it returns has its secrets masked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from dragoman.agents.code.permission import ToolProblem
+from dragoman.agents.code.tools.read_tools import ReadArguments, number_lines
+from dragoman.agents.code.tools.review_tool import ReviewArguments, judge_sources
+from dragoman.agents.code.tools.search_tool import SearchArguments, search
+from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
+from dragoman.agents.review.review_texts import ReviewTexts
+from dragoman.review.finding import ReviewSource
+from dragoman.review.git import blame, find_top
+from dragoman.review.programs import ToolFailed
+from dragoman.review.text_edits import TextLines
+
+WIDTH = 300
+"""Characters of a line that is shown as a reference."""
+
+BLAMED = 200
+"""Lines of one look at the history."""
+
+_MATCH = re.compile(r"^(.+?):(\d+):")
+
+
+class ReferenceArguments(Struct, forbid_unknown_fields=True):
+    name: Annotated[
+        str,
+        Meta(pattern=r"^[\w.]+$", max_length=200, description="A function, class, variable or attribute"),
+    ]
+    path: Annotated[str, Meta(description="The file or folder to search; everything if not given")] = "."
+
+
+class HistoryArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The file")]
+    line: Annotated[int, Meta(ge=1, description="The first line, counted from 1")]
+    end_line: Annotated[int, Meta(ge=1, description="The last line")]
+
+
+def _path_below(path: str, top: Path) -> str:
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(top)).replace(os.sep, "/")
+
+
+class ReviewTools:
+    """The tools that look."""
+
+    def __init__(self, texts: ReviewTexts) -> None:
+        self._texts = texts
+
+    async def read(self, work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
+        text = (await self._texts.load(arguments.path)).masked
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        wanted = lines[arguments.line - 1 : arguments.line + arguments.limit]
+        # One more than wanted tells whether there is more.
+        return ToolOutcome(
+            number_lines("".join(f"{row}\n" for row in wanted), first=arguments.line, limit=arguments.limit)
+        )
+
+    async def references(self, work: ToolContext, arguments: ReferenceArguments) -> ToolOutcome:
+        pattern = rf"\b{re.escape(arguments.name)}\b"
+        found = await search(work, SearchArguments(pattern=pattern, path=arguments.path))
+        return ToolOutcome("\n".join([await self._masked(row) for row in found.text.splitlines()]))
+
+    async def _masked(self, row: str) -> str:
+        """A match, with its line as models may see it: alone, a line of a private key looks like any other."""
+        match = _MATCH.match(row)
+        if match is None:
+            return self._texts.mask(row)
+        try:
+            text = await self._texts.load(match[1])
+        except ToolProblem:
+            return f"{match[0]} (not shown)"
+        return f"{match[0]} {TextLines(text.masked).line(int(match[2]))[:WIDTH]}"
+
+    async def rules(self, work: ToolContext, arguments: ReviewArguments) -> ToolOutcome:
+        texts = [await self._texts.load(path) for path in arguments.paths]
+        return ToolOutcome(await judge_sources([ReviewSource(text.shown, text.text) for text in texts]))
+
+    async def history(self, work: ToolContext, arguments: HistoryArguments) -> ToolOutcome:
+        text = await self._texts.load(arguments.path)
+        last = min(max(arguments.end_line, arguments.line), arguments.line + BLAMED - 1)
+        top = None if text.path is None else await find_top(Path(text.path).parent)
+        if top is None or text.path is None:
+            raise ToolProblem("The file is in no git repository.")
+        inside = await asyncio.to_thread(_path_below, text.path, top)
+        try:
+            blamed = await blame(top, inside, text.text, arguments.line, last)
+        except ToolFailed as failed:
+            raise ToolProblem(str(failed)) from None
+        rows = []
+        for line in range(arguments.line, min(last, len(TextLines(text.text))) + 1):
+            commit = blamed.get(line)
+            rows.append(
+                f"{line}: not committed yet"
+                if commit is None
+                else f"{line}: {commit.commit[:10]} {datetime.fromtimestamp(commit.seconds, UTC):%Y-%m-%d} "
+                f"{commit.author}: {commit.subject}"
+            )
+        return ToolOutcome(self._texts.mask("\n".join(rows)) or "(no such lines)")
+
+    def all(self) -> Sequence[CoderTool[Any]]:
+        return (
+            CoderTool(
+                name="read",
+                description="Read lines of a text file. Each line comes after its number and a tab. Secrets "
+                "are masked with asterisks.",
+                arguments=ReadArguments,
+                kind="read",
+                title=lambda wanted: f"Read {wanted.path}",
+                path=lambda wanted: wanted.path,
+                run=self.read,
+            ),
+            CoderTool(
+                name="references",
+                description="Find where a name is used: path, line number and line of each place.",
+                arguments=ReferenceArguments,
+                kind="search",
+                title=lambda wanted: f"Find references to {wanted.name}",
+                run=self.references,
+            ),
+            CoderTool(
+                name="rules",
+                description="Run static rules on files: place, severity and reason of each finding.",
+                arguments=ReviewArguments,
+                kind="search",
+                title=lambda wanted: f"Run the rules on {', '.join(wanted.paths[:3])}",
+                path=lambda wanted: wanted.paths[0],
+                run=self.rules,
+            ),
+            CoderTool(
+                name="history",
+                description="Which commit each of some lines comes from (git blame): date, author, subject.",
+                arguments=HistoryArguments,
+                kind="search",
+                title=lambda wanted: f"History of {wanted.path}:{wanted.line}",
+                path=lambda wanted: wanted.path,
+                run=self.history,
+            ),
+        )
