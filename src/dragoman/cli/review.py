@@ -27,8 +27,10 @@ from dragoman.review import (
 )
 from dragoman.review.catalogue import BASELINE, load_rules, project_rules
 from dragoman.review.finding_cache import default_cache_folder
-from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
+from dragoman.review.formats import as_github, as_json, as_junit, as_sarif, as_text, summary
 from dragoman.review.git import changes
+from dragoman.review.rules import all_rules
+from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
 from dragoman.text.sanitize import sanitize, sanitize_json
 from dragoman.version import VERSION
@@ -85,6 +87,7 @@ class _Run:
         self._notes: list[ReviewNote] = []
         self._gathered = ReviewSources(self._notes.append)
         self._count = 0
+        self._paths: list[str] = []
 
     async def run(self) -> int:
         chosen = self._options
@@ -123,6 +126,7 @@ class _Run:
     async def _counted(self, sources: AsyncIterator[ReviewSource]) -> AsyncIterator[ReviewSource]:
         async for source in sources:
             self._count += 1
+            self._paths.append(source.path)
             yield source
 
     @property
@@ -136,6 +140,8 @@ class _Run:
                 out.write(sanitize_json(as_json(findings, self._notes, files=self._count)).decode())
             case "sarif":
                 out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION)).decode())
+            case "junit":
+                out.write(as_junit(findings, self._notes, files=self._paths))
             case "github":
                 out.writelines(sanitize(as_github(finding)) for finding in findings)
             case "diff":
@@ -148,12 +154,13 @@ class _Run:
 
     def _show_text(self, findings: list[Finding]) -> None:
         colour = self._options.colour == "always" or (self._options.colour == "auto" and sys.stdout.isatty())
+        rules = all_rules(self._settings.rules)
         path, lines = "", None
         for finding in findings:
             if finding.path != path:
                 path = finding.path
                 kept = self._gathered.texts.get(path)
-                lines = TextLines(kept.text) if kept else None
+                lines = TextLines(mask_secrets(kept.text, path=path, rules=rules)) if kept else None
             print(as_text(finding, lines, colour=colour))  # sanitized, with colours of ours
         say(summary(findings, files=self._count))
 

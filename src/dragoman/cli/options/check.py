@@ -189,7 +189,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=("text", "json", "sarif", "github", "diff"), default="text")
+    out.add_argument("--format", choices=("text", "json", "sarif", "junit", "github", "diff"), default="text")
     out.add_argument("--severity", choices=SEVERITIES, default="info", help="the mildest to report")
     out.add_argument(
         "--fail-on", choices=SEVERITIES, default="low", help="the mildest that gives exit status 1"
