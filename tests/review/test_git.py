@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dragoman.review.git import (
     GitChangedFile,
     GitRefused,
+    blame,
     changed_lines,
     changes,
     find_top,
@@ -186,3 +187,12 @@ def test_lines_are_followed_to_where_they_went() -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_survived_as_a_diff(shown: bytes) -> None:
     list(read_diff(shown))
+
+
+async def test_blame_names_the_commit_of_each_line_and_leaves_out_what_is_new(project: Path) -> None:
+    text = (project / "a.py").read_text()
+    last = len(text.splitlines())
+    found = await blame(project, "a.py", f"new\n{text}", 1, last + 9)
+    assert set(found) == set(range(2, last + 2))
+    assert {commit.author for commit in found.values()} == {"x"}
+    assert await blame(project, "unknown.py", "x\n", 1, 1) == {}

@@ -140,7 +140,8 @@ def _old_lines(before: str, after: str, first: int, last: int) -> dict[int, int]
         if kind == "equal":
             lines = range(max(first, begin + 1), min(last, end) + 1)
             found.update({line: line + start - begin for line in lines})
-    return found
+    count = len(old) - (not old[-1])  # what follows the last line end is no line
+    return {line: was for line, was in found.items() if was <= count}
 
 
 def read_blame(shown: bytes) -> Iterator[tuple[int, GitBlame]]:

@@ -68,7 +68,7 @@ def syntax_errors(text: str, language: str | None) -> int | None:
         return len(root.find_all({"rule": {"kind": "ERROR"}})) + _missing_tokens(root)
 
 
-_CLOSING = frozenset(";)]}")
+_CLOSING = frozenset({";", ")", "]", "}", "fi", "done", "esac", "end"})
 
 
 def _missing_tokens(root: Any) -> int:

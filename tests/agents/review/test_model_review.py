@@ -26,6 +26,7 @@ from dragoman.testing.models import (
     turn,
 )
 from tests.agents.review.ground import Editor, Told, findings_in, git, make_repository, say
+from tests.agents.review.process import running
 
 pytest.importorskip("pydantic_ai")
 
@@ -364,3 +365,14 @@ async def test_every_call_of_the_model_is_told_with_what_it_asked_for(folder: Pa
     assert read.raw_input == {"path": "shop.py"}
     assert read.locations
     assert read.locations[0].path == str(folder / "shop.py")
+
+
+async def test_the_command_line_names_the_model_and_its_budget(folder: Path) -> None:
+    script = [turn(call("report", **BUG))]
+    async with scripted_model(script) as model:
+        options = ("--model", "openai:clever", "--base-url", model.openai_url, "--budget-requests", "1")
+        async with running(folder.with_name("sessions.db"), *options) as peer:
+            session_id = await peer.open(folder)
+            answer = await peer.prompt(session_id, "review shop.py")
+    assert answer["result"]["stopReason"] == "max_turn_requests"
+    assert "Not verified: the budget of 1 requests is used up." in peer.text()

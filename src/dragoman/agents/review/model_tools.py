@@ -76,7 +76,7 @@ class ReviewTools:
         return ToolOutcome("\n".join([await self._masked(row) for row in found.text.splitlines()]))
 
     async def _masked(self, row: str) -> str:
-        """A match, with its line as models may see it: alone, a line of a private key looks like any other."""
+        """A match, with its line as models may see it: alone, a line of a key looks like any other."""
         match = _MATCH.match(row)
         if match is None:
             return self._texts.mask(row)
