@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -208,6 +209,37 @@ def test_changes_are_reviewed_in_their_lines_only(here: Path, capsys: pytest.Cap
     write("a.py", "")
     assert found(capsys, "--staged") == {("a.py", "python/eval", 2)}
     assert main(["review", "--diff", "nothing"]) == 2
+
+
+def test_a_change_of_a_signature_tells_of_callers_in_other_files(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(here, "init")
+    write("shop.py", "def price(total):\n    return total\n")
+    write("cart.py", "import shop\n\nprint(shop.price(1))\n")
+    git(here, "add", ".")
+    git(here, "commit", "-m", "first")
+    write("shop.py", "def price(total, tax):\n    return total + tax\n")
+    assert found(capsys, "--diff") == {("cart.py", "python/broken-caller", 3)}
+    git(here, "add", "shop.py")
+    assert found(capsys, "--staged") == {("cart.py", "python/broken-caller", 3)}
+
+
+def test_a_secret_is_hidden_where_another_finding_shows_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    token = "ghp_" + "9fQ2xLrT7vKpW3sZ8dYb1nHc6mJg4aEuRoIq"
+    write("a.py", f"x = eval('\"{token}\"')\n")
+    main(["review"])
+    shown = capsys.readouterr().out
+    assert "python/eval" in shown
+    assert token not in shown
+
+
+def test_findings_are_written_as_junit_xml(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", "x = eval('1')\n")
+    write("b.py", "y = 1\n")
+    assert main(["review", "--format", "junit"]) == 1
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    assert [case.get("classname") for case in root.iter("testcase")] == ["a.py", "b.py"]
 
 
 def test_a_hook_keeps_a_bad_commit_out(here: Path) -> None:

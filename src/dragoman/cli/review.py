@@ -25,10 +25,11 @@ from dragoman.review import (
     by_severity,
     review,
 )
+from dragoman.review.caller_search import broken_callers
 from dragoman.review.catalogue import BASELINE, load_rules, project_rules
 from dragoman.review.finding_cache import default_cache_folder
 from dragoman.review.formats import as_github, as_json, as_junit, as_sarif, as_text, summary
-from dragoman.review.git import changes
+from dragoman.review.git import GitChanges, changes
 from dragoman.review.rules import all_rules
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
@@ -88,6 +89,7 @@ class _Run:
         self._gathered = ReviewSources(self._notes.append)
         self._count = 0
         self._paths: list[str] = []
+        self._changes: GitChanges | None = None
 
     async def run(self) -> int:
         chosen = self._options
@@ -95,6 +97,10 @@ class _Run:
             raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
         with _Progress(self):
             findings = await self._review(await self._sources())
+            if self._changes is not None:
+                findings += await broken_callers(
+                    self._changes, Path.cwd(), self._settings, staged=chosen.staged
+                )
             if chosen.fix:
                 findings = await mend(
                     findings, self._gathered, self._settings, self._notes.append, unsafe=chosen.unsafe
@@ -114,6 +120,7 @@ class _Run:
         found = await changes(
             Path.cwd(), against=chosen.diff or None, staged=chosen.staged, paths=chosen.paths
         )
+        self._changes = found
         if chosen.staged:
             return gathered.staged(found, whole=chosen.whole_files)
         return gathered.changed(found, whole=chosen.whole_files)

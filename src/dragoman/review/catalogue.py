@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.review import python_bugs, python_flow, python_security
+from dragoman.review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, CALLER_WHY
 from dragoman.review.code_rules import CODE_RULES
 from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES
 from dragoman.review.finding import Severity
@@ -42,6 +43,7 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
             CatalogueEntry(rule.id, rule.severity, rule.languages, rule.title, rule.why)
             for rule in all_rules(more)
         ),
+        CatalogueEntry(CALLER_RULE, CALLER_SEVERITY, ("python",), CALLER_TITLE, CALLER_WHY),
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))
 

@@ -323,3 +323,14 @@ async def test_a_secret_is_found_and_never_repeated(folder: Path) -> None:
 
 def test_the_planted_file_is_what_the_tests_say() -> None:
     assert len(APP.splitlines()) == 14
+
+
+async def test_a_review_of_changes_tells_which_callers_they_break(folder: Path) -> None:
+    (folder / "src" / "use.py").write_text("from clean import add\n\nprint(add(1, 2))\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "Use it")
+    clean = folder / "src" / "clean.py"
+    clean.write_text(clean.read_text().replace("left: int, right: int", "left: int, *, right: int"))
+    async with reviewing(folder) as (_, session):
+        told = await say(session, "review my changes")
+    assert told.findings == {("python/broken-caller", "src/use.py", 3)}

@@ -78,7 +78,7 @@ class Analysis:
             found = review(self._gathered.sources, settings, note=self.notes.append)
             async with aclosing(found):
                 async for finding in found:
-                    await self._tell(finding)
+                    await self.tell(finding)
             for tool, call in zip(tools, calls, strict=True):
                 here = [finding for finding in self.findings if _owner(finding.tool, tools) == tool.name]
                 await call.progress(
@@ -87,13 +87,13 @@ class Analysis:
                     locations=self._places(here),
                 )
 
-    async def _tell(self, finding: Finding) -> None:
-        self.findings.append(finding)
-        if not self._tells:
-            return
-        number = len(self.findings)
+    async def tell(self, finding: Finding) -> None:
+        """One more. Raises a `ToolProblem` if it is about a text that cannot be read."""
         text = await self._texts.reviewed(finding.path)
-        await self._turn.say(finding_paragraph(number, finding, text.path, text.masked))
+        self.findings.append(finding)
+        if self._tells:
+            number = len(self.findings)
+            await self._turn.say(finding_paragraph(number, finding, text.path, text.masked))
 
     def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
         lines = [

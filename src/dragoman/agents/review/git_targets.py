@@ -23,7 +23,8 @@ async def find_changes(ground: SessionFolders, wanted: ReviewIntent) -> ReviewTa
     found, against = await _asked(Path(ground.cwd), wanted.against, staged=staged, paths=paths)
     targets = [_target(ground, found, changed, staged=staged) for changed in found.files if _counts(changed)]
     what = "staged changes" if staged else f"changes since {against}" if against else "changes"
-    return ReviewTargets(what, tuple(target for target in targets if _is_inside(target)))
+    inside = tuple(target for target in targets if _is_inside(target))
+    return ReviewTargets(what, inside, changes=found, is_staged=staged)
 
 
 async def _asked(

@@ -7,6 +7,7 @@ has seen stay good.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from dragoman import KitTurn
+from dragoman.agents.code.permission import ToolProblem
 from dragoman.agents.review.analysis import Analysis
 from dragoman.agents.review.conversation import LastReview, ReviewConversation
 from dragoman.agents.review.explaining import ModelUse, explain, model_use, reach_model
@@ -26,7 +28,18 @@ from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.agents.review.source_reader import ReviewInput, read_sources
 from dragoman.agents.review.steps import Steps
 from dragoman.agents.review.target_choice import choose
-from dragoman.review import BadBaseline, BadRule, Baseline, Finding, ReviewNote, ReviewSettings, Severity
+from dragoman.agents.review.targets import ReviewTargets
+from dragoman.review import (
+    BadBaseline,
+    BadRule,
+    Baseline,
+    Finding,
+    ReviewNote,
+    ReviewSettings,
+    Severity,
+    ToolFailed,
+)
+from dragoman.review.caller_search import broken_callers
 from dragoman.review.catalogue import BASELINE, project_rules
 from dragoman.review.finding import by_severity
 from dragoman.schema import v1
@@ -60,7 +73,7 @@ async def run_review(
         await turn.say(_nothing(wanted, notes))
         await steps.finish()
         return "end_turn"
-    run = ReviewRun(turn, gathered, targets.what, notes)
+    run = ReviewRun(turn, gathered, targets, notes)
     try:
         await run.review(steps, use)
     finally:
@@ -85,11 +98,15 @@ class ReviewRun:
     """The review of texts that were read: by rules, and by a model where that is wanted."""
 
     def __init__(
-        self, turn: KitTurn[ReviewConversation], gathered: ReviewInput, what: str, notes: Sequence[str]
+        self,
+        turn: KitTurn[ReviewConversation],
+        gathered: ReviewInput,
+        targets: ReviewTargets,
+        notes: Sequence[str],
     ) -> None:
         self._turn = turn
         self._gathered = gathered
-        self._what = what
+        self._targets = targets
         self._notes = list(notes)
         self._settings = ReviewSettings(severity=Severity(str(turn.session["severity"])))
         self._texts = ReviewTexts(turn, gathered, ())
@@ -123,7 +140,22 @@ class ReviewRun:
     async def _analyse(self, *, tells: bool) -> None:
         self._analysis = Analysis(self._turn, self._gathered, self._texts, tells=tells)
         await self._analysis.run(self._settings)
+        await self._find_broken_callers()
         self._notes += [_noted(note) for note in self._analysis.notes]
+
+    async def _find_broken_callers(self) -> None:
+        """What a change breaks elsewhere. A caller that the editor does not give us is not told of."""
+        changes, folder = self._targets.changes, Path(self._turn.session.cwd)
+        if changes is None:
+            return
+        try:
+            found = await broken_callers(changes, folder, self._settings, staged=self._targets.is_staged)
+        except ToolFailed as failed:
+            self._notes.append(f"callers of what changed were not looked at: {failed}")
+            return
+        for finding in found:
+            with contextlib.suppress(ToolProblem):
+                await self._analysis.tell(finding)
 
     async def _look(self, steps: Steps, model: ModelSetup | None) -> None:
         """The model's part, and all findings after it, because it may come between them."""
@@ -184,7 +216,7 @@ class ReviewRun:
         """The session remembers what was told."""
         files = dict(self._texts.digests())
         self._turn.session.conversation.keep(
-            LastReview(what=self._what, files=files, findings=list(self.findings))
+            LastReview(what=self._targets.what, files=files, findings=list(self.findings))
         )
 
 

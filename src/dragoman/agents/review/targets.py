@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from dragoman import KitSession
 from dragoman.agents.review.mentions import Mention, Snippet, path_of, split_lines
-from dragoman.review.git import list_files
+from dragoman.review.git import GitChanges, list_files
 from dragoman.review.source_files import files_below, is_worth_it
 from dragoman.schema import v1
 
@@ -55,6 +55,9 @@ class ReviewTargets(NamedTuple):
     """What was not found, or not taken."""
     words: str = ""
     """What the user should hear before it begins."""
+    changes: GitChanges | None = None
+    """What git says has changed, if that is what the prompt is about."""
+    is_staged: bool = False
 
 
 class SessionFolders:

@@ -1,0 +1,77 @@
+"""Looks through a repository for calls that a change breaks. Files are read as they are on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.review.callers import ChangedFunction, broken_calls, changed_functions
+from dragoman.review.finding import Finding, ReviewSource
+from dragoman.review.finding_filter import FindingFilter
+from dragoman.review.git import GitChanges, list_files, text_at
+from dragoman.review.settings import ReviewSettings
+from dragoman.review.source_files import decode
+
+MOST_FILES = 5_000
+LARGEST = 1_000_000
+"""Bytes of a file in which callers are looked for."""
+
+INDEX = ":0"
+
+
+async def broken_callers(
+    changes: GitChanges, folder: Path, settings: ReviewSettings, *, staged: bool = False
+) -> list[Finding]:
+    """Calls in files below a folder that a change breaks; paths are relative to that folder."""
+    functions: list[ChangedFunction] = []
+    for file in changes.files:
+        if file.path.endswith(".py") and changes.base is not None:
+            old = await text_at(changes.top, changes.base, file.path)
+            new = await (text_at(changes.top, INDEX, file.path) if staged else _read(changes.top / file.path))
+            if old is not None and new is not None:
+                functions += await asyncio.to_thread(changed_functions, file.path, _text(old), _text(new))
+    if not functions:
+        return []
+    listed = [path for path in await list_files(folder) or [] if path.suffix == ".py"]
+    return await asyncio.to_thread(_search, listed[:MOST_FILES], changes.top, folder, functions, settings)
+
+
+async def _read(path: Path) -> bytes | None:
+    return await asyncio.to_thread(_bytes_of, path)
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        if path.is_symlink() or path.stat().st_size > LARGEST:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _text(data: bytes) -> str:
+    decoded = decode(data)
+    return "" if decoded is None else decoded.text
+
+
+def _search(
+    paths: Sequence[Path],
+    top: Path,
+    folder: Path,
+    functions: Sequence[ChangedFunction],
+    settings: ReviewSettings,
+) -> list[Finding]:
+    known = settings.baseline.counter() if settings.baseline else Counter()
+    names = [function.name.encode() for function in functions]
+    found: list[Finding] = []
+    for path in paths:
+        data = _bytes_of(path)
+        if data is None or not any(name in data for name in names):
+            continue
+        source = ReviewSource(path.relative_to(folder).as_posix(), _text(data))
+        inside = path.resolve().relative_to(top.resolve()).as_posix()
+        calls = broken_calls(source, inside, functions)
+        found += FindingFilter(source, "python", settings, known).filter(calls)
+    return found
