@@ -13,7 +13,7 @@ from dragoman import Session, connect
 from dragoman.agents.code.config import CoderConfig
 from dragoman.agents.review.agent import review_agent
 from dragoman.agents.review.budget import ReviewBudget
-from dragoman.schema.v1 import Plan, ToolCall
+from dragoman.schema.v1 import Plan
 from dragoman.testing.models import (
     ModelRequest,
     ModelTurn,
@@ -80,8 +80,11 @@ def verdict(reason: str, *, refuted: bool, about: str = "") -> ModelTurn:
 
 
 @asynccontextmanager
-async def reviewer(folder: Path, model: ScriptedModel, **limits: Any) -> AsyncIterator[Session]:
-    config = CoderConfig(model="openai:clever", base_url=model.openai_url, retries=0)
+async def reviewer(
+    folder: Path, model: ScriptedModel, *, api: str = "openai", **limits: Any
+) -> AsyncIterator[Session]:
+    address = model.openai_url if api == "openai" else model.anthropic_url
+    config = CoderConfig(model=f"{api}:clever", base_url=address, retries=0)
     agent = review_agent(
         sessions=folder.with_name("sessions.db"), model=config, budget=ReviewBudget(**limits)
     )
@@ -114,6 +117,14 @@ async def test_the_prompt_goes_to_the_model_with_the_files_and_what_the_rules_fo
     assert set(request.tools) == {"read", "references", "rules", "history", "report"}
     assert "## Review by clever\n\nNothing more." in told.text
     assert told.stop == "end_turn"
+    assert plan_of(told) == {
+        "Find what to review": "completed",
+        "Read 1 file": "completed",
+        "Analyse 1 file": "completed",
+        "Look for bugs with the model": "completed",
+        "Verify what it found": "completed",
+        "Sum up": "completed",
+    }
 
 
 async def test_results_of_tools_go_back_to_the_model_until_it_calls_no_more(folder: Path) -> None:
@@ -132,23 +143,18 @@ async def test_results_of_tools_go_back_to_the_model_until_it_calls_no_more(fold
     ]
     assert told.ends["Read shop.py"] == told.ends["Find references to price"] == "completed"
     assert told.ends["Run the rules on cart.py"] == "completed"
+    read = [entry for entry in told.calls if entry.title == "Read shop.py"][-1]
+    assert read.raw_input == {"path": "shop.py", "line": 4, "limit": 2}
+    assert read.locations
+    assert read.locations[0].path == str(folder / "shop.py")
 
 
-async def test_the_plan_says_look_verify_and_sum_up(folder: Path) -> None:
-    told, _ = await reviewed(folder, [turn("Fine.")])
-    assert plan_of(told) == {
-        "Find what to review": "completed",
-        "Read 1 file": "completed",
-        "Analyse 1 file": "completed",
-        "Look for bugs with the model": "completed",
-        "Verify what it found": "completed",
-        "Sum up": "completed",
-    }
-
-
-async def test_a_finding_that_stands_the_second_look_is_told_as_verified_with_its_lines(folder: Path) -> None:
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+async def test_a_finding_that_stands_the_second_look_is_told_as_verified_with_its_lines(
+    folder: Path, api: str
+) -> None:
     script = [turn(call("report", **BUG)), turn("Done."), verdict("Nobody checks count.", refuted=False)]
-    told, model = await reviewed(folder, script)
+    told, model = await reviewed(folder, script, api=api)
     assert told.findings == {("model/finding", "shop.py", 5)}
     assert "**1. high: Division by zero**" in told.text
     assert "> 5 |     return total / count\n  6 |\n" in told.text
@@ -317,7 +323,9 @@ async def test_no_secret_leaves_in_any_request(folder: Path) -> None:
     body = "MIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgO/Rare/zNm0tRgeLezV6ffAt0"
     pem = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n{body[::-1]}\n-----END RSA PRIVATE KEY-----"
     (folder / "conf.py").write_text(f'TOKEN = "{KEY}"\n\n\ndef token(seen=[]):\n    return TOKEN\n')
-    (folder / "pair.py").write_text(f'PEM = """{pem}"""\nTOKEN = "{KEY}"  # dragoman: ignore[*] known\n')
+    (folder / "pair.py").write_text(
+        f'PEM = """{pem}"""\nTOKEN = "{KEY}"  # dragoman: ignore[secrets/github-token] known\n'
+    )
     (folder / ".env").write_text("PASSWORD=hunter2-not-random\n")
     bug = BUG | {"path": "conf.py", "evidence": "return TOKEN"}
     script = [
@@ -357,14 +365,6 @@ async def test_the_history_of_lines_names_commits_and_what_is_not_committed(tmp_
     assert f"2: {head} " in model.requests[1].text
     assert "Ada: Begin" in model.requests[1].text
     assert told.ends["History of src/clean.py:1"] == "completed"
-
-
-async def test_every_call_of_the_model_is_told_with_what_it_asked_for(folder: Path) -> None:
-    told, _ = await reviewed(folder, [turn(call("read", path="shop.py")), turn("Fine.")])
-    [read] = [entry for entry in told.updates if isinstance(entry, ToolCall) and entry.kind == "read"][1:]
-    assert read.raw_input == {"path": "shop.py"}
-    assert read.locations
-    assert read.locations[0].path == str(folder / "shop.py")
 
 
 async def test_the_command_line_names_the_model_and_its_budget(folder: Path) -> None:

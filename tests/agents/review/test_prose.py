@@ -63,6 +63,16 @@ async def test_no_secret_and_no_line_far_from_a_finding_is_sent(folder: Path) ->
     assert "FAR" not in request.text
 
 
+async def test_a_secret_that_is_not_reported_is_not_sent_either(folder: Path) -> None:
+    silenced = f'TOKEN = "{KEY}"  # dragoman: ignore[secrets/github-token, secrets/assigned] it is known'
+    (folder / "config.py").write_text(f"{silenced}\n\n\ndef tokens(seen=[]):\n    return seen\n")
+    async with scripted_model([turn("Yes.")]) as model, explained(folder, model) as session:
+        await say(session, "review config.py")
+    [request] = model.requests
+    assert "1: TOKEN = " in request.text
+    assert KEY not in request.text
+
+
 async def test_without_findings_or_if_the_session_says_so_no_model_is_asked(folder: Path) -> None:
     async with scripted_model([]) as model, explained(folder, model) as session:
         told = await say(session, "review src/clean.py")
