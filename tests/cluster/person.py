@@ -108,7 +108,7 @@ class Person:
         key = f"{self.name}.{self._keys}"
         self.lines.append(Prompted(t=now(), session=session, key=key))
         params = {"sessionId": session, "prompt": [{"type": "text", "text": json.dumps(order)}]}
-        outcome = outcome_of(await self._ask("session/prompt", params, key=key))
+        outcome = outcome_of(await self.ask("session/prompt", params, key=key))
         self.lines.append(Ended(t=now(), session=session, key=key, outcome=outcome))
         return outcome
 
@@ -117,12 +117,12 @@ class Person:
         self._say({"method": "session/cancel", "params": {"sessionId": session}})
 
     async def call(self, method: str, params: dict[str, Any], **ours: Any) -> Any:
-        answer = await self._ask(method, params, **ours)
+        answer = await self.ask(method, params, **ours)
         if "error" in answer:
             raise Refused(f"{self.name}: {method}: {answer['error']}")
         return answer["result"]
 
-    def _ask(self, method: str, params: dict[str, Any], **ours: Any) -> asyncio.Future[dict[str, Any]]:
+    def ask(self, method: str, params: dict[str, Any], **ours: Any) -> asyncio.Future[dict[str, Any]]:
         self._ids += 1
         waiting = self._waiting[self._ids] = asyncio.get_running_loop().create_future()
         if ours:
@@ -183,7 +183,7 @@ class Person:
         settled = False
         if self._chance.random() < 0.5:
             said = {"sessionId": session, "request": name, "result": result}
-            answer = await self._ask("_dragoman/hub/answer", said)
+            answer = await self.ask("_dragoman/hub/answer", said)
             settled = bool(answer.get("result", {}).get("settled"))
         else:
             self._say({"id": request, "result": result})

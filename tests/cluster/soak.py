@@ -214,7 +214,7 @@ class Soak:
         key = f"{person.name}.{len(self._ended) + len(self._refused)}.{self._chance.getrandbits(48):x}"
         text = [{"type": "text", "text": json.dumps(order)}]
         async with asyncio.timeout(ANSWER_SECONDS):
-            answer = await person._ask("session/prompt", {"sessionId": session, "prompt": text}, key=key)
+            answer = await person.ask("session/prompt", {"sessionId": session, "prompt": text}, key=key)
         error = answer.get("error", {})
         is_refused = error.get("code") in (-32600, -32602, -32002, -32004)
         (self._refused if is_refused else self._ended).add(key)

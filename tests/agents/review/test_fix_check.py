@@ -7,12 +7,8 @@ import pytest
 from dragoman.agents.review.fix_check import fix_problem
 from dragoman.agents.review.model_findings import quoted_lines, smallest_edit
 from dragoman.review import ReviewSettings, apply_edits
-from dragoman.review.structure import is_available
-
-needs_grammars = pytest.mark.skipif(not is_available(), reason="ast-grep is not installed")
 
 
-@needs_grammars
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [
@@ -31,7 +27,6 @@ async def test_a_fix_that_breaks_the_syntax_is_found_in_every_language(
     assert await fix_problem(path, before, after, ReviewSettings()) == "the file does not parse after it"
 
 
-@needs_grammars
 async def test_errors_that_were_there_before_do_not_count_against_a_fix() -> None:
     broken = "function f( {\n"
     assert await fix_problem("a.js", broken, f"// Hm.\n{broken}", ReviewSettings(use_oxlint=False)) is None

@@ -28,8 +28,6 @@ from dragoman.testing.models import (
 from tests.agents.review.ground import Editor, Told, findings_in, git, make_repository, say
 from tests.agents.review.process import running
 
-pytest.importorskip("pydantic_ai")
-
 pytestmark = pytest.mark.bound(40)  # the model layer takes seconds to import on a busy machine
 
 KEY = "ghp_" + "9fQ2xLrT7vKpW3sZ8dYb1nHc6mJg4aEuRoIq"

@@ -16,8 +16,6 @@ from dragoman.testing.models import ModelTurn, ScriptedModel, fail, hold, script
 from dragoman.testing.pace import deadline
 from tests.agents.review.ground import APP_FINDINGS, Editor, make_repository, say
 
-pytest.importorskip("pydantic_ai")
-
 pytestmark = pytest.mark.bound(40)  # the model layer takes seconds to import on a busy machine
 
 KEY = "ghp_" + "9fQ2xLrT7vKpW3sZ8dYb1nHc6mJg4aEuRoIq"

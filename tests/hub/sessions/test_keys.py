@@ -66,7 +66,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AbstractAsyncConte
     return on_nats(request.getfixturevalue("server"))
 
 
-async def asked_again(client: Talker, session: str, key: str, words: str = "say 1") -> dict[str, Any]:
+async def ask_again(client: Talker, session: str, key: str, words: str = "say 1") -> dict[str, Any]:
     """The answer to a prompt that may have been carried out before."""
     answer = await client.answer(client.prompt(session, words, key=key))
     result: dict[str, Any] = answer["result"]
@@ -87,23 +87,23 @@ async def test_a_prompt_is_known_after_many_turns_and_a_restart(
     async with opened as journal, staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client, other = await stage.client().begin(), await stage.client().begin()
         session = await client.new()
-        assert await asked_again(client, session, "first") == ENDED
+        assert await ask_again(client, session, "first") == ENDED
         for number in range(MANY):
             other.prompt(session, "say 0", key=f"key-{number}")
             await other.until(lambda one: one.get("id") == other._id and "method" not in one)
         assert len(gate.prompts) == MANY + 1
-        assert await asked_again(client, session, "first") == ENDED
-        assert await asked_again(other, session, "first", "another text") == ENDED
+        assert await ask_again(client, session, "first") == ENDED
+        assert await ask_again(other, session, "first", "another text") == ENDED
         await stage.crash()
         await add_turns(stage, session, 1000)
         await stage.start()
         client = await stage.client().begin()
         await client.call("session/resume", {"sessionId": session, **FORK})
-        assert await asked_again(client, session, "first") == ENDED
-        assert await asked_again(client, session, f"key-{MANY // 2}") == ENDED
-        assert await asked_again(client, session, "other-500") == ENDED
+        assert await ask_again(client, session, "first") == ENDED
+        assert await ask_again(client, session, f"key-{MANY // 2}") == ENDED
+        assert await ask_again(client, session, "other-500") == ENDED
         assert len(gate.prompts) == MANY + 1, "a prompt was carried out again"
-        assert await asked_again(client, session, "fresh") == ENDED
+        assert await ask_again(client, session, "fresh") == ENDED
         assert len(gate.prompts) == MANY + 2
 
 
@@ -112,7 +112,7 @@ async def test_a_key_is_known_in_its_own_session_alone() -> None:
     async with staged({"one": lambda: obedient(gate)}) as stage:
         client = await stage.client().begin()
         for session in (await client.new(), await client.new()):
-            assert await asked_again(client, session, "k") == ENDED
+            assert await ask_again(client, session, "k") == ENDED
         assert len(gate.prompts) == 2
 
 
@@ -123,7 +123,7 @@ async def test_an_error_is_the_answer_of_a_retry_too() -> None:
         session = await client.new()
         first = (await client.answer(client.prompt(session, "say what", key="k")))["error"]
         for number in range(ANSWERS + 1):
-            await asked_again(client, session, f"key-{number}", "say 0")
+            await ask_again(client, session, f"key-{number}", "say 0")
         assert (await client.answer(client.prompt(session, "say what", key="k")))["error"] == first
         assert gate.prompts.count("say what") == 1
 
@@ -137,15 +137,15 @@ async def test_a_prompt_is_known_to_a_node_that_begins_with_a_checkpoint(
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=0.5) as group:
         client = await group["a"].client().begin()
         session = await client.new()
-        assert await asked_again(client, session, "first") == ENDED
+        assert await ask_again(client, session, "first") == ENDED
         for number in range(MANY):
-            await asked_again(client, session, f"key-{number}", "say 0")
+            await ask_again(client, session, f"key-{number}", "say 0")
         await group.crash(group.owner(session))
         left = next(iter(group.nodes.values()))
         client = await left.client().begin()
         await client.call("session/resume", {"sessionId": session, **FORK})
         assert left.hub.sessions[session].checkpoint_at > 0
-        assert await asked_again(client, session, "first") == ENDED
+        assert await ask_again(client, session, "first") == ENDED
         assert len(gate.prompts) == MANY + 1
 
 
@@ -156,12 +156,12 @@ async def test_a_prompt_of_a_short_session_is_known_after_a_restart(tmp_path: Pa
     async with opened as journal, staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
         client = await stage.client().begin()
         session = await client.new()
-        assert await asked_again(client, session, key) == ENDED
+        assert await ask_again(client, session, key) == ENDED
         await stage.crash()
         await stage.start()
         client = await stage.client().begin()
         await client.call("session/resume", {"sessionId": session, **FORK})
-        assert await asked_again(client, session, key) == ENDED
+        assert await ask_again(client, session, key) == ENDED
         assert len(gate.prompts) == 1
 
 
@@ -170,8 +170,8 @@ async def test_little_is_remembered_of_a_session_with_many_turns() -> None:
         client = await stage.client().begin()
         session = await client.new()
         for number in range(ANSWERS * 2):
-            await asked_again(client, session, f"key-{number}", "say 0")
-        assert await asked_again(client, session, "key-0") == ENDED
+            await ask_again(client, session, f"key-{number}", "say 0")
+        assert await ask_again(client, session, "key-0") == ENDED
         assert len(stage.hub.sessions[session].state.answers) == ANSWERS
 
 
@@ -254,7 +254,7 @@ async def test_a_prompt_that_is_cancelled_while_its_key_is_looked_up_is_not_carr
         await client.call("_dragoman/hub/sessions")  # behind the cancel
         journal.go_on.set()
         assert (await client.answer(prompt))["result"] == {"stopReason": "cancelled"}
-        assert await asked_again(client, session, "k") == {"stopReason": "cancelled"}
+        assert await ask_again(client, session, "k") == {"stopReason": "cancelled"}
         assert gate.prompts == []
 
 
@@ -268,7 +268,7 @@ async def test_a_prompt_whose_key_cannot_be_looked_up_is_refused_and_may_come_ag
         refused = (await client.answer(client.prompt(session, "say 1", key="k")))["error"]
         assert "the journal cannot be read" in refused["message"]
         assert gate.prompts == []
-        assert await asked_again(client, session, "k") == ENDED
+        assert await ask_again(client, session, "k") == ENDED
         assert gate.prompts == ["say 1"]
 
 
@@ -477,8 +477,8 @@ async def test_connect_that_was_cut_during_a_turn_gets_its_answer_after_many_tur
             other = await stage.client().begin()
             await other.call("session/resume", {"sessionId": session, **FORK})
             for number in range(MANY):
-                await asked_again(other, session, f"key-{number}", "say 0")
+                await ask_again(other, session, f"key-{number}", "say 0")
             door.is_shut = False
             assert (await answer(3))["result"] == ENDED
-            assert await asked_again(other, session, "last", "say 0") == ENDED
+            assert await ask_again(other, session, "last", "say 0") == ENDED
             assert gate.prompts.count("wait") == 1

@@ -40,7 +40,7 @@ def _not_run(conversation: Conversation, question: PermissionExchange) -> Observ
 def _completed(conversation: Conversation, question: PermissionExchange) -> Frame | None:
     """The update that says that its call was completed, unless somebody allowed it later."""
     answer = question.exchange.answer
-    if answer is None or not question.call or _asked_again(conversation, question):
+    if answer is None or not question.call or _is_asked_again(conversation, question):
         return None
     for call in tool_calls(conversation):
         if call.session == question.session and call.id == question.call:
@@ -50,7 +50,7 @@ def _completed(conversation: Conversation, question: PermissionExchange) -> Fram
     return None
 
 
-def _asked_again(conversation: Conversation, question: PermissionExchange) -> bool:
+def _is_asked_again(conversation: Conversation, question: PermissionExchange) -> bool:
     return any(
         other.call == question.call
         and other.session == question.session

@@ -144,7 +144,7 @@ def _told_each(session: str, entries: Sequence[Stored], view: ClientView, *, ski
     return b"".join(block)
 
 
-def asked_again(request: OpenRequest, view: ClientView) -> bytes:
+def repeat_request(request: OpenRequest, view: ClientView) -> bytes:
     """A request that is still open, for a client that has been told of it before or was not meant then. It
     stands where it stood, so it brings no cursor.
     """

@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.clients.client import HubClient
-from dragoman.hub.clients.entry_messages import asked_again, block_of
+from dragoman.hub.clients.entry_messages import block_of, repeat_request
 from dragoman.hub.clients.questions import PERMISSION, is_told
 from dragoman.hub.engine.live_session import LiveSession, SessionFollower
 from dragoman.hub.engine.ports import Position
@@ -101,7 +101,7 @@ class ClientFollower:
     def ask_again(self) -> None:
         """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
         again = [
-            asked_again(request, self)
+            repeat_request(request, self)
             for request in self.session.state.requests.values()
             if request.sequence <= self.position.sequence
         ]
