@@ -13,10 +13,18 @@ pytestmark = pytest.mark.timeout(240)
 
 COUNT = """(what) => {
     window.drawn = 0;
+    // An element, its parent and its grandparent can be added at once: three records, and one element.
+    const counted = new WeakSet();
+    const count = (element) => {
+        if (!element.matches(what) || counted.has(element)) return;
+        counted.add(element);
+        window.drawn += 1;
+    };
     new MutationObserver((changes) => {
         for (const { addedNodes } of changes) {
-            const added = [...addedNodes].filter((node) => node instanceof Element);
-            for (const node of added) window.drawn += node.matches(what) + node.querySelectorAll(what).length;
+            for (const added of [...addedNodes].filter((node) => node instanceof Element)) {
+                [added, ...added.querySelectorAll(what)].forEach(count);
+            }
         }
     }).observe(document.querySelector(".timeline"), { childList: true, subtree: true });
 }"""
