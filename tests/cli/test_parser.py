@@ -48,11 +48,8 @@ def test_help_has_examples(arguments: list[str], capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "dragoman: the following arguments are required: COMMAND\nTry: dragoman --help\n"),
-        (
-            ["agent"],
-            "dragoman agent: the following arguments are required: NAME\nTry: dragoman agent --help\n",
-        ),
+        ([], "  run         one turn with any agent; the exit status tells how it ended\n"),
+        (["agent"], "usage: dragoman agent [-h] NAME ...\n"),
         (["agent", "ehco"], "invalid choice: 'ehco' (choose from "),
         (["agent", "script"], "required: FILE\nTry: dragoman agent script --help\n"),
         (["agent", "echo", "--fast"], "there is no option --fast\nTry: dragoman agent echo --help\n"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -34,6 +35,9 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         self._words = [] if args is None else list(args)
         self.fill_now()
+        if args is not None and not args and self._needs_command():
+            self.print_help(sys.stderr)
+            self.exit(2)
         if self.splits and args is not None and "--" in args:
             at = args.index("--")
             namespace, rest = super().parse_known_args(args[:at], namespace)
@@ -48,6 +52,11 @@ class Parser(argparse.ArgumentParser):
         if self.fill is not None:
             fill, self.fill = self.fill, None
             fill(self)
+
+    def _needs_command(self) -> bool:
+        return any(
+            isinstance(action, argparse._SubParsersAction) and action.required for action in self._actions
+        )
 
     def format_help(self) -> str:
         """As argparse does; but the commands of the first level stand in their groups."""
