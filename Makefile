@@ -89,9 +89,10 @@ APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recomm
 $(READY_BROWSER):
 	@wanted=; command -v tmux >/dev/null 2>&1 || wanted=tmux; \
 	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || wanted="$$wanted chromium"; \
+	command -v chromium-headless-shell >/dev/null 2>&1 || wanted="$$wanted chromium-headless-shell"; \
 	test -z "$$wanted" || { test "$$(id -u)" = 0 && apt-get update -qq && \
 	    { $(APT) $$wanted || $(APT) chromium; }; } >/dev/null 2>&1 \
-	    || echo "cannot be installed:$$wanted; tests of pages and of terminals will be skipped"
+	    || echo "cannot be installed:$$wanted; tests of pages and of terminals are skipped or slower"
 	@mkdir -p $(@D) && touch $@
 
 # The hub with its page and the built-in reviewer.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -15,23 +14,17 @@ import httpx2
 import pytest
 
 from dragoman.testing.pace import patience
+from tests.browser import open_browser
 from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import Stage, staged
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
     "--host-resolver-rules=MAP evil.example 127.0.0.1",
     # Newer browsers protect programs on this machine by themselves; older ones leave it to us.
     "--disable-features=LocalNetworkAccessChecks,PrivateNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
 ]
 PATIENCE = 20_000
 """Milliseconds for a browser to do what it does at once on a quiet machine."""
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)"
-)
 
 TRY_EVERYTHING = """async ([port, ticket, token]) => {
   const socket = (query) => new Promise((done) => {
@@ -65,11 +58,8 @@ def stage() -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
+    with open_browser(*FLAGS) as browser:
+        yield browser
 
 
 class Quiet(SimpleHTTPRequestHandler):

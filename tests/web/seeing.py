@@ -13,11 +13,6 @@ AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min
 # A browser without a screen shows every page at all times, so the page has to be told that nobody looks.
 HIDE = "() => Object.defineProperty(document, 'visibilityState', { value: 'hidden' })"
 
-NOTED = """async () => {
-    const worker = await navigator.serviceWorker.ready;
-    return (await worker.getNotifications()).map((one) => one.title);
-}"""
-
 
 def text_of(page: Any) -> str:
     return str(page.inner_text(".timeline"))

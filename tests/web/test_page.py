@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
-from tests.web.seeing import AXE, HIDE, NOTED, asked, ended, faults, reads, refusals, text_of
+from tests.web.seeing import AXE, asked, ended, faults, reads, refusals, text_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -355,23 +355,6 @@ def test_who_may_only_watch_is_offered_nothing_and_refused_by_the_hub(
     page.wait_for_selector(".asks", state="detached")
     ended(owner, 1)
     watching.context.close()
-
-
-def test_what_is_asked_while_nobody_looks_is_notified_once(visitor: Visitor, hub: RunningHub) -> None:
-    visitor.context.grant_permissions(["notifications"], origin=hub.url.rstrip("/"))
-    page = visitor.open()
-    start_session(page, hub.folder)
-    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    page.click("button[aria-label='Menu']")
-    page.click("text=Notify me")
-    page.wait_for_selector("text=You will be notified")
-    page.evaluate(HIDE)
-    send(page, "run it")
-    page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
-    page.wait_for_function(f"async () => (await ({NOTED})()).length > 0")
-    assert page.evaluate(NOTED) == ["Run the installer"]
-    page.click(".asks .reject_once")
-    ended(page, 1)
 
 
 def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: RunningHub) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,7 @@ import pytest
 
 from dragoman.journal.contract import Entry
 from dragoman.trace.view.page import make_page
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)"
-)
+from tests.browser import open_browser
 
 
 def update(**fields: Any) -> bytes:
@@ -67,11 +57,8 @@ def conversation() -> Iterator[Entry]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
+    with open_browser() as browser:
+        yield browser
 
 
 def opened(browser: Any, page: bytes, folder: Path, **options: Any) -> tuple[Any, list[str]]:
