@@ -14,8 +14,8 @@ from dragoman.hub.api.observability.observer import REASONS, Observer
 from dragoman.hub.api.observability.status import SeenAgent
 from dragoman.journal import Entry, Journal, MemoryJournal
 from dragoman.testing import check_journal
-from tests.hub.observability.fakes import ShownHub, answer, ask, live, note, prompt, update
-from tests.hub.observability.strict import Read, parse
+from tests.hub.api.observability.fakes import ShownHub, answer, ask, live, note, prompt, update
+from tests.hub.api.observability.strict import Read, parse
 
 
 async def read(observer: Observer) -> dict[str, Read]:

@@ -20,7 +20,7 @@ from dragoman.hub.api.observability.digest import (
 )
 from dragoman.hub.api.observability.usage import AgentUsage, Cost, Tokens
 from dragoman.journal import Direction, Entry, Stored
-from tests.hub.observability.fakes import answer, ask, note, prompt, update
+from tests.hub.api.observability.fakes import answer, ask, note, prompt, update
 
 
 def read(entry: Entry, *, sequence: int = 5) -> StreamEvent | None:

@@ -31,7 +31,7 @@ from dragoman.hub.api.observability.status import (
 from dragoman.hub.api.observability.usage import AgentUsage, Cost, Spending, Tokens
 from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
-from tests.hub.observability.fakes import ShownHub
+from tests.hub.api.observability.fakes import ShownHub
 
 
 def told(sessions: int = 2) -> dict[str, Any]:

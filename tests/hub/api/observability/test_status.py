@@ -19,8 +19,8 @@ from dragoman.hub.api.observability.status import (
     status_of,
 )
 from dragoman.hub.api.observability.usage import AgentUsage, Cost, Spending, Tokens
-from tests.hub.observability.fakes import ShownHub
-from tests.hub.observability.strict import parse
+from tests.hub.api.observability.fakes import ShownHub
+from tests.hub.api.observability.strict import parse
 
 
 def session(name: str, state: SessionState = "idle", **more: float) -> SeenSession:

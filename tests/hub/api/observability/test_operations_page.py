@@ -21,7 +21,7 @@ from dragoman.hub.api.observability.status import (
 )
 from dragoman.hub.api.observability.usage import Tokens
 
-PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "operations.md").read_text("utf-8")
 
 
 def table(after: str) -> str:

@@ -33,7 +33,7 @@ from dragoman.hub.gate.table import (
 )
 from dragoman.transport.memory import memory_pair
 from tests.conftest import COUNTED
-from tests.hub.outside.test_methods import SCOPES
+from tests.hub.clients.test_methods import SCOPES
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import Stage, Talker, staged
 

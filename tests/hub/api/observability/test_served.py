@@ -27,7 +27,7 @@ from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.sdk.serve import serving
 from dragoman.testing.transports import SinkRecorder
 from dragoman.transport.memory import memory_pair
-from tests.hub.observability.strict import parse
+from tests.hub.api.observability.strict import parse
 
 WATCHER: frozenset[Scope] = frozenset({"observe"})
 

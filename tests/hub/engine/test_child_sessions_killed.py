@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
+from tests.hub.engine.test_child_sessions import OPTIONS, of
 from tests.hub.sessions.agents import Gate
 from tests.hub.sessions.raw_agents import eventually
 from tests.hub.sessions.stage import Slow, staged
-from tests.hub.sessions.test_children import OPTIONS, of
 
 
 def busy_parent(gate: Gate) -> Agent:

@@ -21,9 +21,9 @@ from dragoman.hub.gate.admission import Admission, Grant, hashed, new_token
 from dragoman.sdk.serve import serving
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
+from tests.hub.api.http2_client import http2_client
+from tests.hub.api.http2_proxy import http2_proxy
 from tests.hub.doors import asked, door, peers
-from tests.hub.http2_client import http2_client
-from tests.hub.http2_proxy import http2_proxy
 from tests.journal.nats.certificates import Authority
 
 BLOCK = bytes(65536)

@@ -22,7 +22,7 @@ from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket_server import AsgiWebSocket
-from tests.hub.observability.strict import parse
+from tests.hub.api.observability.strict import parse
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.errors import LocalMistake
 from dragoman.hub.api.observability.exposition import number, render
 from dragoman.hub.api.observability.meters import MOST_MEMBERS, OTHERS, Counter, Histogram, Meters
-from tests.hub.observability.strict import parse
+from tests.hub.api.observability.strict import parse
 
 
 def test_counters_grow_by_ones_and_by_batches() -> None:

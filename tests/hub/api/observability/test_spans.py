@@ -25,7 +25,7 @@ from dragoman.hub.api.observability.spans import NoSpans, TurnSpans, open_spans,
 from dragoman.hub.api.observability.trace_context import read_meta
 from dragoman.hub.api.observability.usage import Tokens
 from dragoman.journal import MemoryJournal
-from tests.hub.observability import fakes
+from tests.hub.api.observability import fakes
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
