@@ -37,13 +37,13 @@ def line(name: str, says: str, verdicts: dict[str, Status], *said: Said) -> Pack
 def test_a_line_is_as_good_as_the_worst_of_its_requirements() -> None:
     verdicts: dict[str, Status] = {"TURN-03": "passed", "TURN-04": "failed"}
     item = line("review-agent-checklist", "the last answer has a stop reason", verdicts)
-    assert (item.status, item.exercised, item.requirements) == ("failed", 2, ("TURN-03", "TURN-04"))
+    assert (item.status, item.exercised_count, item.requirements) == ("failed", 2, ("TURN-03", "TURN-04"))
 
 
 def test_a_line_of_which_nothing_showed_has_not_passed() -> None:
     verdicts: dict[str, Status] = {"TURN-03": "not exercised", "TURN-04": "not exercised"}
     item = line("review-agent-checklist", "the last answer has a stop reason", verdicts)
-    assert (item.status, item.exercised) == ("not exercised", 0)
+    assert (item.status, item.exercised_count) == ("not exercised", 0)
 
 
 def test_what_no_wire_shows_has_not_passed_either() -> None:

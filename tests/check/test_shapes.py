@@ -73,6 +73,6 @@ def test_a_reading_tells_what_is_refused_from_what_is_forgiven() -> None:
         make_recording(client("session/new", {**NEW, "bogus": 1}, id=1), client("session/new", {}, id=2))
     )
     fine, bad = (read_frame(frame, conversation) for frame in conversation.frames)
-    assert fine.refused is None
+    assert fine.refusal is None
     assert [(found.kind, found.name) for found in fine.forgiven] == [("unknown field", "bogus")]
-    assert bad.refused is not None
+    assert bad.refusal is not None

@@ -16,7 +16,7 @@ def test_a_terminal_has_everything_that_was_asked_about_it() -> None:
         "terminal/release",
     ]
     assert one.limit == 5
-    assert one.released is not None
+    assert one.release is not None
     ended = one.exit()
     assert ended is not None
     assert ended.message["result"] == DONE

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.dialect.keeping import KEY, dropped, keep, original_of, restore, without_secrets
+from dragoman.dialect.keeping import KEY, drop_original, keep, original_of, restore, without_secrets
 from dragoman.dialect.message import Object
 
 values = st.recursive(
@@ -63,9 +63,9 @@ def test_an_original_of_another_dialect_is_not_ours() -> None:
 def test_what_stands_in_meta_already_stays_there_and_counts() -> None:
     fields = keep({"title": "x", "_meta": {"mine": 1}}, "haven", {"name": "x"})
     assert fields["_meta"]["mine"] == 1
-    assert dropped(fields) == {"title": "x", "_meta": {"mine": 1}}
+    assert drop_original(fields) == {"title": "x", "_meta": {"mine": 1}}
     assert restore(fields, "haven", convert) is None  # the original did not say that
-    assert dropped(keep({"title": "x"}, "haven", {})) == {"title": "x"}
+    assert drop_original(keep({"title": "x"}, "haven", {})) == {"title": "x"}
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -91,7 +91,7 @@ def test_keeping_changes_nothing_but_meta_and_can_be_undone(original: Any, field
     assert {name: with_it[name] for name in with_it if name != "_meta"} == {
         name: fields[name] for name in fields if name != "_meta"
     }
-    assert KEY not in dropped(with_it).get("_meta", {})
+    assert KEY not in drop_original(with_it).get("_meta", {})
     assert original_of(with_it, "haven") in (None, original)
 
 

@@ -19,7 +19,7 @@ from dragoman.dialect.message import (
     encode,
     notification,
     refusal,
-    renamed,
+    rename_members,
     request,
     update_of,
     with_params,
@@ -98,9 +98,9 @@ def test_what_is_not_of_a_kind_gives_an_empty_one(value: object) -> None:
 
 
 def test_renaming_keeps_the_order_and_never_covers_what_is_there() -> None:
-    assert list(renamed({"a": 1, "id": 2, "c": 3}, {"id": "toolCallId"}).items()) == [
+    assert list(rename_members({"a": 1, "id": 2, "c": 3}, {"id": "toolCallId"}).items()) == [
         ("a", 1),
         ("toolCallId", 2),
         ("c", 3),
     ]
-    assert renamed({"id": 1, "toolCallId": 2}, {"id": "toolCallId"}) == {"toolCallId": 2}
+    assert rename_members({"id": 1, "toolCallId": 2}, {"id": "toolCallId"}) == {"toolCallId": 2}

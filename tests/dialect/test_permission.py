@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from dragoman.dialect import DIALECTS, EdgeSettings, Ledger, Translator, make_edge
 from dragoman.dialect.message import Message, Object, as_object, request
-from dragoman.dialect.permission import PERMISSION, answer_unasked, answer_unchosen, decide, offered
+from dragoman.dialect.permission import PERMISSION, answer_unasked, answer_unchosen, decide, option_kinds
 from dragoman.dialect.quirks.edge import Quirks
 
 OPTIONS = [
@@ -113,8 +113,8 @@ def test_a_client_that_cannot_be_asked_says_so_to_whoever_decides(dialect: str) 
 
 def test_options_are_known_by_their_ids() -> None:
     odd: Object = {"options": [{"optionId": 1}, {"optionId": ""}, None, {"optionId": "a"}, *OPTIONS]}
-    assert offered(odd) == {"a": "", "yes": "allow_once", "never": "reject_always", "no": "reject_once"}
-    assert offered({}) == {}
+    assert option_kinds(odd) == {"a": "", "yes": "allow_once", "never": "reject_always", "no": "reject_once"}
+    assert option_kinds({}) == {}
 
 
 @pytest.mark.parametrize(

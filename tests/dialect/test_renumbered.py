@@ -15,7 +15,7 @@ class Numbers(Edge):
         self.ids: dict[object, object] = {}
 
     def from_inside(self, message: Message) -> list[Out]:
-        self.repaired("an id", "made another")
+        self.note_repair("an id", "made another")
         own = f"own-{message.id}"
         self.ids[own] = message.id
         return [("peer", request(own, str(message.method)))]

@@ -45,12 +45,14 @@ def why_not_applicable(requirement: Requirement, conversations: list[Conversatio
     """Empty if it applies: to one of the conversations is enough."""
     if requirement.area in REMOTE and side != "server" and conversations:
         return "the peer was reached over stdio"
-    met = [
+    greeted_conversations = [
         conversation
         for conversation in conversations
         if conversation.initialize is not None and conversation.initialize.has_result
     ]
-    reasons = [_why_not(requirement, conversation, side) for conversation in met or conversations]
+    reasons = [
+        _why_not(requirement, conversation, side) for conversation in greeted_conversations or conversations
+    ]
     return reasons[0] if reasons and all(reasons) else ""
 
 

@@ -34,14 +34,14 @@ class ObservedToolCall(Struct, kw_only=True):
 
     def statuses(self) -> list[tuple[Frame, str]]:
         """What was said about its status, the beginning of an announced call included."""
-        found = []
+        statuses = []
         for frame in self.frames:
             status = update_of(frame).get("status")
             if type(status) is str:
-                found.append((frame, status))
+                statuses.append((frame, status))
             elif is_update(frame, "tool_call") and status is None:
-                found.append((frame, "pending"))
-        return found
+                statuses.append((frame, "pending"))
+        return statuses
 
     def ending(self) -> Frame | None:
         """The first update that says that it is over."""
@@ -71,9 +71,9 @@ class PermissionExchange(Struct, frozen=True):
             return "cancelled"
         if self.outcome.get("outcome") != "selected":
             return ""
-        chosen = self.outcome.get("optionId")
+        option_id = self.outcome.get("optionId")
         return next(
-            (text(option.get("kind")) for option in self.options if option.get("optionId") == chosen), ""
+            (text(option.get("kind")) for option in self.options if option.get("optionId") == option_id), ""
         )
 
     @property
@@ -104,12 +104,12 @@ def _find_calls(conversation: Conversation) -> Iterator[ObservedToolCall]:
     lives: dict[tuple[str, str, int, int], ObservedToolCall] = {}
     setups: dict[str, int] = {}
     connection, loading = 0, _loading(conversation)
-    made = _session_answers(conversation)
+    answers = _session_answers(conversation)
     for frame in conversation.frames:
         if frame.method == "initialize":
             connection += 1
-        elif frame.method in ("session/load", "session/resume") or frame.number in made:
-            session = made.get(frame.number, session_of(frame))
+        elif frame.method in ("session/load", "session/resume") or frame.number in answers:
+            session = answers.get(frame.number, session_of(frame))
             setups[session] = setups.get(session, 0) + 1
         elif is_update(frame, *TOLD):
             session, call = session_of(frame), text(update_of(frame).get("toolCallId"))
@@ -134,7 +134,7 @@ def _session_answers(conversation: Conversation) -> dict[int, str]:
 
 def _loading(conversation: Conversation) -> set[int]:
     """The numbers of the frames of replays. An agent that answers first replays until the next prompt."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for call in conversation.calls("session/load", "session/resume", direction="to_agent"):
         following = next(
             (
@@ -144,8 +144,8 @@ def _loading(conversation: Conversation) -> set[int]:
             ),
             None,
         )
-        found |= {frame.number for frame in conversation.between(call.request, following)}
-    return found
+        numbers |= {frame.number for frame in conversation.between(call.request, following)}
+    return numbers
 
 
 def permission_exchanges(conversation: Conversation) -> list[PermissionExchange]:
@@ -159,14 +159,14 @@ def _find_permissions(conversation: Conversation) -> list[Exchange]:
 
 
 def _permission(exchange: Exchange) -> PermissionExchange:
-    told = exchange.params.get("toolCall")
+    tool_call = exchange.params.get("toolCall")
     subject = exchange.params.get("subject")  # of version 2
     if type(subject) is dict:
-        told = subject.get("toolCall") if subject.get("type") == "tool_call" else subject
-    told = told if type(told) is dict else {}
-    call = text(told.get("toolCallId"))
+        tool_call = subject.get("toolCall") if subject.get("type") == "tool_call" else subject
+    tool_call = tool_call if type(tool_call) is dict else {}
+    call = text(tool_call.get("toolCallId"))
     return PermissionExchange(
-        exchange, session_of(exchange), call, told, items(exchange.params.get("options"))
+        exchange, session_of(exchange), call, tool_call, items(exchange.params.get("options"))
     )
 
 
@@ -197,10 +197,10 @@ def tool_call_objects(conversation: Conversation) -> Iterator[tuple[Frame, JsonO
 def turn_of(conversation: Conversation, frame: Frame, session: str) -> ObservedTurn | None:
     """The turn of a session that a frame is a part of."""
     for turn in conversation.turns:
-        begun = turn.exchange.request.number
+        start = turn.exchange.request.number
         if (
             turn.session == session
-            and begun < frame.number
+            and start < frame.number
             and (turn.end is None or frame.number <= turn.end.number)
         ):
             return turn
@@ -209,9 +209,9 @@ def turn_of(conversation: Conversation, frame: Frame, session: str) -> ObservedT
 
 def was_cancelled(conversation: Conversation, turn: ObservedTurn) -> bool:
     """Whether anybody tried to cancel it, or its session was closed under it."""
-    begun, end = turn.exchange.request.number, turn.end.number if turn.end is not None else None
+    start, end = turn.exchange.request.number, turn.end.number if turn.end is not None else None
     return any(
-        begun < frame.number
+        start < frame.number
         and (end is None or frame.number < end)
         and (frame.method == "$/cancel_request" or session_of(frame) == turn.session)
         for frame in _enders(conversation)

@@ -31,14 +31,14 @@ class VerdictDifference(Struct, frozen=True, kw_only=True):
 
 def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> list[VerdictDifference]:
     """For each requirement whose status changed in a way that means something."""
-    known = {verdict.requirement: verdict for verdict in before}
-    found = []
+    earlier_verdicts = {verdict.requirement: verdict for verdict in before}
+    differences = []
     for verdict in after:
-        earlier = known.get(verdict.requirement)
+        earlier = earlier_verdicts.get(verdict.requirement)
         change = None if earlier is None else _change(earlier.status, verdict.status)
         if earlier is not None and change is not None:
             wrong = verdict if change == "worse" else earlier
-            found.append(
+            differences.append(
                 VerdictDifference(
                     requirement=verdict.requirement,
                     text=verdict.text,
@@ -48,7 +48,7 @@ def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> lis
                     why=wrong.findings[0].why if wrong.findings else "",
                 )
             )
-    return found
+    return differences
 
 
 def _change(before: Status, after: Status) -> Change | None:

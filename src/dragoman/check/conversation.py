@@ -80,13 +80,13 @@ class Conversation:
         # Looked for once: rules ask in every turn, and a long recording has many turns.
         self._calls: dict[tuple[tuple[str, ...], Direction | None], list[Exchange]] = {}
         self._updates: dict[tuple[str, ...], list[Frame]] = {}
-        self._computed: dict[Hashable, Json] = {}  # of the type that the caller's function returns
+        self._cache: dict[Hashable, Json] = {}  # of the type that the caller's function returns
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What `compute` returns; a key is computed once for each conversation."""
-        if key not in self._computed:
-            self._computed[key] = compute()
-        value: T = self._computed[key]
+        if key not in self._cache:
+            self._cache[key] = compute()
+        value: T = self._cache[key]
         return value
 
     @cached_property
@@ -96,21 +96,21 @@ class Conversation:
         for frame in self.frames:
             if frame.is_answer:
                 answers.setdefault((frame.direction, id_key(frame.message.get("id"))), []).append(frame)
-        found = []
+        exchanges = []
         for frame in self.frames:
             if frame.is_request:
                 waiting = answers.get((_back(frame.direction), id_key(frame.message["id"])), [])
                 behind = next((answer for answer in waiting if answer.number > frame.number), None)
                 if behind is not None:
                     waiting.remove(behind)
-                found.append(Exchange(frame, behind))
-        return found
+                exchanges.append(Exchange(frame, behind))
+        return exchanges
 
     @cached_property
-    def unasked(self) -> list[Frame]:
+    def stray_answers(self) -> list[Frame]:
         """Answers to nothing."""
-        asked = {id(exchange.answer) for exchange in self.exchanges}
-        return [frame for frame in self.frames if frame.is_answer and id(frame) not in asked]
+        answer_keys = {id(exchange.answer) for exchange in self.exchanges}
+        return [frame for frame in self.frames if frame.is_answer and id(frame) not in answer_keys]
 
     def calls(self, *methods: str, direction: Direction | None = None) -> list[Exchange]:
         """Requests of these methods, or of all."""
@@ -152,14 +152,17 @@ class Conversation:
     @cached_property
     def initialize(self) -> Exchange | None:
         """The handshake that counts: the first one that succeeded, else the first."""
-        tried = self.calls("initialize", direction="to_agent")
-        return next((exchange for exchange in tried if exchange.has_result), tried[0] if tried else None)
+        handshakes = self.calls("initialize", direction="to_agent")
+        return next(
+            (exchange for exchange in handshakes if exchange.has_result),
+            handshakes[0] if handshakes else None,
+        )
 
     @cached_property
     def version(self) -> int:
         """What was agreed upon; 1 where nothing else was said."""
-        agreed = self.initialize.result.get("protocolVersion") if self.initialize else None
-        return agreed if type(agreed) is int else 1
+        version = self.initialize.result.get("protocolVersion") if self.initialize else None
+        return version if type(version) is int else 1
 
     def client_can(self, *path: str) -> Json:
         """A capability of the client, None if it did not name it."""
@@ -176,11 +179,11 @@ class Conversation:
         end = self._end(exchange, name)
         following = next(
             (
-                other.request
-                for other in prompts
+                prompt.request
+                for prompt in prompts
                 if end is not None
-                and other.request.number > end.number
-                and other.params.get("sessionId") == session
+                and prompt.request.number > end.number
+                and prompt.params.get("sessionId") == session
             ),
             None,
         )
@@ -191,13 +194,13 @@ class Conversation:
     def _end(self, exchange: Exchange, session: str) -> Frame | None:
         if self.version < 2 or not exchange.has_result:
             return exchange.answer
-        inserted = self.insertion(exchange)
+        insertion = self.insertion(exchange)
         return next(
             (
                 frame
                 for frame in self._idles
-                if inserted is not None
-                and frame.number > inserted.number
+                if insertion is not None
+                and frame.number > insertion.number
                 and frame.params.get("sessionId") == session
             ),
             None,
@@ -211,8 +214,10 @@ class Conversation:
         for frame in self._user_messages:
             if exchange.answer is None or frame.number > exchange.answer.number:
                 break
-            known = update_of(frame).get("messageId") == message and frame.params.get("sessionId") == session
-            if known and frame.number > exchange.request.number:
+            is_its_message = (
+                update_of(frame).get("messageId") == message and frame.params.get("sessionId") == session
+            )
+            if is_its_message and frame.number > exchange.request.number:
                 return frame
         return exchange.answer if exchange.has_result else None
 

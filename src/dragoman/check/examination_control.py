@@ -26,19 +26,19 @@ def scenes_to_repeat(verdicts: Iterable[Verdict], recordings: Sequence[Recording
     """The scenes whose recordings show a failure; None if nothing failed. The first meeting is played every
     time and is not among them.
     """
-    failed = [verdict for verdict in verdicts if verdict.status == "failed"]
-    shown = {finding.connection for verdict in failed for finding in verdict.findings}
-    names = {str(recordings[number - 1].facts.get("played", "")) for number in shown}
-    return names - {""} if failed else None
+    failures = [verdict for verdict in verdicts if verdict.status == "failed"]
+    connections = {finding.connection for verdict in failures for finding in verdict.findings}
+    names = {str(recordings[number - 1].facts.get("played", "")) for number in connections}
+    return names - {""} if failures else None
 
 
 def keep_confirmed(
     verdicts: Iterable[Verdict], again: Iterable[Verdict], *, is_interrupted: bool = False
 ) -> None:
     """Turn failures that the second look does not show into warnings; an interrupted one did not show all."""
-    confirmed = {verdict.requirement for verdict in again if verdict.status == "failed"}
+    repeated_failures = {verdict.requirement for verdict in again if verdict.status == "failed"}
     for verdict in verdicts:
-        if verdict.status == "failed" and verdict.requirement not in confirmed:
+        if verdict.status == "failed" and verdict.requirement not in repeated_failures:
             verdict.status, verdict.reason = "warned", NOT_REPEATED if is_interrupted else NOT_CONFIRMED
 
 
@@ -51,11 +51,13 @@ def blame_once(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> 
     for verdict in sorted(verdicts, key=_severity):
         if verdict.status not in _SEVERITY:
             continue
-        others = [owners.setdefault(_refusal(finding), verdict.requirement) for finding in verdict.findings]
+        blamed_requirements = [
+            owners.setdefault(_refusal(finding), verdict.requirement) for finding in verdict.findings
+        ]
         is_refusal = all(_is_refusal(finding, recordings) for finding in verdict.findings)
-        if others and verdict.requirement not in others and is_refusal:
+        if blamed_requirements and verdict.requirement not in blamed_requirements and is_refusal:
             verdict.status = "recorded"
-            verdict.reason = f"shown by the same refusal as {', '.join(sorted(set(others)))}"
+            verdict.reason = f"shown by the same refusal as {', '.join(sorted(set(blamed_requirements)))}"
 
 
 _SEVERITY = {"failed": 0, "warned": 1}

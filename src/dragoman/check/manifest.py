@@ -148,8 +148,8 @@ class Requirement(Struct, frozen=True, kw_only=True):
 
         A requirement that no page states has the page of its area: whoever doubts it looks there first.
         """
-        found = _SOURCE.match(self.source)
-        word = found.group() if found else ""
+        match = _SOURCE.match(self.source)
+        word = match.group() if match else ""
         path = _AREA_PAGES.get(self.area, "") if word in _NO_PAGE else _PAGES.get(word, "")
         return path if path.startswith("https:") or not path else SITE + path
 

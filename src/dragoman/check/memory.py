@@ -45,18 +45,18 @@ def facts_before(conversation: Conversation, session: str, frame: Frame | None =
 
 
 def _facts_before(conversation: Conversation, session: str, last: int) -> SessionFacts:
-    found = _fact(conversation, session)
+    facts = _fact(conversation, session)
     for turn in conversation.turns:
         end = turn.exchange.answer
         is_whole = reason_of(turn) == "end_turn" and not prompt_text(turn).startswith("/")
         if turn.session == session and is_whole and end is not None and end.number < last:
-            found.user.append(prompt_text(turn))
-            found.agent.append(chunk_texts(turn.during, "agent_message_chunk"))
+            facts.user.append(prompt_text(turn))
+            facts.agent.append(chunk_texts(turn.during, "agent_message_chunk"))
     for update in conversation.updates("usage_update", "notice"):
         if session_of(update) == session and update.number < last:
-            found.usage = found.usage or is_update(update, "usage_update")
-            found.notices += [text(update_of(update)["title"])] if update_of(update).get("title") else []
-    return found
+            facts.usage = facts.usage or is_update(update, "usage_update")
+            facts.notices += [text(update_of(update)["title"])] if update_of(update).get("title") else []
+    return facts
 
 
 def _fact(conversation: Conversation, session: str) -> SessionFacts:
@@ -100,28 +100,30 @@ def has_recalled(conversation: Conversation, turn: ObservedTurn) -> bool | None:
 
 
 def _can_repeat(conversation: Conversation, word: str) -> bool:
-    asked = [
+    turns = [
         turn
         for turn in conversation.turns
         if is_in_stretch(conversation, turn.exchange.request, "recall control")
     ]
     return any(
-        word in "".join(chunk_texts(request.during, "agent_message_chunk")).lower() for request in asked
+        word in "".join(chunk_texts(request.during, "agent_message_chunk")).lower() for request in turns
     )
 
 
 def _text_before(conversation: Conversation, turn: ObservedTurn) -> str:
     """What was surely said in a session before: in the stretch `remember`, in a replay, or elsewhere."""
-    begun = turn.exchange.request
-    known = _fact(conversation, turn.session)
-    asked = [
+    prompt = turn.exchange.request
+    facts = _fact(conversation, turn.session)
+    remember_turns = [
         turn for turn in conversation.turns if is_in_stretch(conversation, turn.exchange.request, "remember")
     ]
-    heard = [frame for request in asked if request.session == turn.session for frame in request.during]
+    frames = [
+        frame for request in remember_turns if request.session == turn.session for frame in request.during
+    ]
     for call in conversation.calls("session/load", direction="to_agent"):
-        if session_of(call) == turn.session and call.request.number < begun.number:
-            heard += [frame for frame in conversation.between(call.request, call.answer) if is_update(frame)]
-    parts = [*known.user, *(part for parts in known.agent for part in parts)]
-    parts += [prompt_text(request) for request in asked if request.session == turn.session]
-    parts += chunk_texts(heard, "agent_message_chunk") + chunk_texts(heard, "user_message_chunk")
+        if session_of(call) == turn.session and call.request.number < prompt.number:
+            frames += [frame for frame in conversation.between(call.request, call.answer) if is_update(frame)]
+    parts = [*facts.user, *(part for parts in facts.agent for part in parts)]
+    parts += [prompt_text(request) for request in remember_turns if request.session == turn.session]
+    parts += chunk_texts(frames, "agent_message_chunk") + chunk_texts(frames, "user_message_chunk")
     return "".join(parts)

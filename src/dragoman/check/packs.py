@@ -151,36 +151,36 @@ def judge_pack(name: str, part: ReportPart, recordings: Sequence[Recording]) -> 
 
 def selection(only: Iterable[str], exclude: Iterable[str], packs: Iterable[str]) -> set[str] | None:
     """Ids, areas (`TURN`) and patterns (`TERM-1*`) as a set of ids; None for everything."""
-    wanted = {found for pattern in only for found in _matching(pattern)}
-    wanted |= {
+    included_ids = {requirement_id for pattern in only for requirement_id in _matching(pattern)}
+    included_ids |= {
         requirement for name in packs for item in _pack(name).items for requirement in item.requirements
     }
-    unwanted = {found for pattern in exclude for found in _matching(pattern)}
-    if not wanted and not unwanted:
+    excluded_ids = {requirement_id for pattern in exclude for requirement_id in _matching(pattern)}
+    if not included_ids and not excluded_ids:
         return None
-    return (wanted or set(requirements())) - unwanted
+    return (included_ids or set(requirements())) - excluded_ids
 
 
 def _item(item: PackCheck, status: dict[str, Status], conversations: list[Conversation]) -> PackItem:
     if item.unseen:
         return PackItem(says=item.says, status="not exercised", reason=item.unseen)
     own = [
-        (number, seen)
+        (number, own_observation)
         for number, conversation in enumerate(conversations, 1)
-        for seen in ([] if item.judge is None else item.judge(conversation))
+        for own_observation in ([] if item.judge is None else item.judge(conversation))
     ]
     where, wrong = next(
         ((number, observation) for number, observation in own if not observation.is_kept),
         (0, Observation(True)),
     )
     # A list may name what binds only the other side: that is no part of this side's line.
-    known = tuple(requirement for requirement in item.requirements if requirement in status)
-    statuses = [status[one] for one in known]
+    names = tuple(requirement for requirement in item.requirements if requirement in status)
+    statuses = [status[name] for name in names]
     return PackItem(
         says=item.says,
         status=worst([*statuses, *("passed" if observation.is_kept else "warned" for _, observation in own)]),
-        requirements=known,
-        exercised=sum(status in _SHOWN for status in statuses),
+        requirements=names,
+        exercised_count=sum(status in _SHOWN for status in statuses),
         reason=wrong.why,
         connection=where,
         frames=wrong.frames,
@@ -194,8 +194,12 @@ def _pack(name: str) -> Pack:
 
 
 def _matching(pattern: str) -> list[str]:
-    known = requirements()
-    found = [one for one in known if fnmatchcase(one, pattern.upper()) or known[one].area == pattern.upper()]
-    if not found:
+    catalogue = requirements()
+    ids = [
+        name
+        for name in catalogue
+        if fnmatchcase(name, pattern.upper()) or catalogue[name].area == pattern.upper()
+    ]
+    if not ids:
         raise NoSuchCheck(f"no requirement is called {pattern!r}; `dragoman check list` shows them")
-    return found
+    return ids

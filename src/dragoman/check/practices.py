@@ -36,18 +36,20 @@ def version_one_is_spoken(conversation: Conversation) -> Iterator[Observation]:
 def the_agent_introduces_itself(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is not None and conversation.initialize.has_result:
         info = conversation.initialize.result.get("agentInfo")
-        told = type(info) is dict and all(
+        is_introduced = type(info) is dict and all(
             type(info.get(name)) is str and info.get(name) for name in ("name", "version")
         )
-        yield observe(told, conversation.initialize.answer, "agentInfo without a name or without a version")
+        yield observe(
+            is_introduced, conversation.initialize.answer, "agentInfo without a name or without a version"
+        )
 
 
 def a_turn_says_something_before_it_ends(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         if turn.exchange.has_result and turn.exchange.result.get("stopReason") == "end_turn":
-            said = bool(turn.updates())
+            has_updates = bool(turn.updates())
             yield observe(
-                said, turn.exchange.answer, "the turn ended without any update", turn.exchange.request
+                has_updates, turn.exchange.answer, "the turn ended without any update", turn.exchange.request
             )
 
 
@@ -63,7 +65,7 @@ def long_turns_are_streamed(conversation: Conversation) -> Iterator[Observation]
 
 def what_changes_things_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
     """Silent for a session in which something was allowed for always: then asking again is not expected."""
-    asked = {
+    asked_calls = {
         (_session(exchange.params), _call_id(exchange.params.get("toolCall")))
         for exchange in conversation.calls("session/request_permission", direction="to_client")
     }
@@ -81,9 +83,9 @@ def what_changes_things_is_asked_for(conversation: Conversation) -> Iterator[Obs
         key = (session, _call_id(update))
         if update.get("kind") is not None:
             kinds[key] = update["kind"]
-        done = update.get("status") == "completed" and kinds.pop(key, None) in _DESTROYING
-        if done and session not in trusting:
-            yield observe(key in asked, frame, "a tool call that changes things was not asked for")
+        is_change = update.get("status") == "completed" and kinds.pop(key, None) in _DESTROYING
+        if is_change and session not in trusting:
+            yield observe(key in asked_calls, frame, "a tool call that changes things was not asked for")
 
 
 def errors_say_what_is_wrong(conversation: Conversation) -> Iterator[Observation]:
@@ -109,8 +111,8 @@ def _call_id(call: object) -> str:
 
 def _chosen_kind(params: dict[str, object], result: dict[str, object]) -> object:
     outcome, options = result.get("outcome"), params.get("options")
-    chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
+    option_id = outcome.get("optionId") if isinstance(outcome, dict) else None
     for option in options if isinstance(options, list) else []:
-        if isinstance(option, dict) and chosen is not None and option.get("optionId") == chosen:
+        if isinstance(option, dict) and option_id is not None and option.get("optionId") == option_id:
             return option.get("kind")
     return None

@@ -87,6 +87,6 @@ class Recording(Struct, dict=True, kw_only=True):
     facts: JsonObject = {}
     stderr: bytes = b""
 
-    def marked(self, name: str) -> list[list[Frame]]:
+    def stretches(self, name: str) -> list[list[Frame]]:
         """The frames of every stretch of this name."""
         return [self.frames[mark.first : mark.last] for mark in self.marks if mark.name == name]

@@ -97,45 +97,45 @@ def proof(conversation: Conversation, side: Side) -> Proof:
 
 def restarts(conversation: Conversation) -> list[int]:
     """Handshakes under an id that was used before: some recorders put several connections into one file."""
-    tried = conversation.calls("initialize", direction="to_agent")
-    known: set[str] = set()
-    found = []
-    for one in tried:
-        key = repr(one.request.message["id"])
-        if key in known:
-            found.append(one.request.number)
-        if one.has_result:
-            known.add(key)
-    return found
+    handshakes = conversation.calls("initialize", direction="to_agent")
+    used_ids: set[str] = set()
+    numbers = []
+    for handshake in handshakes:
+        key = repr(handshake.request.message["id"])
+        if key in used_ids:
+            numbers.append(handshake.request.number)
+        if handshake.has_result:
+            used_ids.add(key)
+    return numbers
 
 
 def _proof(exchanges: list[Exchange], begins: list[int]) -> Proof:
-    done = [
+    numbers = [
         (exchange.request.number, exchange.answer.number)
         for exchange in exchanges
         if exchange.answer is not None
     ]
     first: list[int] = []
-    for _, number in reversed(done):
+    for _, number in reversed(numbers):
         first.append(min(number, first[-1]) if first else number)
-    return Proof([number for number, _ in done], first[::-1], begins)
+    return Proof([number for number, _ in numbers], first[::-1], begins)
 
 
 def has_spoken(conversation: Conversation, side: Side, frame: Frame) -> bool:
     """Whether a side said anything after a frame."""
-    spoken = frames_from(conversation, side)
-    return bool(spoken) and spoken[-1].number > frame.number
+    frames = frames_from(conversation, side)
+    return bool(frames) and frames[-1].number > frame.number
 
 
 def has_fallen_silent(conversation: Conversation, side: Side, frame: Frame) -> bool:
     """Whether a side was asked something after a frame, and never said a word again until the recording was
     ended in good order.
     """
-    asked = requests_to(conversation, side)
+    requests = requests_to(conversation, side)
     return (
         "exit" in conversation.recording.facts
-        and bool(asked)
-        and asked[-1].request.number > frame.number
+        and bool(requests)
+        and requests[-1].request.number > frame.number
         and not has_spoken(conversation, side, frame)
     )
 
@@ -152,70 +152,72 @@ def refusals_without_line(conversation: Conversation, side: Side) -> list[Frame]
 
 def _strays(conversation: Conversation, side: Side) -> tuple[list[Stray], list[Frame]]:
     waiting = list(_waiting(conversation, side))
-    noted = [frame.number for frame in frames_to(conversation, side) if frame.is_notification]
+    note_numbers = [frame.number for frame in frames_to(conversation, side) if frame.is_notification]
     lines, refusals = [frame for frame, _ in waiting], _without_id(conversation, side)
     sure = _in_stretches(conversation, lines, refusals)
     lines = [frame for frame in lines if frame.number not in sure]
     refusals = [frame for frame in refusals if frame not in sure.values()]
-    replies, left = _matched(lines, refusals, noted, proof(conversation, side))
+    replies, loose_refusals = _match_refusals(lines, refusals, note_numbers, proof(conversation, side))
     replies |= sure
-    left = _late([frame for frame, kind in waiting if kind != "answer"], replies, left)
+    loose_refusals = _late([frame for frame, kind in waiting if kind != "answer"], replies, loose_refusals)
     under_id = _under_id(conversation, side)
-    found = []
+    result = []
     for frame, kind in waiting:
         reply = replies.get(frame.number) or under_id.get(frame.number)
         is_read = reply is not None or proof(conversation, side).after(frame.number) is not None
-        found.append(Stray(frame, kind, reply, is_read))
-    return found, left
+        result.append(Stray(frame, kind, reply, is_read))
+    return result, loose_refusals
 
 
 def _in_stretches(
     conversation: Conversation, waiting: list[Frame], refusals: list[Frame]
 ) -> dict[int, Frame]:
     """A scene waits after each line: if a stretch holds one line and one refusal, they belong together."""
-    found: dict[int, Frame] = {}
+    replies: dict[int, Frame] = {}
     for mark in conversation.recording.marks if refusals else ():
         lines = [frame for frame in waiting if mark.first < frame.number <= mark.last]
-        replies = [frame for frame in refusals if mark.first < frame.number <= mark.last]
-        if len(lines) == len(replies) == 1 and lines[0].number < replies[0].number:
-            found[lines[0].number] = replies[0]
-    return found
+        refusals_inside = [frame for frame in refusals if mark.first < frame.number <= mark.last]
+        if len(lines) == len(refusals_inside) == 1 and lines[0].number < refusals_inside[0].number:
+            replies[lines[0].number] = refusals_inside[0]
+    return replies
 
 
-def _matched(
-    waiting: list[Frame], refusals: list[Frame], noted: list[int], proven: Proof
+def _match_refusals(
+    waiting: list[Frame], refusals: list[Frame], note_numbers: list[int], proven: Proof
 ) -> tuple[dict[int, Frame], list[Frame]]:
     """The refusal of each line by the line's number, and those that are left."""
 
     def is_about_a_note(refusal: Frame) -> bool:
-        at = bisect_right(noted, refusal.number)
-        closed = proven.after(noted[at - 1]) if at else 0
-        return code_of(refusal) in (-32601, -32602, -32603) and (closed is None or closed > refusal.number)
+        at = bisect_right(note_numbers, refusal.number)
+        next_answer = proven.after(note_numbers[at - 1]) if at else 0
+        return code_of(refusal) in (-32601, -32602, -32603) and (
+            next_answer is None or next_answer > refusal.number
+        )
 
     queue = deque(waiting)
     replies: dict[int, Frame] = {}
-    left: list[Frame] = []
+    loose_refusals: list[Frame] = []
     for refusal in refusals:
         while queue and (proven.after(queue[0].number) or refusal.number) < refusal.number:
             queue.popleft()
         if queue and queue[0].number < refusal.number and not is_about_a_note(refusal):
             replies[queue.popleft().number] = refusal
         else:
-            left.append(refusal)
-    return replies, left
+            loose_refusals.append(refusal)
+    return replies, loose_refusals
 
 
-def _late(waiting: list[Frame], replies: dict[int, Frame], left: list[Frame]) -> list[Frame]:
+def _late(waiting: list[Frame], replies: dict[int, Frame], loose_refusals: list[Frame]) -> list[Frame]:
     """Refusals that were overtaken by the answer to a later request belong to the line before them."""
     numbers = [frame.number for frame in waiting if frame.number not in replies]
-    still_left = []
-    for refusal in left:
+    still_loose = []
+    for refusal in loose_refusals:
         at = bisect_right(numbers, refusal.number)
         if at and code_of(refusal) in (-32700, -32600):
             replies[numbers.pop(at - 1)] = refusal
         else:
-            still_left.append(refusal)
-    return still_left
+            still_loose.append(refusal)
+    return still_loose
 
 
 def code_of(frame: Frame | None) -> Json:
@@ -225,9 +227,9 @@ def code_of(frame: Frame | None) -> Json:
 
 
 def _waiting(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, Kind]]:
-    unasked = {frame.number for frame in conversation.unasked}
+    stray_numbers = {frame.number for frame in conversation.stray_answers}
     for frame in frames_to(conversation, side):
-        kind = _kind(frame, is_unasked=frame.number in unasked)
+        kind = _kind(frame, is_unasked=frame.number in stray_numbers)
         if kind is not None and not is_in_any_stretch(conversation, frame, CUT):
             yield frame, kind
 
@@ -257,19 +259,21 @@ def is_in_any_stretch(conversation: Conversation, frame: Frame, names: Iterable[
 def _without_id(conversation: Conversation, side: Side) -> list[Frame]:
     way = direction_from(side)
     return [
-        frame for frame in conversation.unasked if frame.direction == way and frame.message.get("id") is None
+        frame
+        for frame in conversation.stray_answers
+        if frame.direction == way and frame.message.get("id") is None
     ]
 
 
 def _under_id(conversation: Conversation, side: Side) -> dict[int, Frame]:
     """Answers that repeat the id of such a line: of a request, or of an answer to nothing."""
-    found = {
+    answers = {
         request.request.number: request.answer
         for request in requests_to(conversation, side)
         if request.answer is not None
     }
     back: dict[str, list[Frame]] = {}
-    for frame in conversation.unasked:
+    for frame in conversation.stray_answers:
         if frame.direction == direction_from(side) and frame.message.get("id") is not None:
             back.setdefault(repr(frame.message["id"]), []).append(frame)
     for frame in frames_to(conversation, side) if back else ():
@@ -277,13 +281,13 @@ def _under_id(conversation: Conversation, side: Side) -> dict[int, Frame]:
             replies = back.get(repr(frame.message["id"]), [])
             reply = next((reply for reply in replies if reply.number > frame.number), None)
             if reply is not None:
-                found[frame.number] = reply
-    return found
+                answers[frame.number] = reply
+    return answers
 
 
 def ids_inside(conversation: Conversation, side: Side) -> set[str]:
     """The ids of requests to a side that are inside of arrays, or of lines that only some can read."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for frame in frames_to(conversation, side):
         value = frame.json
         if value is BROKEN:
@@ -291,8 +295,8 @@ def ids_inside(conversation: Conversation, side: Side) -> set[str]:
         elif type(value) is not list:
             continue
         entries = value if type(value) is list else [value]
-        found |= {repr(entry["id"]) for entry in entries if type(entry) is dict and "id" in entry}
-    return found
+        ids |= {repr(entry["id"]) for entry in entries if type(entry) is dict and "id" in entry}
+    return ids
 
 
 def _forgiving(raw: bytes) -> Json:
@@ -322,7 +326,7 @@ def client_capability_at(conversation: Conversation, frame: Frame, *path: str) -
     if not later:
         return conversation.client_can(*path)
     params = conversation.frames[later[-1] - 1].params
-    found = params.get("clientCapabilities", params.get("capabilities"))
+    value = params.get("clientCapabilities", params.get("capabilities"))
     for name in path:
-        found = found.get(name) if type(found) is dict else None
-    return found
+        value = value.get(name) if type(value) is dict else None
+    return value

@@ -54,8 +54,8 @@ class ConformanceRule(Struct, frozen=True, kw_only=True):
     @property
     def pages(self) -> tuple[str, ...]:
         """The pages of the specification that its requirements follow."""
-        known = requirements()
-        return tuple(dict.fromkeys(known[name].page for name in self.requirements if name in known))
+        catalogue = requirements()
+        return tuple(dict.fromkeys(catalogue[name].page for name in self.requirements if name in catalogue))
 
 
 RULES: list[ConformanceRule] = []
@@ -99,9 +99,9 @@ def _judge(judge: Judge, sides: tuple[Side, ...], versions: tuple[int, ...]) -> 
     return ask
 
 
-def observe(condition: bool, frame: Frame | None, why: str, *others: Frame | None) -> Observation:
+def observe(condition: bool, frame: Frame | None, why: str, *more_frames: Frame | None) -> Observation:
     """`why` says what is wrong if the condition does not hold."""
-    numbers = tuple(one.number for one in (frame, *others) if one is not None)
+    numbers = tuple(shown_frame.number for shown_frame in (frame, *more_frames) if shown_frame is not None)
     return Observation(condition, numbers, "" if condition else why)
 
 

@@ -46,7 +46,7 @@ class Shape(msgspec.Struct, frozen=True):
 class FrameReading(msgspec.Struct, frozen=True):
     """How a reader gets on with a frame."""
 
-    refused: Shape | None = None
+    refusal: Shape | None = None
     """Why no reader takes it, however lenient."""
     forgiven: tuple[Deviation, ...] = ()
     """What a lenient reader forgives, also what anybody may do."""
@@ -57,7 +57,7 @@ def shape_errors(frame: Frame, conversation: Conversation) -> list[Shape]:
     what is right, for errors, and for what the protocol does not define.
     """
     reading = read_frame(frame, conversation)
-    return [reading.refused] if reading.refused else list(_serious(reading.forgiven))
+    return [reading.refusal] if reading.refusal else list(_serious(reading.forgiven))
 
 
 def read_frame(frame: Frame, conversation: Conversation) -> FrameReading:
@@ -117,7 +117,7 @@ def _read_value(value: object, kind: object) -> FrameReading:
     try:
         _, deviations = examine(raw, kind)
     except SchemaError as error:
-        return FrameReading(refused=Shape(error.path, error.reason))
+        return FrameReading(refusal=Shape(error.path, error.reason))
     return FrameReading(forgiven=tuple(deviations))
 
 

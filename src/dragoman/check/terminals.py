@@ -31,7 +31,7 @@ class ObservedTerminal(Struct):
         return [call for call in self.calls if call.method in methods]
 
     @property
-    def released(self) -> Exchange | None:
+    def release(self) -> Exchange | None:
         """The first release that succeeded."""
         return next((call for call in self.of(RELEASE) if has_succeeded(call)), None)
 
@@ -43,8 +43,8 @@ class ObservedTerminal(Struct):
     def exit(self) -> Frame | None:
         """The first answer that says that the command has ended."""
         for call in self.calls:
-            ended = call.method == WAIT or call.result.get("exitStatus") is not None
-            if call.has_result and ended and call.method in (WAIT, OUTPUT):
+            has_exited = call.method == WAIT or call.result.get("exitStatus") is not None
+            if call.has_result and has_exited and call.method in (WAIT, OUTPUT):
                 return call.answer
         return None
 
@@ -60,16 +60,18 @@ def observed_terminals(conversation: Conversation) -> list[ObservedTerminal]:
 
 
 def _find_terminals(conversation: Conversation) -> list[ObservedTerminal]:
-    found: list[ObservedTerminal] = []
-    named: dict[str, ObservedTerminal] = {}
-    asked = conversation.calls(*METHODS, direction="to_client")
-    events: list[tuple[int, bool, Exchange]] = [(request.request.number, False, request) for request in asked]
-    events += [(request.answer.number, True, request) for request in asked if request.answer is not None]
-    for _, is_answer, one in sorted(events, key=lambda event: event[:2]):
-        name: Json = (one.result if is_answer else one.params).get("terminalId")
-        if one.method == CREATE and is_answer and text(name):
-            named[name] = ObservedTerminal(one, name, [])
-            found.append(named[name])
-        elif one.method != CREATE and not is_answer and text(name) in named:
-            named[name].calls.append(one)
-    return found
+    terminals: list[ObservedTerminal] = []
+    by_name: dict[str, ObservedTerminal] = {}
+    requests = conversation.calls(*METHODS, direction="to_client")
+    events: list[tuple[int, bool, Exchange]] = [
+        (request.request.number, False, request) for request in requests
+    ]
+    events += [(request.answer.number, True, request) for request in requests if request.answer is not None]
+    for _, is_answer, exchange in sorted(events, key=lambda event: event[:2]):
+        name: Json = (exchange.result if is_answer else exchange.params).get("terminalId")
+        if exchange.method == CREATE and is_answer and text(name):
+            by_name[name] = ObservedTerminal(exchange, name, [])
+            terminals.append(by_name[name])
+        elif exchange.method != CREATE and not is_answer and text(name) in by_name:
+            by_name[name].calls.append(exchange)
+    return terminals

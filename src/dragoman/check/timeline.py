@@ -80,8 +80,8 @@ def _setup(exchange: Exchange) -> SessionSetup:
     is_new = exchange.method in ("session/new", "session/fork")
     session = text(exchange.result.get("sessionId")) if is_new else session_of(exchange)
     roots = exchange.params.get("additionalDirectories")
-    given = tuple(root for root in roots if type(root) is str) if type(roots) is list else ()
-    return SessionSetup(exchange, session, text(exchange.params.get("cwd")), given)
+    root_paths = tuple(root for root in roots if type(root) is str) if type(roots) is list else ()
+    return SessionSetup(exchange, session, text(exchange.params.get("cwd")), root_paths)
 
 
 def setup_at(conversation: Conversation, session: str, number: int) -> SessionSetup | None:
@@ -97,10 +97,10 @@ def setup_at(conversation: Conversation, session: str, number: int) -> SessionSe
 def is_open(conversation: Conversation, session: str, number: int) -> bool | None:
     """Whether a session was in use at a moment; None if something about it was on its way."""
     state = False
-    for at, opens, asked in _changes(conversation, session):
+    for at, opens, request_number in _changes(conversation, session):
         if at < number:
             state = opens
-        elif asked < number:
+        elif request_number < number:
             return None
     return state
 
@@ -126,7 +126,7 @@ def _find_changes(conversation: Conversation, session: str) -> list[tuple[int, b
         for end in ends
         if end.answer is not None and session_of(end) == session and (end.has_result or end.code == NOT_FOUND)
     ]
-    changes += [(_NEVER, True, one.request.number) for one in pending]
+    changes += [(_NEVER, True, open_request.request.number) for open_request in pending]
     return sorted(changes)
 
 
@@ -145,10 +145,10 @@ def known_sessions(conversation: Conversation) -> set[str]:
     """Every session that can be meant on this connection."""
 
     def find() -> set[str]:
-        found = {setup.session for setup in setups(conversation)} | announced_sessions(conversation)
+        sessions = {setup.session for setup in setups(conversation)} | announced_sessions(conversation)
         for exchange in conversation.calls("session/list", direction="to_agent"):
-            found |= {text(item.get("sessionId")) for item in items(exchange.result.get("sessions"))}
-        return found
+            sessions |= {text(item.get("sessionId")) for item in items(exchange.result.get("sessions"))}
+        return sessions
 
     return conversation.compute_once("known sessions", find)
 
@@ -199,8 +199,8 @@ def _ids(conversation: Conversation, direction: Direction) -> Counter[str]:
 def running_turns(conversation: Conversation, number: int, session: str | None = None) -> list[ObservedTurn]:
     """The turns that had begun and not ended at a moment, of one session or of all."""
     points, states = conversation.compute_once("running", lambda: _states(conversation))
-    found = states[bisect_right(points, number)]
-    return [turn for turn in found if session in (None, turn.session)]
+    turns = states[bisect_right(points, number)]
+    return [turn for turn in turns if session in (None, turn.session)]
 
 
 def _states(conversation: Conversation) -> tuple[list[int], list[tuple[ObservedTurn, ...]]]:
@@ -224,8 +224,8 @@ def _states(conversation: Conversation) -> tuple[list[int], list[tuple[ObservedT
 
 
 def is_running_at(turn: ObservedTurn, number: int) -> bool:
-    begun, end = turn.exchange.request, turn.exchange.answer
-    return begun.number < number and (end is None or end.number > number)
+    request, end = turn.exchange.request, turn.exchange.answer
+    return request.number < number and (end is None or end.number > number)
 
 
 def reason_of(turn: ObservedTurn) -> Json:
@@ -252,10 +252,10 @@ def has_spoken_after(conversation: Conversation, frame: Frame | None, side: Side
 
 def _last_said(conversation: Conversation, side: Side) -> int:
     def find() -> int:
-        said = (
+        numbers = (
             frame.number for frame in reversed(conversation.frames) if frame.direction == direction_from(side)
         )
-        return next(said, 0)
+        return next(numbers, 0)
 
     return conversation.compute_once(f"last said by {side}", find)
 
@@ -276,5 +276,7 @@ def _has_crashed(conversation: Conversation) -> bool:
 
 
 def _is_left_waiting(conversation: Conversation, frame: Frame) -> bool:
-    asked = (call for call in conversation.calls(direction="to_client") if call.request.number > frame.number)
-    return any(request.answer is None for request in asked)
+    requests = (
+        call for call in conversation.calls(direction="to_client") if call.request.number > frame.number
+    )
+    return any(request.answer is None for request in requests)

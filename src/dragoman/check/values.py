@@ -17,15 +17,15 @@ def is_absolute(path: object) -> bool:
 
 def normalize(path: str) -> str:
     """One spelling: slashes, no dots, no slash at the end; macOS and Windows know two for some."""
-    slashed = path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
-    plain = posixpath.normpath(slashed).replace("//", "/", 1)
+    path_with_slashes = path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
+    plain = posixpath.normpath(path_with_slashes).replace("//", "/", 1)
     if plain.startswith(("/private/tmp", "/private/var")):
         plain = plain.removeprefix("/private")
     return plain.lower() if _DRIVE.match(plain) else plain
 
 
-def is_same(one: str, other: str) -> bool:
-    return normalize(one) == normalize(other)
+def is_same(first: str, second: str) -> bool:
+    return normalize(first) == normalize(second)
 
 
 def is_under(path: str, folders: Iterable[str]) -> bool:
@@ -56,7 +56,7 @@ def missing_member(value: object, /, **kinds: type | tuple[type, ...]) -> str:
     if type(value) is not dict:
         return "object"
     for name, kind in kinds.items():
-        found = value.get(name)
-        if type(found) not in (kind if isinstance(kind, tuple) else (kind,)):
+        member = value.get(name)
+        if type(member) not in (kind if isinstance(kind, tuple) else (kind,)):
             return name
     return ""

@@ -67,14 +67,14 @@ def judge(recordings: Sequence[Recording], side: Side, *, only: Iterable[str] | 
     """A verdict on each requirement that binds this side, in the catalogue's order."""
     load_all()
     conversations = [Conversation(recording) for recording in recordings]
-    wanted = None if only is None else set(only)
+    ids = None if only is None else set(only)
     rules = [rule for rule in RULES if rule.side == side]
     return [
         _verdict(
             requirement, [rule for rule in rules if requirement.id in rule.requirements], conversations, side
         )
         for requirement in requirements().values()
-        if side in requirement.sides and (wanted is None or requirement.id in wanted)
+        if side in requirement.sides and (ids is None or requirement.id in ids)
     ]
 
 
@@ -116,8 +116,8 @@ def _ask(rule: ConformanceRule, conversation: Conversation) -> Iterable[Observat
         except Exception as error:  # a mistake of ours; it takes no other verdict along
             log.exception("the rule %s failed (%s)", rule.name, type(error).__name__)
             cache[key] = []
-    found: list[Observation] = cache[key]
-    return found
+    observations: list[Observation] = cache[key]
+    return observations
 
 
 def _keep(verdict: Verdict, rule: ConformanceRule, connection: int, observation: Observation) -> None:

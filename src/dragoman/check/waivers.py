@@ -46,7 +46,7 @@ class Waiver(Struct, frozen=True, kw_only=True):
         """Whether it is about this peer at all."""
         name, _, _ = part.peer.rpartition(" ")
         return self.side in ("", part.side) and (
-            not self.peer or any(fnmatchcase(known, self.peer) for known in (part.peer, name))
+            not self.peer or any(fnmatchcase(peer_name, self.peer) for peer_name in (part.peer, name))
         )
 
 
@@ -69,21 +69,21 @@ def apply_waivers(
     complaints = []
     everything = list(parts)
     for waiver in waivers:
-        concerned = [part for part in everything if waiver.concerns(part)]
-        if not concerned:
+        matching_parts = [part for part in everything if waiver.concerns(part)]
+        if not matching_parts:
             continue  # it is about another peer
         if waiver.until is not None and waiver.until < today:
             complaints.append(f"the waiver for {waiver.requirement} expired on {waiver.until}")
             continue
-        judged = [status for part in concerned for status in _applied(waiver, part)]
-        if judged and not any(status in (*_WAIVABLE, "waived") for status in judged):
+        statuses = [status for part in matching_parts for status in _apply(waiver, part)]
+        if statuses and not any(status in (*_WAIVABLE, "waived") for status in statuses):
             complaints.append(
-                f"the waiver for {waiver.requirement} is not needed: {', '.join(dict.fromkeys(judged))}"
+                f"the waiver for {waiver.requirement} is not needed: {', '.join(dict.fromkeys(statuses))}"
             )
     return complaints
 
 
-def _applied(waiver: Waiver, part: ReportPart) -> Iterator[Status]:
+def _apply(waiver: Waiver, part: ReportPart) -> Iterator[Status]:
     """The status that each covered requirement had before."""
     for verdict in part.verdicts:
         if waiver.covers(part, verdict.requirement):

@@ -88,13 +88,15 @@ def objects(value: object) -> Iterator[tuple[str, JsonObject]]:
     """All objects at any depth, the outermost first, but not inside of what is free in form."""
     stack: list[tuple[str, Json]] = [("$", value)]
     while stack:
-        path, one = stack.pop()
-        if type(one) is list:
-            stack += [(f"{path}[]", item) for item in reversed(one) if type(item) in (dict, list)]
-        elif type(one) is dict:
-            yield path, one
-            inside = [name for name, inner in one.items() if type(inner) in (dict, list) and name not in FREE]
-            stack += [(f"{path}.{name}", one[name]) for name in reversed(inside)]
+        path, node = stack.pop()
+        if type(node) is list:
+            stack += [(f"{path}[]", item) for item in reversed(node) if type(item) in (dict, list)]
+        elif type(node) is dict:
+            yield path, node
+            inside = [
+                name for name, inner in node.items() if type(inner) in (dict, list) and name not in FREE
+            ]
+            stack += [(f"{path}.{name}", node[name]) for name in reversed(inside)]
 
 
 def noted_members(conversation: Conversation, side: Side) -> list[tuple[Frame, Member]]:
@@ -112,14 +114,14 @@ def _find_members(conversation: Conversation, side: Side) -> Iterator[tuple[Fram
 @cache
 def names() -> frozenset[str]:
     """The names of all members that the schema knows, of both versions."""
-    found: set[str] = set()
+    names: set[str] = set()
     for package in ("dragoman.schema.v1", "dragoman.schema.v2"):
         module = import_module(package)
         for name in module.__all__:
             kind = getattr(module, name)
             if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-                found |= set(kind.__struct_encode_fields__)
-    return frozenset(found)
+                names |= set(kind.__struct_encode_fields__)
+    return frozenset(names)
 
 
 def camel(name: str) -> str:

@@ -144,7 +144,7 @@ def _save(folder: Path, examination: Examination, title: str) -> list[str]:
 
 
 def _why_blocked(examination: Examination) -> str:
-    refused = examination.profile.blocked
+    refused = examination.profile.blocked_by
     if not refused:
         return ""
     ids = [str(method.get("id")) for method in examination.profile.login_methods if isinstance(method, dict)]

@@ -79,7 +79,7 @@ class Wishes:
         )
         report.complaints = [*complaints, *report.complaints]
         self.show(report)
-        if interruption is None or report.blocked != interruption.reason or not report.blocked:
+        if interruption is None or report.blocked_by != interruption.reason or not report.blocked_by:
             return self.status(report)
         return interruption.close_report()
 
@@ -123,7 +123,7 @@ class Wishes:
             lines=lines,
             packs=[judge_pack(name, part, recordings) for name in self.packs for part in parts],
             complaints=complaints,
-            blocked=blocked,
+            blocked_by=blocked,
             tool=f"dragoman {VERSION}",
             hide=_hiding() if self.redact else bytes,
         )
@@ -142,7 +142,7 @@ class Wishes:
         counts = report.counts
         if counts["failed"] or (self.strict and counts["warned"]):
             return BROKEN
-        return BLOCKED if report.blocked else CLEAN
+        return BLOCKED if report.blocked_by else CLEAN
 
 
 def say_progress(scene: str, number: int, count: int) -> None:

@@ -31,75 +31,75 @@ def introduction_clues(message: Message) -> list[Clue]:
     if message.error is not UNSET:
         return _refusal(message)
     result = as_object(message.result)
-    found = _snake(result) + _koog(result) + _v1(result)
+    clues = _snake(result) + _koog(result) + _v1(result)
     version = result.get("protocolVersion")
     if type(version) is int and version >= 2:
-        found.append(clue("the agent answers version 2 or later", v2=1))
-        found += [clue(f"its answer has {name}", v2=1) for name in ("info", "capabilities") if name in result]
+        clues.append(clue("the agent answers version 2 or later", v2=1))
+        clues += [clue(f"its answer has {name}", v2=1) for name in ("info", "capabilities") if name in result]
     elif "capabilities" in result:
-        found.append(clue("its answer has capabilities", haven=1, koog=1))
-    return found + _acpex(result)
+        clues.append(clue("its answer has capabilities", haven=1, koog=1))
+    return clues + _acpex(result)
 
 
 def _snake(result: Object) -> list[Clue]:
-    found = []
+    clues = []
     if "protocol_version" in result:
-        found.append(clue("its answer has protocol_version", crow=2))
+        clues.append(clue("its answer has protocol_version", crow=2))
     if "agent_capabilities" in result or "agent_info" in result:
-        found.append(clue("its answer has agent_capabilities or agent_info", crow=2))
-    return found
+        clues.append(clue("its answer has agent_capabilities or agent_info", crow=2))
+    return clues
 
 
 def _koog(result: Object) -> list[Clue]:
-    found = []
+    clues = []
     if type(result.get("serverInfo")) is dict:
-        found.append(clue("its answer has serverInfo", koog=2))
+        clues.append(clue("its answer has serverInfo", koog=2))
     if type(as_object(result.get("capabilities")).get("tools")) is list:
-        found.append(clue("its answer has capabilities.tools", koog=2))
-    return found
+        clues.append(clue("its answer has capabilities.tools", koog=2))
+    return clues
 
 
 def _v1(result: Object) -> list[Clue]:
-    found = []
+    clues = []
     if type(result.get("agentInfo")) is dict:
-        found.append(clue("its answer has agentInfo", v1=2))
+        clues.append(clue("its answer has agentInfo", v1=2))
     capabilities = as_object(result.get("agentCapabilities"))
     if capabilities.keys() & {"loadSession", "promptCapabilities", "mcpCapabilities", "sessionCapabilities"}:
-        found.append(clue("agentCapabilities are those of v1", v1=1, acpex_wire=1))
+        clues.append(clue("agentCapabilities are those of v1", v1=1, acpex_wire=1))
     if capabilities.keys() & {"sessionCapabilities", "auth"}:
-        found.append(clue("agentCapabilities has what only v1 has", v1=2))
-    return found
+        clues.append(clue("agentCapabilities has what only v1 has", v1=2))
+    return clues
 
 
 def _acpex(result: Object) -> list[Clue]:
-    found = []
+    clues = []
     capabilities = as_object(result.get("agentCapabilities"))
     if type(capabilities.get("sessions")) is dict:
-        found.append(clue("agentCapabilities has sessions", acpex=2, acpex_wire=2))
+        clues.append(clue("agentCapabilities has sessions", acpex=2, acpex_wire=2))
     if capabilities.keys() & {"mcp", "prompts"}:
-        found.append(clue("agentCapabilities has mcp or prompts", acpex=1))
+        clues.append(clue("agentCapabilities has mcp or prompts", acpex=1))
     if "name" in as_object(result.get("meta")):
-        found.append(clue("its answer has meta with a name", acpex=2))
+        clues.append(clue("its answer has meta with a name", acpex=2))
     if type(result.get("authenticationMethods")) is list:
-        found.append(clue("its answer has authenticationMethods", acpex=2))
-    return found
+        clues.append(clue("its answer has authenticationMethods", acpex=2))
+    return clues
 
 
 def _refusal(message: Message) -> list[Clue]:
     error = as_object(message.error)
     text = f"{as_text(error.get('message'))} {_words(error.get('data'))}"
-    found = []
+    clues = []
     if error.get("code") == VERSION_UNSUPPORTED:
-        found.append(clue("the agent refuses version 1 with the code for it", v2=3))
+        clues.append(clue("the agent refuses version 1 with the code for it", v2=3))
     if re.search(r"\bprotocol_version\b", text):
-        found.append(clue("its refusal asks for protocol_version", crow=3))
+        clues.append(clue("its refusal asks for protocol_version", crow=3))
     if error.get("code") == INVALID_PARAMS and re.search(r"\b(info|capabilities)\b", text):
-        found.append(clue("its refusal asks for info or capabilities", v2=2))
+        clues.append(clue("its refusal asks for info or capabilities", v2=2))
     if error.get("code") == METHOD_NOT_FOUND:
-        found.append(clue("the agent knows no initialize", threads=2))
+        clues.append(clue("the agent knows no initialize", threads=2))
     if message.jsonrpc is UNSET:
-        found.append(clue("its refusal has no jsonrpc", threads=2))
-    return found
+        clues.append(clue("its refusal has no jsonrpc", threads=2))
+    return clues
 
 
 def _words(data: Json, depth: int = 0) -> str:
@@ -115,7 +115,7 @@ def _words(data: Json, depth: int = 0) -> str:
     return ""
 
 
-def later_clues(message: Message, asked: str) -> list[Clue]:
+def later_clues(message: Message, request_method: str) -> list[Clue]:
     """What an agent says after its introduction; `asked` is the method that an answer answers."""
     params = as_object(message.params)
     if message.method == "session/update":
@@ -126,8 +126,8 @@ def later_clues(message: Message, asked: str) -> list[Clue]:
         return _tool_call(as_object(params.get("toolCall")), "a permission request")
     if message.is_request and message.method in THREADS_METHODS:
         return threads_clues(message)
-    if asked == "session/prompt":
-        return _ended(as_object(message.result))
+    if request_method == "session/prompt":
+        return _turn_end(as_object(message.result))
     return []
 
 
@@ -164,13 +164,13 @@ def _tool_call(call: Object, where: str) -> list[Clue]:
     return []
 
 
-def _ended(result: Object) -> list[Clue]:
+def _turn_end(result: Object) -> list[Clue]:
     if "stop_reason" in result:
         return [clue("a turn ends with stop_reason", crow=3)]
-    found = []
+    clues = []
     if result.get("stopReason") in ("done", "error", "length"):
         # Both forms of it say so. One that streamed nothing by then is settled now, and either reads this.
-        found.append(clue(f'a turn ends with "{result["stopReason"]}"', acpex=3, acpex_wire=2))
+        clues.append(clue(f'a turn ends with "{result["stopReason"]}"', acpex=3, acpex_wire=2))
     elif type(result.get("content")) is list:
-        found.append(clue("the answer of a turn has content", koog=2, acpex=1))
-    return found
+        clues.append(clue("the answer of a turn has content", koog=2, acpex=1))
+    return clues

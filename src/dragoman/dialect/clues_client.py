@@ -62,54 +62,54 @@ def threads_clues(message: Message) -> list[Clue]:
 
 
 def _introduction(params: Object) -> list[Clue]:
-    found: list[Clue] = []
+    clues: list[Clue] = []
     if "protocol_version" in params:
-        found.append(clue("initialize has protocol_version", crow=2))
+        clues.append(clue("initialize has protocol_version", crow=2))
     if "client_capabilities" in params or "client_info" in params:
-        found.append(clue("initialize has client_capabilities or client_info", crow=1))
+        clues.append(clue("initialize has client_capabilities or client_info", crow=1))
     if "clientCapabilities" in params:
-        found.append(clue("initialize has clientCapabilities", v1=1))
-        found += _v1_capabilities(as_object(params["clientCapabilities"]))
+        clues.append(clue("initialize has clientCapabilities", v1=1))
+        clues += _v1_capabilities(as_object(params["clientCapabilities"]))
     if "clientInfo" in params:
-        found.append(clue("initialize has clientInfo", v1=1))
+        clues.append(clue("initialize has clientInfo", v1=1))
     version = params.get("protocolVersion")
     if type(version) is int and version >= 2:
-        found.append(clue("initialize offers version 2 or later", v2=1))
+        clues.append(clue("initialize offers version 2 or later", v2=1))
         if "info" in params:
-            found.append(clue("initialize has info", v2=1))
+            clues.append(clue("initialize has info", v2=1))
         if type(params.get("capabilities")) is dict:
-            found.append(clue("initialize has capabilities", v2=1))
+            clues.append(clue("initialize has capabilities", v2=1))
     elif type(params.get("capabilities")) is dict:
-        found += _capabilities(params)
+        clues += _capabilities(params)
     if type(version) is str:
-        found.append(clue("initialize offers a version before 1, which is read as v1", v1=1))
+        clues.append(clue("initialize offers a version before 1, which is read as v1", v1=1))
     if type(params.get("authenticationMethods")) is list:
-        found.append(clue("initialize has authenticationMethods", acpex=2))
-    return found
+        clues.append(clue("initialize has authenticationMethods", acpex=2))
+    return clues
 
 
 def _v1_capabilities(capabilities: Object) -> list[Clue]:
-    found: list[Clue] = []
+    clues: list[Clue] = []
     if type(capabilities.get("fs")) is dict or type(capabilities.get("terminal")) is bool:
-        found.append(clue("clientCapabilities has fs or terminal as in v1", v1=1))
+        clues.append(clue("clientCapabilities has fs or terminal as in v1", v1=1))
     if type(capabilities.get("sessions")) is dict:
-        found.append(clue("clientCapabilities has sessions", acpex_wire=2))
-    return found
+        clues.append(clue("clientCapabilities has sessions", acpex_wire=2))
+    return clues
 
 
 def _capabilities(params: Object) -> list[Clue]:
     """In version 1, `capabilities` is a word of haven and of acpex."""
     capabilities = as_object(params["capabilities"])
-    found = [clue("initialize has capabilities", acpex=1, haven=1)]
+    clues = [clue("initialize has capabilities", acpex=1, haven=1)]
     if type(capabilities.get("fileSystem")) is dict:
-        found.append(clue("capabilities has fileSystem", acpex=2))
+        clues.append(clue("capabilities has fileSystem", acpex=2))
     if type(capabilities.get("terminal")) is dict:
-        found.append(clue("capabilities has terminal as an object", acpex=1))
+        clues.append(clue("capabilities has terminal as an object", acpex=1))
     if type(capabilities.get("prompts")) is dict:
-        found.append(clue("capabilities has prompts", acpex=1))
+        clues.append(clue("capabilities has prompts", acpex=1))
     if not capabilities and params.keys() == {"protocolVersion", "capabilities"}:
-        found.append(clue("initialize has empty capabilities and nothing else", haven=1))
-    return found
+        clues.append(clue("initialize has empty capabilities and nothing else", haven=1))
+    return clues
 
 
 def _prompt(params: Object) -> list[Clue]:

@@ -17,14 +17,14 @@ from dragoman.dialect.message import Id, Message, Object, answer, as_object, as_
 ACPEX = frozenset({"acpex", "acpex-wire"})
 
 
-def read_undecided(message: Message, asked: str, candidates: frozenset[str], edge: Edge) -> Message:
+def read_undecided(message: Message, request_method: str, candidates: frozenset[str], edge: Edge) -> Message:
     """A message of an agent in valid v1; `asked` is what it answers, if it is an answer."""
     if message.method == "session/update":
         return _with_valid_block(message, edge)
-    if asked == "initialize" and message.error is UNSET:
+    if request_method == "initialize" and message.error is UNSET:
         return _with_capabilities(message)
     if message.is_answer and message.error is not UNSET and candidates & ACPEX:
-        return _with_valid_code(message, asked, edge)
+        return _with_valid_code(message, request_method, edge)
     return message
 
 
@@ -50,29 +50,31 @@ def _with_capabilities(message: Message) -> Message:
     return answer(message.id, {**result, "agentCapabilities": capabilities})
 
 
-def _with_valid_code(message: Message, asked: str, edge: Edge) -> Message:
+def _with_valid_code(message: Message, request_method: str, edge: Edge) -> Message:
     from dragoman.dialect.acpex.codes import read_error  # few conversations get here
 
-    error = read_error(message.error, asked, lambda phrase: edge.repaired(phrase.what, phrase.done))
+    error = read_error(
+        message.error, request_method, lambda phrase: edge.note_repair(phrase.what, phrase.action)
+    )
     return Message("2.0", message.id, UNSET, UNSET, UNSET, error)
 
 
 def in_words_of(result: Object, candidates: Container[str]) -> Object:
     """The answer to `initialize` of a client that may speak any of these dialects, and v1."""
-    told = result
+    fields = result
     if "acpex" in candidates or "acpex-wire" in candidates:
         from dragoman.dialect.acpex.overview import OverviewForm
 
         theirs = OverviewForm().introduction(result, lambda phrase: None)
         able = {**as_object(theirs.get("agentCapabilities")), **as_object(result.get("agentCapabilities"))}
-        told = {**theirs, **told, "agentCapabilities": able}
+        fields = {**theirs, **fields, "agentCapabilities": able}
     if "haven" in candidates and "agentCapabilities" in result:
-        told = {**told, "capabilities": result["agentCapabilities"]}
+        fields = {**fields, "capabilities": result["agentCapabilities"]}
     elif "koog" in candidates:
         from dragoman.dialect.koog.client import server_words
 
-        told = {**told, **server_words(result)}
-    return told
+        fields = {**fields, **server_words(result)}
+    return fields
 
 
 class FirstAnswer(Edge):

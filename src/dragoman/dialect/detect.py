@@ -94,7 +94,7 @@ class Undecided(Edge):
             sure=sure,
             reasons=tuple(self._tally.reasons),
         )
-        self.ledger.decided(decision)
+        self.ledger.note_decision(decision)
         self._edge = edge
         if dialect != "v1":
             ids = catch_up(edge, self._evidence)
@@ -190,13 +190,13 @@ class UndecidedAgent(Undecided):
         if message.is_request and message.method == "initialize":
             self._introducing = message
             return [("peer", _in_version_1(message))]
-        return self._passed(message)
+        return self._pass_on(message)
 
     @property
     def holding(self) -> bool:
         return bool(self._held_messages)
 
-    def _passed(self, message: Message) -> list[Out]:
+    def _pass_on(self, message: Message) -> list[Out]:
         self._remember(message, from_peer=False)
         if message.is_request:
             self._requests.owe(message.id, str(message.method))
@@ -208,14 +208,14 @@ class UndecidedAgent(Undecided):
         first = self._introducing
         if first is not None and message.is_answer and message.id == first.id:
             self._introducing = None
-            return self._introduced(first, message)
-        asked = self._requests.settle(message.id) if message.is_answer else None
-        self._weigh(later_clues(message, asked or ""))
+            return self._on_introduction(first, message)
+        request_method = self._requests.settle(message.id) if message.is_answer else None
+        self._weigh(later_clues(message, request_method or ""))
         dialect = self._tally.verdict()
-        if dialect is not None or asked == "session/prompt" or _has_no_form_in_v1(message):
+        if dialect is not None or request_method == "session/prompt" or _has_no_form_in_v1(message):
             return self._decide_early(message, dialect or self._likeliest(), sure=dialect is not None)
         self._remember(message, from_peer=True)
-        return [("inside", read_undecided(message, asked or "", self._tally.candidates, self))]
+        return [("inside", read_undecided(message, request_method or "", self._tally.candidates, self))]
 
     def _decide_early(self, message: Message, dialect: str, *, sure: bool) -> list[Out]:
         """It showed itself in something else than its answer to `initialize`."""
@@ -228,35 +228,37 @@ class UndecidedAgent(Undecided):
         if isinstance(edge, HasOwnIds) and first is not None and isinstance(first.id, int):
             edge.begin_ids_after(max(first.id, 0))  # it may still refuse our `initialize`
         outs = edge.from_inside(first) if first is not None and dialect == "threads" else []
-        return [*outs, *self._released(), *edge.from_peer(message)]
+        return [*outs, *self._release_held(), *edge.from_peer(message)]
 
-    def _introduced(self, first: Message, message: Message) -> list[Out]:
+    def _on_introduction(self, first: Message, message: Message) -> list[Out]:
         self._weigh(introduction_clues(message))
         dialect = self._tally.verdict()
         if dialect is None:
             self._evidence += [(False, first), (True, message)]
             read = read_undecided(message, "initialize", self._tally.candidates, self)
-            return [("inside", read), *self._released()]
+            return [("inside", read), *self._release_held()]
         if dialect == "v1" or (message.error is UNSET and dialect != "v2"):
             self._evidence.append((False, first))
             outs = self._become(dialect, sure=True).from_peer(message)
         else:  # it did not understand: once more, in its own words
             settings = self.settings if self.settings.as_written else replace(self.settings, as_written=None)
             outs = self._become(dialect, sure=True, settings=settings).from_inside(first)
-        return [*outs, *self._released()]
+        return [*outs, *self._release_held()]
 
-    def _released(self) -> list[Out]:
+    def _release_held(self) -> list[Out]:
         """What waited for the handshake, as it would have gone without waiting."""
-        held, self._held_messages = self._held_messages, []
-        return [out for message in held for out in self.from_inside(message)]
+        messages, self._held_messages = self._held_messages, []
+        return [out for message in messages for out in self.from_inside(message)]
 
     def peer_ended(self) -> list[Out]:
-        held, self._held_messages = self._held_messages, []
-        gone = "Internal error: the agent ended before it introduced itself"
-        told: list[Out] = [
-            ("inside", refusal(one.id, INTERNAL_ERROR, gone)) for one in held if one.is_request
+        messages, self._held_messages = self._held_messages, []
+        reason = "Internal error: the agent ended before it introduced itself"
+        refusals: list[Out] = [
+            ("inside", refusal(message.id, INTERNAL_ERROR, reason))
+            for message in messages
+            if message.is_request
         ]
-        return told + super().peer_ended()
+        return refusals + super().peer_ended()
 
 
 def _takes_back(message: Message, request: Message) -> bool:

@@ -62,13 +62,13 @@ def request_deviations(message: Message, by: Position) -> Iterator[FoundDeviatio
         yield from _unknown_method(message, by)
         return
     params = as_object(message.params)
-    named = list(_named(params, PARAMS_FIXES.get(method, {}), f"{method}: "))
+    deviations = list(_foreign_members(params, PARAMS_FIXES.get(method, {}), f"{method}: "))
     if method == "session/update":
-        named += _update(params)
+        deviations += _update(params)
     elif method == "session/request_permission":
         call = as_object(params.get("toolCall"))
-        named += _named(call, TOOL_CALL_FIXES, f"{method}: toolCall.", unless="toolCallId")
-    yield from named or _by_schema(message.params, row.params, f"{method}: params")
+        deviations += _foreign_members(call, TOOL_CALL_FIXES, f"{method}: toolCall.", unless="toolCallId")
+    yield from deviations or _by_schema(message.params, row.params, f"{method}: params")
 
 
 def answer_deviations(message: Message, method: str, by: Position) -> Iterator[FoundDeviation]:
@@ -77,11 +77,11 @@ def answer_deviations(message: Message, method: str, by: Position) -> Iterator[F
     if message.error is not UNSET or row is None:
         return
     result = as_object(message.result)
-    named = list(_named(result, RESULT_FIXES.get(method, {}), f"the answer to {method}: "))
+    deviations = list(_foreign_members(result, RESULT_FIXES.get(method, {}), f"the answer to {method}: "))
     reason = result.get("stopReason")
     if type(reason) is str and reason in STOP_FIXES:
-        named.append(FoundDeviation(f"the answer to {method}: stopReason {reason}", STOP_FIXES[reason]))
-    yield from named or _by_schema(message.result, row.result, f"the answer to {method}: result")
+        deviations.append(FoundDeviation(f"the answer to {method}: stopReason {reason}", STOP_FIXES[reason]))
+    yield from deviations or _by_schema(message.result, row.result, f"the answer to {method}: result")
 
 
 def _kind(message: Message) -> Kind:
@@ -90,17 +90,19 @@ def _kind(message: Message) -> Kind:
 
 def _unknown_method(message: Message, by: Position) -> Iterator[FoundDeviation]:
     method = str(message.method)
-    other: Kind = "notification" if message.is_request else "request"
-    if METHODS.get(method, kind=other, receiver="agent" if by == "client" else "client"):
-        fix = "leave out the id" if other == "notification" else "give it an id, and wait for its answer"
-        yield FoundDeviation(f"{method} as a {_kind(message)}", f"in v1 it is a {other}: {fix}")
+    other_kind: Kind = "notification" if message.is_request else "request"
+    if METHODS.get(method, kind=other_kind, receiver="agent" if by == "client" else "client"):
+        fix = "leave out the id" if other_kind == "notification" else "give it an id, and wait for its answer"
+        yield FoundDeviation(f"{method} as a {_kind(message)}", f"in v1 it is a {other_kind}: {fix}")
     elif not method.startswith(("_", "$/")):
         yield FoundDeviation(
             f"the method {method[:LONGEST_NAME]}", "v1 does not have it: begin names of your own with _"
         )
 
 
-def _named(fields: Object, fixes: dict[str, str], place: str, unless: str = "") -> Iterator[FoundDeviation]:
+def _foreign_members(
+    fields: Object, fixes: dict[str, str], place: str, unless: str = ""
+) -> Iterator[FoundDeviation]:
     """Members that known dialects write, where `unless` is not there too."""
     if not unless or unless not in fields:
         for name, fix in fixes.items():
@@ -125,7 +127,7 @@ def _update(params: Object) -> Iterator[FoundDeviation]:
     if type(kind) is str and kind in UPDATE_FIXES:
         yield FoundDeviation(f"{place}an update {kind}", UPDATE_FIXES[kind])
     if kind in ("tool_call", "tool_call_update"):
-        yield from _named(update, TOOL_CALL_FIXES, f"{place}{kind}: ", unless="toolCallId")
+        yield from _foreign_members(update, TOOL_CALL_FIXES, f"{place}{kind}: ", unless="toolCallId")
 
 
 def _by_schema(value: Json, kind: object, place: str) -> Iterator[FoundDeviation]:

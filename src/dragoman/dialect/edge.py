@@ -159,13 +159,13 @@ class Edge:
 
     def note(self, note: LedgerNote) -> None:
         """Put a loss or a repair into the ledger."""
-        (self.lost if note.outcome == "lost" else self.repaired)(note.what, note.done)
+        (self.note_loss if note.outcome == "lost" else self.note_repair)(note.what, note.action)
 
-    def lost(self, what: str, done: str) -> None:
-        self.ledger.lost(what, done, dialect=self.name)
+    def note_loss(self, what: str, action: str) -> None:
+        self.ledger.note_loss(what, action, dialect=self.name)
 
-    def repaired(self, what: str, done: str) -> None:
-        self.ledger.repaired(what, done, dialect=self.name)
+    def note_repair(self, what: str, action: str) -> None:
+        self.ledger.note_repair(what, action, dialect=self.name)
 
 
 NEVER = Needles()

@@ -87,15 +87,15 @@ class _FrameReader:
         if who is None:
             return
         self._last[who] = number
-        other: Position = "agent" if who == "client" else "client"
-        answers = self._requests[other].settle(message.id) if message.is_answer else None
+        other_side: Position = "agent" if who == "client" else "client"
+        answers = self._requests[other_side].settle(message.id) if message.is_answer else None
         if message.is_request:
             self._requests[who].owe(message.id, str(message.method))
         self._weigh(number, who, message, answers)
         self._put_down(number, who, _deviations(message, who, answers))
-        self._ledgers[who].frame = self._ledgers[other].frame = number
+        self._ledgers[who].frame = self._ledgers[other_side].frame = number
         self._quirks[who].from_peer(message)
-        self._quirks[other].from_inside(message)
+        self._quirks[other_side].from_inside(message)
 
     def _guess(self, message: Message) -> Position | None:
         """Who says it, from what it is about."""
@@ -120,8 +120,8 @@ class _FrameReader:
             self._sure[who] = (dialect, number)
 
     def _put_down(self, number: int, who: Position, deviations: Iterable[FoundDeviation]) -> None:
-        for one in deviations:
-            key = (who, one.what, one.fix)
+        for deviation in deviations:
+            key = (who, deviation.what, deviation.fix)
             count, first = self._findings.get(key, (0, number))
             self._findings[key] = (count + 1, first)
 

@@ -41,10 +41,10 @@ def restore(fields: Object, dialect: str, convert: Callable[[Any], Object]) -> J
     original = original_of(fields, dialect)
     if original is None:
         return None
-    return original if dropped(convert(original)) == dropped(fields) else None
+    return original if drop_original(convert(original)) == drop_original(fields) else None
 
 
-def dropped(fields: Object) -> Object:
+def drop_original(fields: Object) -> Object:
     """`fields` without its original; without `_meta` at all if nothing else is in it."""
     meta = as_object(fields.get("_meta"))
     if KEY not in meta:

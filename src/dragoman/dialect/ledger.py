@@ -24,7 +24,7 @@ class LedgerNote(NamedTuple):
 
     outcome: Outcome
     what: str
-    done: str
+    action: str
 
 
 Note: TypeAlias = Callable[[LedgerNote], None]
@@ -64,42 +64,42 @@ class Ledger:
         self.decisions: list[DialectDecision] = []
         self._on_loss = on_loss
         self._on_decision = on_decision
-        self._muted = False
+        self._is_muted = False
         self._entries: dict[tuple[str, str, str], LedgerEntry] = {}
 
-    def lost(self, what: str, done: str, *, dialect: str) -> None:
-        self._add("lost", what, done, dialect)
+    def note_loss(self, what: str, action: str, *, dialect: str) -> None:
+        self._add("lost", what, action, dialect)
 
-    def repaired(self, what: str, done: str, *, dialect: str) -> None:
-        self._add("repaired", what, done, dialect)
+    def note_repair(self, what: str, action: str, *, dialect: str) -> None:
+        self._add("repaired", what, action, dialect)
 
-    def decided(self, decision: DialectDecision) -> None:
+    def note_decision(self, decision: DialectDecision) -> None:
         self.decisions.append(decision)
         if self._on_decision is not None:
             self._on_decision(decision)
 
     @contextmanager
-    def muted(self) -> Iterator[None]:
+    def mute(self) -> Iterator[None]:
         """Nothing is put down meanwhile: for an edge that only learns what was said before its time."""
-        self._muted = True
+        self._is_muted = True
         try:
             yield
         finally:
-            self._muted = False
+            self._is_muted = False
 
     @property
     def entries(self) -> list[LedgerEntry]:
         """In the order in which they were first seen."""
         return list(self._entries.values())
 
-    def _add(self, outcome: Outcome, what: str, done: str, dialect: str) -> None:
-        if self._muted:
+    def _add(self, outcome: Outcome, what: str, action: str, dialect: str) -> None:
+        if self._is_muted:
             return
         key = (outcome, dialect, what)
-        seen = self._entries.get(key)
-        if seen is None:
+        earlier = self._entries.get(key)
+        if earlier is None:
             entry = LedgerEntry(
-                outcome=outcome, dialect=dialect, what=what, done=done, count=1, first_frame=self.frame
+                outcome=outcome, dialect=dialect, what=what, done=action, count=1, first_frame=self.frame
             )
             self._entries[key] = entry
             if outcome == "lost" and self._on_loss is not None:
@@ -109,9 +109,9 @@ class Ledger:
                 outcome=outcome,
                 dialect=dialect,
                 what=what,
-                done=seen.done,
-                count=seen.count + 1,
-                first_frame=seen.first_frame,
+                done=earlier.done,
+                count=earlier.count + 1,
+                first_frame=earlier.first_frame,
             )
 
 

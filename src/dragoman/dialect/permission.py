@@ -27,7 +27,7 @@ NOTICE = "_dragoman/hub/asked"
 """How a hub tells a client of a question that it cannot be asked."""
 
 
-def offered(question: Object) -> dict[str, str]:
+def option_kinds(question: Object) -> dict[str, str]:
     """The kinds of the options by their ids, in order."""
     options = [as_object(option) for option in as_list(question.get("options"))]
     return {option["optionId"]: as_text(option.get("kind")) for option in options if _has_id(option)}
@@ -42,11 +42,11 @@ def decide(question: Object, edge: Edge) -> Object:
     offered; else the option that rejects this once, because one that rejects for ever would decide more than
     was asked; else nothing is chosen.
     """
-    options = offered(question)
-    chosen = edge.settings.consent(question)
-    if chosen not in options:
-        chosen = next((option for option, kind in options.items() if kind == "reject_once"), None)
-    return CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen}}
+    options = option_kinds(question)
+    option_id = edge.settings.consent(question)
+    if option_id not in options:
+        option_id = next((option for option, kind in options.items() if kind == "reject_once"), None)
+    return CANCELLED if option_id is None else {"outcome": {"outcome": "selected", "optionId": option_id}}
 
 
 def answer_unasked(request: Message, edge: Edge) -> Message:
@@ -67,5 +67,5 @@ def answer_unchosen(request_id: Id | UnsetType, edge: Edge, result: Object = CAN
 
 def question_in(notice: Message) -> Object:
     """The params of the request for permission that a `NOTICE` tells of; empty if it tells of another."""
-    asked = as_object(as_object(notice.params).get("request"))
-    return as_object(asked.get("params")) if asked.get("method") == PERMISSION else {}
+    request = as_object(as_object(notice.params).get("request"))
+    return as_object(request.get("params")) if request.get("method") == PERMISSION else {}

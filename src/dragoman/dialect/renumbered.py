@@ -19,14 +19,14 @@ def catch_up(edge: Edge, messages: Iterable[tuple[bool, Message]]) -> dict[Id, I
     still open and that the edge would have sent under another id: their id, and the id that the edge expects.
     """
     ids: dict[Id, Id] = {}
-    with edge.ledger.muted():
+    with edge.ledger.mute():
         for from_peer, message in messages:
             if message.is_answer and message.id in ids:
                 message = _under(message, ids.pop(message.id))
             outs = edge.from_peer(message) if from_peer else edge.from_inside(message)
-            believed = next((out.id for _, out in outs if out.is_request), message.id)
-            if message.is_request and message.id is not UNSET and believed != message.id:
-                ids[message.id] = None if believed is UNSET else believed
+            edge_id = next((out.id for _, out in outs if out.is_request), message.id)
+            if message.is_request and message.id is not UNSET and edge_id != message.id:
+                ids[message.id] = None if edge_id is UNSET else edge_id
     return ids
 
 
@@ -45,10 +45,10 @@ class Renumbered(Edge):
         return self if self._ids else self._inner.succeeded_by()
 
     def from_peer(self, message: Message) -> list[Out]:
-        return self._inner.from_peer(self._believed(message) if self._peer_answers else message)
+        return self._inner.from_peer(self._renumber(message) if self._peer_answers else message)
 
     def from_inside(self, message: Message) -> list[Out]:
-        return self._inner.from_inside(message if self._peer_answers else self._believed(message))
+        return self._inner.from_inside(message if self._peer_answers else self._renumber(message))
 
     def from_host(self, message: Message) -> list[Out]:
         return self._inner.from_host(message)
@@ -56,11 +56,11 @@ class Renumbered(Edge):
     def peer_ended(self) -> list[Out]:
         return self._inner.peer_ended()
 
-    def _believed(self, message: Message) -> Message:
+    def _renumber(self, message: Message) -> Message:
         if message.is_answer and message.id is not UNSET and message.id in self._ids:
             return _under(message, self._ids.pop(message.id))
         return message
 
 
-def _under(message: Message, other: Id) -> Message:
-    return Message("2.0", other, message.method, message.params, message.result, message.error)
+def _under(message: Message, new_id: Id) -> Message:
+    return Message("2.0", new_id, message.method, message.params, message.result, message.error)

@@ -61,18 +61,18 @@ class StreamedText:
 
     def repeats(self, blocks: Iterable[Json]) -> bool:
         """Whether these blocks say only what was streamed."""
-        wanted = "".join(map(_text, blocks)).strip()
-        streamed = "".join(self._chunks)
-        if not wanted:
+        final_text = "".join(map(_text, blocks)).strip()
+        text = "".join(self._chunks)
+        if not final_text:
             return True
-        if self._is_cut and len(wanted) > len(streamed):
-            return wanted.endswith(streamed.strip())
+        if self._is_cut and len(final_text) > len(text):
+            return final_text.endswith(text.strip())
         starts, ends = self._boundaries()
-        at = streamed.find(wanted)
+        at = text.find(final_text)
         while at >= 0:
-            if at in starts and at + len(wanted) in ends:
+            if at in starts and at + len(final_text) in ends:
                 return True
-            at = streamed.find(wanted, at + 1)
+            at = text.find(final_text, at + 1)
         return False
 
     def _boundaries(self) -> tuple[set[int], set[int]]:

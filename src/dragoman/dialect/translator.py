@@ -76,16 +76,16 @@ class Translator:
         """The answer to what `TranslatedFrames.host` asked."""
         work = _BlockTranslation(self)
         edge = self.edges[position]
-        work.add(position, self._guarded(lambda: edge.from_host(message)))
-        return work.done()
+        work.add(position, self._run_step(lambda: edge.from_host(message)))
+        return work.result()
 
     def peer_ended(self) -> TranslatedFrames:
         """What is still to be said after the peer's last word; nothing, where edges do not answer for it."""
         work = _BlockTranslation(self)
         for position, edge in enumerate(self.edges):
             if edge.settings.answers_for_peer:
-                work.add(position, self._guarded(edge.peer_ended))
-        return work.done()
+                work.add(position, self._run_step(edge.peer_ended))
+        return work.result()
 
     def _pass(self, block: bytes, *, inward: bool) -> TranslatedFrames:
         work = _BlockTranslation(self)
@@ -102,7 +102,7 @@ class Translator:
                     work.carry(message, frame, inward=inward)
         self.edges = [edge.succeeded_by() for edge in self.edges]
         self.active = _active(self.edges)
-        return work.done()
+        return work.result()
 
     def through(self, position: int, message: Message, *, inward: bool) -> list[Out]:
         edge = self.edges[position]
@@ -110,19 +110,19 @@ class Translator:
         try:
             return step(message)
         except Exception as error:  # noqa: BLE001 -- whatever a peer says, the conversation goes on
-            self.failed(error)
+            self.report_mistake(error)
             return _apology(message, inward=inward)
 
-    def _guarded(self, step: Callable[[], list[Out]]) -> list[Out]:
+    def _run_step(self, step: Callable[[], list[Out]]) -> list[Out]:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 -- as above, for what is no message of a peer
-            self.failed(error)
+            self.report_mistake(error)
             return []
 
-    def failed(self, error: Exception) -> None:
+    def report_mistake(self, error: Exception) -> None:
         """An edge made a mistake."""
-        self.ledger.lost("a message", "it could not be translated: a mistake of ours", dialect=self.name)
+        self.ledger.note_loss("a message", "it could not be translated: a mistake of ours", dialect=self.name)
         if self._on_mistake is not None:
             self._on_mistake(error)
 
@@ -160,13 +160,15 @@ class _BlockTranslation:
             try:
                 outs = step(message)
             except Exception as error:  # noqa: BLE001 -- whatever a peer says, the conversation goes on
-                translator.failed(error)
+                translator.report_mistake(error)
                 outs = _apology(message, inward=inward)
             for toward, out in outs:
                 if toward == "host":
                     self._host.append((position, out))
                 else:
-                    ways[toward](frame + b"\n" if out is message else _written(out, message, frame))
+                    ways[toward](
+                        frame + b"\n" if out is message else _encode_unless_same(out, message, frame)
+                    )
 
     def add(self, position: int, outs: list[Out]) -> None:
         """Follow what an edge gave out, depth first: what it causes comes before what follows it."""
@@ -180,33 +182,33 @@ class _BlockTranslation:
             if following is None:
                 self.send(toward, self._bytes(message))
             else:
-                caused = self._translator.through(following, message, inward=toward == "inside")
-                waiting.extendleft((following, out) for out in reversed(caused))
+                next_outs = self._translator.through(following, message, inward=toward == "inside")
+                waiting.extendleft((following, out) for out in reversed(next_outs))
 
     def _following(self, at: int, *, inward: bool) -> int | None:
         """The next edge on the way, if there is one."""
         if inward:
-            return next((other for other in self._active if other > at), None)
-        return next((other for other in reversed(self._active) if other < at), None)
+            return next((position for position in self._active if position > at), None)
+        return next((position for position in reversed(self._active) if position < at), None)
 
     def send(self, toward: str, frame: bytes) -> None:
         (self._inside if toward == "inside" else self._peer).append(frame)
 
-    def done(self) -> TranslatedFrames:
+    def result(self) -> TranslatedFrames:
         return TranslatedFrames(b"".join(self._inside), b"".join(self._peer), self._host)
 
     def _bytes(self, message: Message) -> bytes:
         if self._origin is None:
             return encode(message)
         first, frame = self._origin
-        return frame + b"\n" if message is first else _written(message, first, frame)
+        return frame + b"\n" if message is first else _encode_unless_same(message, first, frame)
 
 
-def _written(message: Message, first: Message, frame: bytes) -> bytes:
+def _encode_unless_same(message: Message, first: Message, frame: bytes) -> bytes:
     """What an edge gave out, which may be what it got, written anew: then it goes on as it was."""
-    encoded = encode(message)
+    new_frame = encode(message)
     # Equal is not enough: to Python, true equals 1.
-    return frame + b"\n" if message.params == first.params and encoded == encode(first) else encoded
+    return frame + b"\n" if message.params == first.params and new_frame == encode(first) else new_frame
 
 
 def _active(edges: list[Edge]) -> list[int]:

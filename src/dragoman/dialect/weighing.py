@@ -28,9 +28,9 @@ class Clue(Struct, frozen=True):
     @property
     def conclusion(self) -> str:
         """In words: the loudest first."""
-        ranked = sorted(self.weights.items(), key=lambda item: -item[1])
-        loud = [name for name, weight in ranked if weight >= ENOUGH]
-        quiet = [name for name, weight in ranked if weight < ENOUGH]
+        weights = sorted(self.weights.items(), key=lambda item: -item[1])
+        loud = [name for name, weight in weights if weight >= ENOUGH]
+        quiet = [name for name, weight in weights if weight < ENOUGH]
         words = [" or ".join(loud)] if loud else []
         return ", ".join([*words, *(["perhaps " + " or ".join(quiet)] if quiet else [])])
 
@@ -54,12 +54,12 @@ class Tally:
 
     def verdict(self) -> str | None:
         """The dialect that is sure; None while it is open."""
-        best, weight, lead = self._ranked()
+        best, weight, lead = self._leader()
         return best if weight >= ENOUGH and lead >= ENOUGH else None
 
     def last_call(self) -> str:
         """The likeliest, because somebody has to be told something now."""
-        best, weight, lead = self._ranked()
+        best, weight, lead = self._leader()
         return best if weight >= ENOUGH and lead >= 1 else "v1"
 
     @property
@@ -72,6 +72,6 @@ class Tally:
         """Whether anything at all speaks for another dialect than v1."""
         return bool(self.candidates - {"v1"})
 
-    def _ranked(self) -> tuple[str, int, int]:
+    def _leader(self) -> tuple[str, int, int]:
         first, second = [*self._weights.most_common(2), ("v1", 0), ("v1", 0)][:2]
         return first[0], first[1], first[1] - second[1]

@@ -32,7 +32,7 @@ def test_recordings_are_kept_and_can_be_judged_again(
     assert names[:2] == ["01-hello.ndjson", "02-version-0.ndjson"]
     recording = read_recording(folder / "04-version-65535.ndjson")
     assert recording.facts["scene"] == "version 65535"
-    assert recording.marked("initialize")[0][0].params["protocolVersion"] == 65535
+    assert recording.stretches("initialize")[0][0].params["protocolVersion"] == 65535
 
 
 def test_a_failure_that_does_not_show_again_is_a_warning(

@@ -27,9 +27,9 @@ async def test_every_line_of_both_directions_is_kept_in_order(tmp_path: Path) ->
     frames = agent.recording.frames
     assert [frame.number for frame in frames] == list(range(1, len(frames) + 1))
     assert [frame.direction for frame in frames[:2]] == ["to_agent", "to_client"]
-    (nonsense,) = agent.recording.marked("nonsense")
+    (nonsense,) = agent.recording.stretches("nonsense")
     assert [frame.raw for frame in nonsense[:2]] == [b"{", b"42"]
-    assert [frame.message.get("id") for frame in agent.recording.marked("initialize")[0]] == [1001, 1001]
+    assert [frame.message.get("id") for frame in agent.recording.stretches("initialize")[0]] == [1001, 1001]
 
 
 async def test_it_tells_how_the_agent_ended_and_what_it_complained_about(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_an_agent_that_says_nothing_costs_no_more_than_the_patience(tmp_pa
     async with opened(tmp_path, "mute", patience=0.2) as agent:
         with pytest.raises(Silence):
             await agent.call("initialize", INITIALIZE, name="tried")
-    (tried,) = agent.recording.marked("tried")
+    (tried,) = agent.recording.stretches("tried")
     assert [frame.method for frame in tried] == ["initialize"]
 
 

@@ -18,7 +18,7 @@ async def test_a_turn_that_takes_too_long_is_cancelled_and_the_scene_goes_on(tmp
         talk.patience = 0.2
         ended = await talk.prompt(session, "hello", name="hello")
     assert ended.message["result"] == {"stopReason": "cancelled"}
-    (stretch,) = talk.recording.marked("hello")
+    (stretch,) = talk.recording.stretches("hello")
     assert [frame.method for frame in stretch] == ["session/prompt", "session/cancel", ""]
 
 
@@ -29,7 +29,7 @@ async def test_in_the_second_version_a_turn_ends_when_the_session_is_idle(tmp_pa
         session = await talk.new(tmp_path)
         ended = await talk.prompt(session, "hello", name="hello")
     assert ended.params["update"]["state"] == "idle"
-    assert talk.recording.marked("hello")[0][-1] is ended
+    assert talk.recording.stretches("hello")[0][-1] is ended
 
 
 async def test_a_turn_is_under_way_once_it_says_something_and_not_when_it_is_over(tmp_path: Path) -> None:

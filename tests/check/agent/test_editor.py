@@ -49,7 +49,7 @@ def test_without_a_fitting_option_the_question_is_cancelled(tmp_path: Path) -> N
 def test_unsaved_text_stands_above_the_file_until_it_is_written(tmp_path: Path) -> None:
     editor, path = Editor(tmp_path), str(tmp_path / "a.txt")
     Path(path).write_text("saved\n")
-    editor.unsaved[path] = "one\ntwo\nthree\n"
+    editor.unsaved_texts[path] = "one\ntwo\nthree\n"
     assert ask(editor, "fs/read_text_file", path=path, line=2, limit=1) == {"result": {"content": "two\n"}}
     assert ask(editor, "fs/write_text_file", path=path, content="new\n") == {"result": {}}
     assert ask(editor, "fs/read_text_file", path=path) == {"result": {"content": "new\n"}}

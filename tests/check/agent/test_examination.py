@@ -19,7 +19,7 @@ async def test_an_agent_is_met_before_anything_is_tried() -> None:
     found = await examine(settings(), scenes=())
     assert names(found) == ["hello"]
     assert found.profile.name == "raw"
-    assert found.failure == found.profile.blocked == ""
+    assert found.failure == found.profile.blocked_by == ""
     assert {mark.name for mark in found.recordings[0].marks} == {"initialize", "new", "hello"}
     assert found.recordings[0].facts["exit"] == 0
 
@@ -78,7 +78,7 @@ async def test_an_agent_behind_a_login_is_asked_only_what_needs_no_session(fault
         progress=lambda *told: seen.append(told),
         scenes=("story", "versions", "lists"),
     )
-    assert found.profile.blocked == refused
+    assert found.profile.blocked_by == refused
     assert seen == [("versions", 1, 1)]
     assert names(found) == ["hello", "version 0", "version 2", "version 65535", "malformed"]
 

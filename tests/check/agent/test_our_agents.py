@@ -21,7 +21,7 @@ async def test_the_echo_agent_has_no_failure_and_shows_most_of_what_is_judged(tm
     # As much patience as it takes, and no clock: how fast a busy machine is, is not the question.
     chosen = ExaminationSettings(command=ECHO, cwd=str(tmp_path), patience=180, jobs=6, clock=lambda: 0.0)
     found = await examine(chosen)
-    assert found.failure == found.profile.blocked == ""
+    assert found.failure == found.profile.blocked_by == ""
     assert not [one.facts for one in found.recordings if one.facts.keys() & ENDED_EARLY]
     verdicts = judge(found.recordings, "agent")
     failures = [

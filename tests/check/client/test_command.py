@@ -37,8 +37,8 @@ def test_our_own_client_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFix
     recording = read_recording(kept / "full.ndjson")
     assert recording.facts["over"] is True
     assert "exit" in recording.facts
-    assert recording.marked("read through a link")
-    assert read_recording(kept / "bare.ndjson").marked("after all")
+    assert recording.stretches("read through a link")
+    assert read_recording(kept / "bare.ndjson").stretches("after all")
     assert list(place.iterdir()) == []
 
 

@@ -107,7 +107,7 @@ async def test_a_cancel_ends_the_turn_once_all_questions_are_answered(tmp_path: 
             client.send({"jsonrpc": "2.0", "id": frame.message["id"], "result": outcome})
         answer = await client.answer(running)
     assert answer["result"] == {"stopReason": "cancelled"}
-    (stretch,) = client.recording.marked("cancelled")
+    (stretch,) = client.recording.stretches("cancelled")
     assert stretch[0].method == "session/cancel"
     assert sum(frame.is_answer for frame in stretch) == 2
 
@@ -172,7 +172,7 @@ async def test_a_client_that_leaves_in_a_scene_loses_nothing(tmp_path: Path) -> 
     assert recording.facts["input"] == "closed"
     assert recording.facts["scene"] == "files"
     assert marks(recording)[-1] == "read a file"
-    assert recording.marked("read a file")[-1][0].method == "fs/read_text_file"
+    assert recording.stretches("read a file")[-1][0].method == "fs/read_text_file"
     assert list(tmp_path.iterdir()) == []
 
 

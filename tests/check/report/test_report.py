@@ -139,7 +139,7 @@ def test_json_keeps_its_shape() -> None:
 def test_one_word_tells_the_outcome(statuses: set[str], blocked: str, outcome: str) -> None:
     some = report()
     some.parts[0].verdicts = [one for one in verdicts() if one.status in statuses]
-    some.blocked = blocked
+    some.blocked_by = blocked
     assert json.loads(render(some, "json"))["outcome"] == outcome
 
 
@@ -204,7 +204,7 @@ def test_a_badge_says_what_was_kept_and_what_was_broken() -> None:
     }
     picture = xml.fromstring(render(report(), "badge"))
     assert picture.get("aria-label") == "ACP: 1 kept, 1 warned, 1 broken"
-    blocked = CheckReport(title="", parts=[ReportPart(side="agent", verdicts=[])], blocked="a login")
+    blocked = CheckReport(title="", parts=[ReportPart(side="agent", verdicts=[])], blocked_by="a login")
     assert json.loads(render(blocked, "badge-json"))["message"] == "blocked"
 
 

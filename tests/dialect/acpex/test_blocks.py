@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from tests.dialect.acpex.stage import Stage, text
 
 
@@ -51,7 +51,7 @@ def write(block: Any) -> tuple[Any, Stage]:
 )
 def test_a_block_is_read_whatever_form_it_has(said: Any, v1: Any) -> None:
     (found,), _ = read(said)
-    assert dropped(found) == v1
+    assert drop_original(found) == v1
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def listed(heading: str) -> list[tuple[str, str]]:
 
 def test_the_page_lists_exactly_what_the_ledger_may_say() -> None:
     for outcome, heading in (("lost", "What is lost"), ("repaired", "What is repaired")):
-        ours = [(phrase.what, phrase.done) for phrase in PHRASES if phrase.outcome == outcome]
+        ours = [(phrase.what, phrase.action) for phrase in PHRASES if phrase.outcome == outcome]
         assert listed(heading) == ours
 
 
@@ -42,7 +42,7 @@ def test_every_phrase_is_used_and_nothing_is_said_in_other_words() -> None:
         for node in nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     ]
-    assert {"lost", "repaired"}.isdisjoint(called)
+    assert {"note_loss", "note_repair"}.isdisjoint(called)
 
 
 def test_no_two_phrases_are_about_the_same() -> None:

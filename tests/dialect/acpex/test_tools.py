@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.acpex.client import AcpexClient
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from tests.dialect.acpex.stage import Frame, Stage, text
 
 
@@ -71,7 +71,7 @@ def test_more_than_the_overview_shows_comes_back_but_no_secret_is_kept() -> None
 def test_a_call_without_a_name_gets_one() -> None:
     agent = Stage("agent")
     (read,) = agent.updated({"kind": "tool_call", "content": {"tool_call_id": "t-1"}})
-    assert dropped(read) == {"sessionUpdate": "tool_call", "toolCallId": "t-1", "title": "Tool call"}
+    assert drop_original(read) == {"sessionUpdate": "tool_call", "toolCallId": "t-1", "title": "Tool call"}
     assert agent.repaired == ["a tool call without a name"]
 
 

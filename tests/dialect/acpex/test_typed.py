@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from tests.dialect.acpex.stage import BOTH, Frame, Stage, chunk, text
 from tests.dialect.official import refused
 
@@ -82,7 +82,7 @@ TYPED: list[tuple[Frame, Frame]] = [
 @pytest.mark.parametrize(("said", "v1"), TYPED)
 def test_a_typed_update_is_read(dialect: str, said: Frame, v1: Frame) -> None:
     (found,) = Stage("agent", dialect).updated(said)
-    assert dropped(found) == v1
+    assert drop_original(found) == v1
 
 
 @pytest.mark.parametrize(("said", "v1"), TYPED)
@@ -142,14 +142,14 @@ def test_a_plan_of_v1_keeps_everything() -> None:
         {"id": "step-1", "description": "Look", "priority": "high", "status": "completed"}
     ]
     (again,) = Stage("agent", "acpex-wire").updated(said)
-    assert dropped(again) == plan
+    assert drop_original(again) == plan
     assert client.lost == []
 
 
 def test_words_of_its_own_become_the_nearest() -> None:
     agent = Stage("agent", "acpex-wire")
     (read,) = agent.updated({**CALL, "kind": "hoot", "status": "dreaming", "title": None})
-    assert dropped(read)["kind"] == "other"
+    assert drop_original(read)["kind"] == "other"
     assert "status" not in read
     assert read["title"] == "Tool call"
     assert agent.repaired == ["a tool call without a name", "a tool kind or status of its own"]

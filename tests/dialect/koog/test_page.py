@@ -12,5 +12,5 @@ def test_the_page_lists_what_is_lost_and_what_is_repaired() -> None:
 
 
 def test_every_remark_is_made_somewhere_and_no_other() -> None:
-    assert {getattr(names, name) for name in in_the_code("koog", "lost")} == set(names.LOST)
-    assert {getattr(names, name) for name in in_the_code("koog", "repaired")} == set(names.REPAIRED)
+    assert {getattr(names, name) for name in in_the_code("koog", "note_loss")} == set(names.LOST)
+    assert {getattr(names, name) for name in in_the_code("koog", "note_repair")} == set(names.REPAIRED)

@@ -26,7 +26,7 @@ class Book:
 
     @property
     def listed(self) -> list[Any]:
-        return self.entries.listed()
+        return self.entries.to_json()
 
 
 def shown(text: str) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 from dragoman.dialect.ledger import LedgerNote
 from dragoman.dialect.threads.files import asked_in_threads, asked_in_v1, told_in_threads, told_in_v1
 from dragoman.dialect.threads.ledger_notes import Lost, Repaired
-from dragoman.dialect.threads.versions import MOST, hashed, number_of
+from dragoman.dialect.threads.versions import MOST, hash_text, number_of
 
 
 def nothing(phrase: LedgerNote) -> None:
@@ -85,5 +85,5 @@ def test_a_version_of_this_wire_comes_back_as_it_was(number: int) -> None:
 
 @pytest.mark.parametrize("token", ["c0ffee", "007", str(MOST), "-1", "1.0", "٣", ""])
 def test_any_other_version_is_a_number_that_stays_the_same(token: str) -> None:
-    assert number_of(token) == hashed(token)
+    assert number_of(token) == hash_text(token)
     assert 0 <= number_of(token) < 2**63

@@ -20,8 +20,8 @@ def table(heading: str) -> list[tuple[str, str]]:
 
 
 def test_the_page_lists_exactly_what_is_lost_and_repaired() -> None:
-    assert table("What is lost") == [(note.what, note.done) for note in LOST]
-    assert table("What is repaired") == [(note.what, note.done) for note in REPAIRED]
+    assert table("What is lost") == [(note.what, note.action) for note in LOST]
+    assert table("What is repaired") == [(note.what, note.action) for note in REPAIRED]
 
 
 def test_every_phrase_is_used_and_no_ledger_entry_is_made_without_one() -> None:
@@ -31,7 +31,7 @@ def test_every_phrase_is_used_and_no_ledger_entry_is_made_without_one() -> None:
             match node:
                 case ast.Attribute(value=ast.Name(id="Lost" | "Repaired"), attr=name):
                     used.add(name)
-                case ast.Call(func=ast.Attribute(attr="lost" | "repaired"), args=args):
+                case ast.Call(func=ast.Attribute(attr="note_loss" | "note_repair"), args=args):
                     assert path.name == "exchange.py", f"{path.name} speaks past `note`"
                     assert isinstance(args[0], ast.Starred)
     named = {

@@ -11,6 +11,7 @@ from dragoman.dialect.v2 import agent
 PAGE = Path(__file__).parents[3] / "docs" / "dialects" / "v2.md"
 PACKAGE = Path(agent.__file__).parent
 HEADING = "### What is lost and repaired behind a v1 client"
+OUTCOMES = {"note_loss": "lost", "note_repair": "repaired"}
 
 
 def said() -> set[tuple[str, ...]]:
@@ -19,9 +20,9 @@ def said() -> set[tuple[str, ...]]:
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
     calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     return {
-        (call.func.attr, *(ast.literal_eval(argument) for argument in call.args))
+        (OUTCOMES[call.func.attr], *(ast.literal_eval(argument) for argument in call.args))
         for call in calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("lost", "repaired")
+        if isinstance(call.func, ast.Attribute) and call.func.attr in OUTCOMES
     }
 
 

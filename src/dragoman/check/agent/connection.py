@@ -81,7 +81,7 @@ class AgentConnection:
         self._command, self._cwd, self._env = [program, *command[1:]], cwd, env
         self._clock = clock
         self._child: ChildTransport | None = None
-        self._arrived = asyncio.Event()
+        self._frame_event = asyncio.Event()
         self._ids = 1000
         self._received_bytes = 0
         self._listens: bool | None = None  # whether it answers requests that it does not know
@@ -112,8 +112,8 @@ class AgentConnection:
             return
         for line in block.split(b"\n"):
             if line.strip():
-                self._answered(self.record_line("to_client", line))
-        self._arrived.set()
+                self._answer_request(self.record_line("to_client", line))
+        self._frame_event.set()
 
     def oversized(self, size: int) -> None:
         self.recording.facts["oversized"] = size
@@ -121,7 +121,7 @@ class AgentConnection:
     def ended(self, reason: BaseException | None) -> None:
         self.recording.facts["ended"] = str(reason).partition(";")[0] if reason else ""
         self.has_ended.set()
-        self._arrived.set()
+        self._frame_event.set()
 
     # To the agent.
 
@@ -143,10 +143,10 @@ class AgentConnection:
     def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
         """A request, not waited for; gives its id."""
         self._ids += 1
-        chosen = self._ids if request_id is None else request_id
-        frame = {"jsonrpc": "2.0", "id": chosen, "method": method}
+        frame_id = self._ids if request_id is None else request_id
+        frame = {"jsonrpc": "2.0", "id": frame_id, "method": method}
         self.send(frame if params is None else {**frame, "params": params})
-        return chosen
+        return frame_id
 
     def notify(self, method: str, params: object = None) -> None:
         frame = {"jsonrpc": "2.0", "method": method}
@@ -163,9 +163,9 @@ class AgentConnection:
     ) -> Frame:
         """A request and its answer. A `name` marks the stretch, also if no answer comes."""
         first = len(self.recording.frames)
-        chosen = self.begin(method, params, request_id=request_id)
+        frame_id = self.begin(method, params, request_id=request_id)
         try:
-            return await self.answer(chosen, seconds=seconds, since=first)
+            return await self.answer(frame_id, seconds=seconds, since=first)
         finally:
             if name:
                 self.mark(name, first)
@@ -185,8 +185,8 @@ class AgentConnection:
         def is_it(frame: Frame) -> bool:
             if not frame.is_answer or frame.direction != "to_client":
                 return False
-            found = frame.message.get("id")
-            return type(found) is type(request_id) and found == request_id
+            answer_id = frame.message.get("id")
+            return type(answer_id) is type(request_id) and answer_id == request_id
 
         return await self.until(is_it, seconds=seconds, since=since)
 
@@ -204,8 +204,8 @@ class AgentConnection:
                     at = len(self.recording.frames)
                     if self.has_ended.is_set():
                         raise AgentGone("the agent has ended")
-                    self._arrived.clear()
-                    await self._arrived.wait()
+                    self._frame_event.clear()
+                    await self._frame_event.wait()
         except TimeoutError:
             raise Silence(f"nothing came within {limit:g} s") from None
 
@@ -245,7 +245,7 @@ class AgentConnection:
 
     # Inside.
 
-    def _answered(self, frame: Frame) -> None:
+    def _answer_request(self, frame: Frame) -> None:
         if frame.is_request:
             try:
                 answer = self.editor.answer(frame, self.reply)
@@ -260,4 +260,4 @@ class AgentConnection:
         self.child.pause()
         self.child.tree.kill()
         self.has_ended.set()
-        self._arrived.set()
+        self._frame_event.set()

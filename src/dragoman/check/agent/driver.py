@@ -52,8 +52,8 @@ class AgentDriver(AgentConnection):
 
     async def new(self, folder: Path | str, *, name: str = "new", **more: object) -> str:
         """A session in a folder; its id."""
-        found = await self.new_result(folder, name=name, **more)
-        return str(found.get("sessionId"))
+        result = await self.new_result(folder, name=name, **more)
+        return str(result.get("sessionId"))
 
     async def new_result(self, folder: Path | str, *, name: str = "new", **more: object) -> JsonObject:
         params = {"cwd": str(folder), "mcpServers": [], **more}
@@ -95,13 +95,13 @@ class AgentDriver(AgentConnection):
     async def under_way(self, running: object, session: str, *, since: int) -> bool:
         """Until a turn has said or asked something, or a moment has passed; False if it is over."""
 
-        def wanted(frame: Frame) -> bool:
+        def is_sign_of_life(frame: Frame) -> bool:
             mine = frame.direction == "to_client" and frame.number > since
-            ended = self.version == 1 and frame.message.get("id") == running
-            return mine and (_about(frame, session) or ended)
+            is_end = self.version == 1 and frame.message.get("id") == running
+            return mine and (_about(frame, session) or is_end)
 
         try:
-            await self.until(wanted, since=since, seconds=STARTED)
+            await self.until(is_sign_of_life, since=since, seconds=STARTED)
         except Silence:
             return True
         return not self.is_over(running, session, since=since)
@@ -110,21 +110,23 @@ class AgentDriver(AgentConnection):
         """Until the editor holds back an answer that a turn waits for; False if the turn ends first."""
 
         def is_there() -> bool:
-            held = [frame for frame in self.editor.held_requests if frame.params.get("sessionId") == session]
-            return len(held) >= count
+            requests = [
+                frame for frame in self.editor.held_requests if frame.params.get("sessionId") == session
+            ]
+            return len(requests) >= count
 
         await self.until(lambda _: is_there() or self.is_over(running, session, since=since), since=since)
         return is_there()
 
     def is_over(self, running: object, session: str, *, since: int = 0) -> bool:
         """Whether a turn has ended."""
-        heard = [frame for frame in self.recording.frames[since:] if frame.direction == "to_client"]
+        frames = [frame for frame in self.recording.frames[since:] if frame.direction == "to_client"]
         answer = next(
-            (frame for frame in heard if frame.is_answer and frame.message.get("id") == running), None
+            (frame for frame in frames if frame.is_answer and frame.message.get("id") == running), None
         )
         if self.version == 1 or (answer is not None and "error" in answer.message):
             return answer is not None
-        return any(_is_idle(frame, session) for frame in heard)
+        return any(_is_idle(frame, session) for frame in frames)
 
     def release(self, session: str = "", *methods: str) -> None:
         """Answer what the editor holds."""
@@ -141,8 +143,8 @@ def initialize_params(version: int, capabilities: Json) -> JsonObject:
     """The params of initialize. What a client of the second version cannot offer is left out."""
     if version == 1:
         return {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": CLIENT}
-    kept = {"elicitation": capabilities["elicitation"]} if "elicitation" in capabilities else {}
-    return {"protocolVersion": version, "capabilities": kept, "info": CLIENT}
+    offers = {"elicitation": capabilities["elicitation"]} if "elicitation" in capabilities else {}
+    return {"protocolVersion": version, "capabilities": offers, "info": CLIENT}
 
 
 def prompt_params(session: str, *blocks: object) -> JsonObject:

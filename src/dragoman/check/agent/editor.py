@@ -40,11 +40,11 @@ class Editor:
         """The kind of option that is chosen when permission is asked for, or one of `REFUSALS`."""
         self.form = "accept"
         """The action that answers an elicitation, or `error`."""
-        self.unsaved: dict[str, str] = {}
+        self.unsaved_texts: dict[str, str] = {}
         self.holding: frozenset[str] = frozenset()
         """Methods whose requests are not answered yet."""
         self.held_requests: list[Frame] = []
-        self.written: Json = {}
+        self.write_result: Json = {}
         """The result of a write: the schema has an object, a page of the specification null."""
         self.terminals: dict[str, LentTerminal] = {}
         """Those that were not released."""
@@ -97,10 +97,10 @@ class Editor:
             return _outcome({"outcome": "selected", "optionId": "nobody-offered-this"})
         if self.choice == "unknown outcome":
             return _outcome({"outcome": "_perhaps", "optionId": "allow"})
-        found = [option for option in _objects(params.get("options")) if option.get("kind") == self.choice]
-        if self.choice == "cancelled" or not found:
+        options = [option for option in _objects(params.get("options")) if option.get("kind") == self.choice]
+        if self.choice == "cancelled" or not options:
             return _outcome({"outcome": "cancelled"})
-        return _outcome({"outcome": "selected", "optionId": found[0].get("optionId")})
+        return _outcome({"outcome": "selected", "optionId": options[0].get("optionId")})
 
     # Files.
 
@@ -111,9 +111,9 @@ class Editor:
 
     def _read(self, params: JsonObject) -> JsonObject:
         path = self._path(params)
-        if path is None or (str(path) not in self.unsaved and not path.is_file()):
+        if path is None or (str(path) not in self.unsaved_texts and not path.is_file()):
             return _error(-32002, "Resource not found")
-        text = self.unsaved.get(str(path)) or path.read_text("utf-8", errors="replace")
+        text = self.unsaved_texts.get(str(path)) or path.read_text("utf-8", errors="replace")
         lines = text.splitlines(keepends=True)[max(0, _whole(params.get("line"), 1) - 1) :]
         return {"result": {"content": "".join(lines[: _whole(params.get("limit"), len(lines))])}}
 
@@ -126,8 +126,8 @@ class Editor:
             path.write_text(str(params.get("content", "")), "utf-8")
         except OSError:
             return _error(-32603, "It cannot be written")
-        self.unsaved.pop(str(path), None)
-        return {"result": self.written}
+        self.unsaved_texts.pop(str(path), None)
+        return {"result": self.write_result}
 
     # Terminals.
 
@@ -178,7 +178,7 @@ def _value(field: JsonObject) -> Json:
     """Something that fits a field of a form."""
     if "default" in field:
         return field["default"]
-    choices = field.get("enum") or [one.get("const") for one in _objects(field.get("oneOf"))]
+    choices = field.get("enum") or [choice.get("const") for choice in _objects(field.get("oneOf"))]
     if choices:
         return choices[0]
     least = field.get("minimum", 1)

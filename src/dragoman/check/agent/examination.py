@@ -83,9 +83,9 @@ async def examine_again(
     settings: ExaminationSettings, scenes: Collection[str], *, stop: asyncio.Event | None = None
 ) -> list[Recording]:
     """The same scenes with new processes, one after the other and in another order."""
-    other = structs.replace(settings, seed=settings.seed + 1, jobs=1)
-    found = await examine(other, scenes=scenes, stop=stop)
-    return found.recordings
+    second_settings = structs.replace(settings, seed=settings.seed + 1, jobs=1)
+    examination = await examine(second_settings, scenes=scenes, stop=stop)
+    return examination.recordings
 
 
 async def _play(stage: Stage, progress: Progress, scenes: Collection[str] | None) -> str:
@@ -109,24 +109,24 @@ async def _meet(stage: Stage) -> str:
     return ""
 
 
-async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | None) -> None:
+async def _play_all(stage: Stage, progress: Progress, names: Collection[str] | None) -> None:
     scenes = [
         scene
         for scene in SCENES
-        if (wanted is None or scene.name in wanted)
-        and not (scene.needs_session and stage.profile.blocked)
+        if (names is None or scene.name in names)
+        and not (scene.needs_session and stage.profile.blocked_by)
         and (2 if stage.profile.version == 2 else 1) in scene.versions
     ]
     if stage.settings.seed:
         random.Random(stage.settings.seed).shuffle(scenes)
-    begun = 0
+    number = 0
     room = asyncio.Semaphore(max(1, stage.settings.jobs))
 
     async def play(scene: Scene) -> None:
-        nonlocal begun
+        nonlocal number
         async with room:
-            begun += 1
-            progress(scene.name, begun, len(scenes))
+            number += 1
+            progress(scene.name, number, len(scenes))
             PLAYED.set(scene.name)  # each scene is a task, with a context of its own
             try:
                 await scene.play(stage)

@@ -37,9 +37,9 @@ for line in sys.stdin:
     request = json.loads(line)
     note(request.get("method", "?"))
     if "id" in request and "method" in request:
-        found = result(request["method"], request.get("params"))
+        body_result = result(request["method"], request.get("params"))
         error = {"code": -32601, "message": "Method not found"}
-        body = {"error": error} if found is None else {"result": found}
+        body = {"error": error} if body_result is None else {"result": body_result}
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **body}) + "\n")
         sys.stdout.flush()
 note("ended")

@@ -75,14 +75,14 @@ class PromptCatalogue:
         """For the agent that calls itself so."""
         return ExaminationPrompts({**self._default, **self._agents.get(agent, {})})
 
-    def over(self, other: PromptCatalogue) -> PromptCatalogue:
+    def over(self, fallback: PromptCatalogue) -> PromptCatalogue:
         """This one where it says something, the other one where it does not."""
-        names = self._agents.keys() | other._agents.keys()
+        names = self._agents.keys() | fallback._agents.keys()
         return PromptCatalogue(
             {
-                "default": {**other._default, **self._default},
+                "default": {**fallback._default, **self._default},
                 "agents": {
-                    name: {**other._agents.get(name, {}), **self._agents.get(name, {})} for name in names
+                    name: {**fallback._agents.get(name, {}), **self._agents.get(name, {})} for name in names
                 },
             }
         )

@@ -77,7 +77,7 @@ class AgentProfile(Struct, kw_only=True):
     version: Json = 1
     setup: JsonObject = {}
     """Its answer to the first session/new."""
-    blocked: str = ""
+    blocked_by: str = ""
     """What it refuses until somebody has logged in; empty if nothing."""
 
     @property
@@ -143,8 +143,8 @@ class Stage:
         )
         talk.version = 2 if self.profile.version == 2 else 1
         talk.facts["scene"] = scene
-        if played := PLAYED.get():
-            talk.facts["played"] = played
+        if scene_name := PLAYED.get():
+            talk.facts["played"] = scene_name
         self.recordings.append(talk.recording)
         async with talk:
             try:
@@ -163,7 +163,7 @@ class Stage:
                 raise
 
     @asynccontextmanager
-    async def opened(
+    async def open_talk(
         self, scene: str, capabilities: object = None, *, folder: Path | None = None
     ) -> AsyncIterator[AgentDriver]:
         """The same, with a client introduced and logged in."""
@@ -179,20 +179,20 @@ class Stage:
         """Play steps on one connection. A step that ends the agent, or silences it, ends only itself: what
         is left is played on another connection.
         """
-        left = list(steps)
+        remaining = list(steps)
         for _ in range(DEATHS):
-            if not left:
+            if not remaining:
                 return
             try:
                 async with self.talk(scene) as talk:
                     await begin(talk)
-                    await self._play(talk, left)
+                    await self._play(talk, remaining)
             except (Silence, AgentGone):
                 pass  # its recording tells; the next connection goes on
 
-    async def _play(self, talk: AgentDriver, left: list[SceneStep]) -> None:
-        while left:
-            step = left.pop(0)
+    async def _play(self, talk: AgentDriver, remaining: list[SceneStep]) -> None:
+        while remaining:
+            step = remaining.pop(0)
             try:
                 await step.play(talk)
             except AgentGone:

@@ -20,7 +20,7 @@ MOST = 1_000_000
 
 SIGNALS = {-2: "SIGINT", -9: "SIGKILL", -15: "SIGTERM"}
 
-Ended = Callable[[JsonObject], None]
+OnExit = Callable[[JsonObject], None]
 
 
 class LentTerminal:
@@ -30,8 +30,8 @@ class LentTerminal:
         limit = params.get("outputByteLimit")
         self._limit = limit if type(limit) is int and limit >= 0 else MOST
         self._output = bytearray()
-        self._dropped = False
-        self._waiting: list[Ended] = []
+        self._is_truncated = False
+        self._waiting: list[OnExit] = []
         self._over = asyncio.Event()
         self.status: JsonObject | None = None
         command, args = str(params.get("command", "")), [str(arg) for arg in params.get("args") or ()]
@@ -53,7 +53,7 @@ class LentTerminal:
         self._take(block)
 
     def oversized(self, size: int) -> None:
-        self._dropped = True
+        self._is_truncated = True
 
     def ended(self, reason: BaseException | None) -> None:
         code = self._child.tree.returncode
@@ -68,7 +68,7 @@ class LentTerminal:
 
     # For the editor.
 
-    def when_ended(self, tell: Ended) -> None:
+    def when_ended(self, tell: OnExit) -> None:
         if self.status is None:
             self._waiting.append(tell)
         else:
@@ -76,8 +76,8 @@ class LentTerminal:
 
     def output(self) -> JsonObject:
         text = bytes(self._output).decode(errors="ignore")
-        found = {"output": text, "truncated": self._dropped}
-        return found if self.status is None else {**found, "exitStatus": self.status}
+        result = {"output": text, "truncated": self._is_truncated}
+        return result if self.status is None else {**result, "exitStatus": self.status}
 
     async def wait(self) -> None:
         """Until it has ended."""
@@ -94,7 +94,7 @@ class LentTerminal:
         self._output += block
         over = len(self._output) - self._limit
         if over > 0:
-            self._dropped = True
+            self._is_truncated = True
             del self._output[:over]
 
 
@@ -106,8 +106,8 @@ def open_terminal(params: JsonObject, folder: str) -> LentTerminal | None:
         return None
 
 
-def _env(found: object) -> dict[str, str]:
-    pairs = found if isinstance(found, list) else []
+def _env(variables: object) -> dict[str, str]:
+    pairs = variables if isinstance(variables, list) else []
     return {str(pair["name"]): str(pair.get("value", "")) for pair in pairs if _is_pair(pair)}
 
 

@@ -61,7 +61,7 @@ class StandInAnswers:
         self._tell = tell
         self._is_logged_in = not profile.login
         self._terminal_count = 0
-        self._stored = {"stored-1", "stored-2"}
+        self._stored_ids = {"stored-1", "stored-2"}
         self._methods: dict[str, Callable[[JsonObject], Answer]] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
@@ -89,13 +89,13 @@ class StandInAnswers:
             self._tell(session, {"sessionUpdate": "session_info_update", "title": "Before the first prompt"})
 
     def options(self, session: StandInSession) -> list[Json]:
-        found: list[Json] = [
+        options: list[Json] = [
             {**MODE_OPTION, "currentValue": session.mode},
             {**MODEL_OPTION, "currentValue": session.model},
         ]
         if _at(self.capabilities, "session", "configOptions", "boolean") is not None:
-            found.append({**BOOLEAN_OPTION, "currentValue": session.terse})
-        return found
+            options.append({**BOOLEAN_OPTION, "currentValue": session.terse})
+        return options
 
     # Introduction and login.
 
@@ -138,8 +138,8 @@ class StandInAnswers:
 
     def _open(self, session_id: str, params: JsonObject) -> StandInSession:
         more = params.get("additionalDirectories")
-        others = [str(path) for path in more] if isinstance(more, list) else []
-        self.sessions[session_id] = StandInSession(session_id, str(params.get("cwd", "")), others)
+        more_folders = [str(path) for path in more] if isinstance(more, list) else []
+        self.sessions[session_id] = StandInSession(session_id, str(params.get("cwd", "")), more_folders)
         return self.sessions[session_id]
 
     def _offer(self, session: StandInSession) -> JsonObject:
@@ -152,7 +152,7 @@ class StandInAnswers:
 
     def _load(self, params: JsonObject) -> Answer:
         session_id = str(params.get("sessionId"))
-        if self.profile.capabilities is None or session_id not in self._stored | self.sessions.keys():
+        if self.profile.capabilities is None or session_id not in self._stored_ids | self.sessions.keys():
             return missing(session_id)
         session = self._open(session_id, params)
         for kind, text in (("user_message_chunk", "Hello"), ("agent_message_chunk", "Hello yourself")):
@@ -162,7 +162,7 @@ class StandInAnswers:
 
     def _resume(self, params: JsonObject) -> Answer:
         session_id = str(params.get("sessionId"))
-        if session_id not in self._stored | self.sessions.keys():
+        if session_id not in self._stored_ids | self.sessions.keys():
             return missing(session_id)
         return {"result": self._offer(self._open(session_id, params))}
 
@@ -170,7 +170,7 @@ class StandInAnswers:
         session_id = str(params.get("sessionId"))
         if self.sessions.pop(session_id, None) is None or not self.profile.closes:
             return missing(session_id)
-        self._stored.add(session_id)
+        self._stored_ids.add(session_id)
         return {"result": {}}
 
     def _list(self, params: JsonObject) -> Answer:
@@ -178,14 +178,14 @@ class StandInAnswers:
             return error(-32602, "No such cursor")
         folder = str(params.get("cwd") or "/")
         pages: list[list[Json]] = [[], []]
-        for number, session_id in enumerate(sorted(self._stored)):
+        for number, session_id in enumerate(sorted(self._stored_ids)):
             pages[min(number, 1)].append({"sessionId": session_id, "cwd": folder, "title": "From before"})
         if params.get("cursor") == CURSOR:
             return {"result": {"sessions": pages[1]}}
         return {"result": {"sessions": pages[0], "nextCursor": CURSOR}}
 
     def _delete(self, params: JsonObject) -> Answer:
-        self._stored.discard(str(params.get("sessionId")))
+        self._stored_ids.discard(str(params.get("sessionId")))
         return {"result": {}}
 
     def _set_mode(self, params: JsonObject) -> Answer:
@@ -214,8 +214,8 @@ class StandInAnswers:
 
 
 def error(code: int, message: str, **data: object) -> Answer:
-    found: JsonObject = {"code": code, "message": message}
-    return {"error": {**found, "data": data} if data else found}
+    fields: JsonObject = {"code": code, "message": message}
+    return {"error": {**fields, "data": data} if data else fields}
 
 
 def missing(session_id: str) -> Answer:

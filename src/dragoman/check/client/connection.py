@@ -66,7 +66,7 @@ class ClientConnection:
         self._keeper = keeper
         self._listener = listener
         self._clock = clock
-        self._arrived = asyncio.Event()
+        self._frame_event = asyncio.Event()
         self._ids = 0
 
     # The sink of the transport.
@@ -117,10 +117,10 @@ class ClientConnection:
     def begin(self, method: str, params: object = None, *, request_id: object = None) -> Json:
         """A request, not waited for; gives its id."""
         self._ids += 1
-        chosen = self._ids if request_id is None else request_id
-        frame = {"jsonrpc": "2.0", "id": chosen, "method": method}
+        frame_id = self._ids if request_id is None else request_id
+        frame = {"jsonrpc": "2.0", "id": frame_id, "method": method}
         self.send(frame if params is None else {**frame, "params": params})
-        return chosen
+        return frame_id
 
     def reply(self, frame: Frame, answer: Mapping[str, Json]) -> None:
         """`{"result": …}` or `{"error": …}` to a request of the client. Raises `ClientGone`."""
@@ -134,7 +134,7 @@ class ClientConnection:
         *,
         seconds: float,
         since: int,
-        stopped: Callable[[], bool] = lambda: False,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> Frame:
         """The first frame since a moment that is wanted; waits for it."""
         at = since
@@ -145,18 +145,18 @@ class ClientConnection:
                         if matches(frame):
                             return frame
                     at = len(self.frames)
-                    if stopped():
+                    if should_stop():
                         raise Stopped
                     if self.has_ended.is_set():
                         raise ClientGone("the client has closed the connection")
-                    self._arrived.clear()
-                    await self._arrived.wait()
+                    self._frame_event.clear()
+                    await self._frame_event.wait()
         except TimeoutError:
             raise ClientSilence(f"nothing came within {seconds:g} s") from None
 
     def wake(self) -> None:
         """Whoever waits looks again."""
-        self._arrived.set()
+        self._frame_event.set()
 
     # Beside the wire.
 
@@ -183,5 +183,5 @@ def is_answer_to(frame: Frame, request_id: object) -> bool:
     """Whether the client answers this request of ours."""
     if frame.direction != "to_agent" or not frame.is_answer:
         return False
-    found = frame.message.get("id")
-    return type(found) is type(request_id) and found == request_id
+    answer_id = frame.message.get("id")
+    return type(answer_id) is type(request_id) and answer_id == request_id

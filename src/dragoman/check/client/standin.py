@@ -68,10 +68,10 @@ class StandIn:
         self._transport.start(self.connection)
         await self.connection.has_ended.wait()
         if self._tasks:
-            _, left = await asyncio.wait(self._tasks, timeout=LAST)
-            for task in left:  # those that wait for something beside the wire
+            _, running = await asyncio.wait(self._tasks, timeout=LAST)
+            for task in running:  # those that wait for something beside the wire
                 task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
         await self._transport.aclose()
 
     async def ask_to_end(self) -> None:
@@ -89,7 +89,7 @@ class StandIn:
             if frame.is_notification:
                 self._on_notification(frame)
             elif frame.method == "session/prompt":
-                self._prompted(frame)
+                self._start_turn(frame)
             else:
                 answer = self._answers.answer(frame)
                 self.connection.reply(frame, answer)
@@ -104,19 +104,19 @@ class StandIn:
             turn = self._turn_of(frame.params.get("requestId"))
         else:
             return
-        if turn is not None and turn.cancelled is None:
-            turn.cancelled = frame
+        if turn is not None and turn.cancel_frame is None:
+            turn.cancel_frame = frame
             turn.withdrawn = frame.method == "$/cancel_request"
             self.connection.wake()
 
     def _turn_of(self, request_id: object) -> StandInTurn | None:
         for turn in self._turns.values():
-            found = turn.prompt.message["id"]
-            if type(found) is type(request_id) and found == request_id:
+            prompt_id = turn.prompt.message["id"]
+            if type(prompt_id) is type(request_id) and prompt_id == request_id:
                 return turn
         return None
 
-    def _prompted(self, frame: Frame) -> None:
+    def _start_turn(self, frame: Frame) -> None:
         session = self._answers.sessions.get(str(frame.params.get("sessionId")))
         if session is None or session.id in self._turns:
             why = "No such session" if session is None else "A turn is running"
@@ -159,7 +159,7 @@ class StandIn:
             while self._scenes:
                 await self._scene(turn, self._scenes.popleft())
         except Stopped:
-            return await _cancelled(turn)
+            return await _end_cancelled_turn(turn)
         return END
 
     def _ending(self, turn: StandInTurn) -> JsonObject:
@@ -182,13 +182,13 @@ class StandIn:
         self.connection.notify("session/update", {"sessionId": session, "update": update})
 
 
-async def _cancelled(turn: StandInTurn) -> JsonObject:
+async def _end_cancelled_turn(turn: StandInTurn) -> JsonObject:
     """What a good agent does: end what runs, wait for what it has asked, and say so."""
-    assert turn.cancelled is not None
-    connection, first = turn.connection, turn.cancelled.number - 1
+    assert turn.cancel_frame is not None
+    connection, first = turn.connection, turn.cancel_frame.number - 1
     if turn.last_call:
         turn.update("tool_call_update", toolCallId=turn.last_call, status="failed", title="Was cancelled")
-    for frame in _unanswered(turn):
+    for frame in _unanswered_requests(turn):
         request_id = frame.message["id"]
         try:
             await connection.until(
@@ -204,10 +204,10 @@ async def _cancelled(turn: StandInTurn) -> JsonObject:
     return {"result": {"stopReason": "cancelled"}}
 
 
-def _unanswered(turn: StandInTurn) -> list[Frame]:
+def _unanswered_requests(turn: StandInTurn) -> list[Frame]:
     """Our requests about its session that have no answer."""
     frames = turn.connection.frames
-    asked = [
+    requests = [
         frame
         for frame in frames
         if frame.direction == "to_client"
@@ -216,7 +216,7 @@ def _unanswered(turn: StandInTurn) -> list[Frame]:
     ]
     return [
         frame
-        for frame in asked
+        for frame in requests
         if not any(is_answer_to(answer, frame.message["id"]) for answer in frames[frame.number :])
     ]
 

@@ -66,7 +66,7 @@ class StandInTurn:
         self.session = str(prompt.params.get("sessionId"))
         self.folder = Path(folders[0])
         self.folders = [Path(folder) for folder in folders]
-        self.cancelled: Frame | None = None
+        self.cancel_frame: Frame | None = None
         self.withdrawn = False
         """Whether it was the request that was cancelled."""
         self.may_run = False
@@ -133,7 +133,7 @@ class StandInTurn:
 
     async def until(self, matches: Callable[[Frame], bool], *, seconds: float, since: int) -> Frame:
         return await self.connection.until(
-            matches, seconds=seconds, since=since, stopped=lambda: self.cancelled is not None
+            matches, seconds=seconds, since=since, should_stop=lambda: self.cancel_frame is not None
         )
 
     async def quiet(self) -> None:

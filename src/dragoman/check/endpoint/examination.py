@@ -44,8 +44,8 @@ class EndpointNotes:
 
     @property
     def replies(self) -> JsonObject:
-        found: JsonObject = self.recording.facts["endpoint"]
-        return found
+        replies: JsonObject = self.recording.facts["endpoint"]
+        return replies
 
     def frame(self, direction: Direction, raw: bytes) -> Frame:
         frame = Frame(len(self.recording.frames) + 1, direction, time.time(), raw)
@@ -63,7 +63,7 @@ class EndpointNotes:
             more |= {"status": reply.status, "size": len(reply.body)}
         self.replies[name] = {**more, "frame": frame}
 
-    async def tried(
+    async def send_and_note(
         self, name: str, method: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> HttpReply | None:
         """One request with nothing to expect; None if there was no answer in time."""
@@ -78,10 +78,10 @@ class EndpointNotes:
     async def send(
         self, method: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> HttpReply | None:
-        sent = {**self.endpoint.headers, **headers}
+        all_headers = {**self.endpoint.headers, **headers}
         try:
             async with asyncio.timeout(self.endpoint.patience):
-                return await ask(self.endpoint.address, method, sent, body)
+                return await ask(self.endpoint.address, method, all_headers, body)
         except (TimeoutError, Unreachable, asyncio.IncompleteReadError, ValueError):
             return None  # no answer is an answer too
 
@@ -107,26 +107,26 @@ class EventStream:
         self.numbers: list[int] = []
         """The frames that came on it."""
         self._notes, self._headers, self._name = notes, headers, name
-        self._arrived, self._opened = asyncio.Event(), asyncio.Event()
+        self._event_arrival, self._head_arrival = asyncio.Event(), asyncio.Event()
         self._task = asyncio.create_task(self._listen())
 
-    async def opened(self) -> bool:
+    async def is_open(self) -> bool:
         """Whether it is a stream of events."""
-        await self._wait(self._opened)
+        await self._wait(self._head_arrival)
         return self.status == 200
 
     async def answer(self, to: bytes) -> Frame | None:
         """The answer to a request, if it comes on this stream in time."""
-        wanted = msgspec.json.decode(to).get("id")
+        request_id = msgspec.json.decode(to).get("id")
         deadline = asyncio.get_running_loop().time() + self._notes.endpoint.patience
-        while not self._task.done() or self._arrived.is_set():
-            self._arrived.clear()
+        while not self._task.done() or self._event_arrival.is_set():
+            self._event_arrival.clear()
             for number in self.numbers:
                 frame = self._notes.recording.frames[number - 1]
-                if frame.is_answer and frame.message.get("id") == wanted:
+                if frame.is_answer and frame.message.get("id") == request_id:
                     return frame
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0 or not await self._wait(self._arrived, left):
+            seconds = deadline - asyncio.get_running_loop().time()
+            if seconds <= 0 or not await self._wait(self._event_arrival, seconds):
                 return None
         return None
 
@@ -143,17 +143,17 @@ class EventStream:
 
     async def _listen(self) -> None:
         try:
-            sent = {**self._notes.endpoint.headers, **STREAM, **self._headers}
-            async with HttpExchange(self._notes.endpoint.address, "GET", sent) as exchange:
+            headers = {**self._notes.endpoint.headers, **STREAM, **self._headers}
+            async with HttpExchange(self._notes.endpoint.address, "GET", headers) as exchange:
                 self.status = exchange.status
-                self._opened.set()
+                self._head_arrival.set()
                 async for event in exchange.events():
                     self._take(event)
         except (Unreachable, OSError, asyncio.IncompleteReadError, ValueError):
             pass  # what came until then is noted
         finally:
-            self._opened.set()
-            self._arrived.set()
+            self._head_arrival.set()
+            self._event_arrival.set()
 
     def _take(self, event: bytes) -> None:
         self.raw.append(event)
@@ -162,7 +162,7 @@ class EventStream:
         )
         if data:
             self.numbers.append(self._notes.frame("to_client", data).number)
-            self._arrived.set()
+            self._event_arrival.set()
 
     async def _wait(self, event: asyncio.Event, seconds: float | None = None) -> bool:
         try:

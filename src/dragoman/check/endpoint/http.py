@@ -96,11 +96,11 @@ class HttpExchange:
 
     async def events(self) -> AsyncIterator[bytes]:
         """Each event of a stream, without the blank line that ends it."""
-        held = b""
+        buffer = b""
         async for piece in self.pieces():
-            held += piece.replace(b"\r\n", b"\n")
-            while b"\n\n" in held:
-                event, _, held = held.partition(b"\n\n")
+            buffer += piece.replace(b"\r\n", b"\n")
+            while b"\n\n" in buffer:
+                event, _, buffer = buffer.partition(b"\n\n")
                 yield event
 
     async def pieces(self) -> AsyncIterator[bytes]:
@@ -111,12 +111,12 @@ class HttpExchange:
             async for piece in _chunks(self._reader):
                 yield piece
             return
-        left = int(self.headers["content-length"]) if "content-length" in self.headers else None
-        while left is None or left > 0:
-            piece = await self._reader.read(65536 if left is None else min(left, 65536))
+        remaining = int(self.headers["content-length"]) if "content-length" in self.headers else None
+        while remaining is None or remaining > 0:
+            piece = await self._reader.read(65536 if remaining is None else min(remaining, 65536))
             if not piece:
                 return
-            left = None if left is None else left - len(piece)
+            remaining = None if remaining is None else remaining - len(piece)
             yield piece
 
 
@@ -129,10 +129,13 @@ async def ask(
 
 
 def head(address: Address, method: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
-    sent = {"Host": f"{address.host}:{address.port}", "Connection": "close", **headers}
+    all_headers = {"Host": f"{address.host}:{address.port}", "Connection": "close", **headers}
     if body is not None:
-        sent["Content-Length"] = str(len(body))
-    lines = [f"{method} {address.path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
+        all_headers["Content-Length"] = str(len(body))
+    lines = [
+        f"{method} {address.path} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in all_headers.items()),
+    ]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 

@@ -39,7 +39,7 @@ async def examine_endpoint(
 ) -> list[Recording]:
     """All scenes, or those that ended before `stop` was set. Raises `Unreachable` if nobody is there."""
     scenes = (refusals, conversation, socket, first_words) if over_http else (socket, first_words)
-    found: list[Recording] = []
+    recordings: list[Recording] = []
 
     async def play() -> None:
         (await endpoint.address.dial())[1].close()
@@ -50,16 +50,16 @@ async def examine_endpoint(
                 progress(scene.__name__.replace("_", " "), number, len(scenes))
             with contextlib.suppress(Unreachable):  # what was seen until then is kept
                 await scene(notes)
-            found.append(notes.recording)
+            recordings.append(notes.recording)
 
     await run_until_stopped(stop, play())
-    return found
+    return recordings
 
 
-async def greeted(notes: EndpointNotes, name: str) -> str:
+async def initialize(notes: EndpointNotes, name: str) -> str:
     """Says initialize; the id of the connection, empty if none was given."""
     hello = notes.request("initialize", introduction())
-    reply = await notes.tried(name, "POST", JSON, hello)
+    reply = await notes.send_and_note(name, "POST", JSON, hello)
     if reply is None or reply.status != 200:
         return ""
     notes.frame("to_client", reply.body)
@@ -70,66 +70,68 @@ async def refusals(notes: EndpointNotes) -> None:
     """What a server refuses, without anything that needs a session."""
     hello = notes.request("initialize", introduction())
     new = message("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []}, id=1)
-    await notes.tried("plain text", "POST", {**JSON, "Content-Type": "text/plain"}, hello)
-    await notes.tried("post without connection", "POST", JSON, new)
-    await notes.tried("get without connection", "GET", STREAM)
-    await notes.tried("delete without connection", "DELETE", {})
-    await notes.tried("post to unknown connection", "POST", {**JSON, CONNECTION: NOBODY}, new)
-    await notes.tried("get unknown connection", "GET", {**STREAM, CONNECTION: NOBODY})
-    await notes.tried("delete unknown connection", "DELETE", {CONNECTION: NOBODY})
-    await notes.tried("batch", "POST", JSON, b"[" + hello + b"]")
-    await notes.tried("put", "PUT", JSON, hello)
-    connection = await greeted(notes, "initialize to be refused")
+    await notes.send_and_note("plain text", "POST", {**JSON, "Content-Type": "text/plain"}, hello)
+    await notes.send_and_note("post without connection", "POST", JSON, new)
+    await notes.send_and_note("get without connection", "GET", STREAM)
+    await notes.send_and_note("delete without connection", "DELETE", {})
+    await notes.send_and_note("post to unknown connection", "POST", {**JSON, CONNECTION: NOBODY}, new)
+    await notes.send_and_note("get unknown connection", "GET", {**STREAM, CONNECTION: NOBODY})
+    await notes.send_and_note("delete unknown connection", "DELETE", {CONNECTION: NOBODY})
+    await notes.send_and_note("batch", "POST", JSON, b"[" + hello + b"]")
+    await notes.send_and_note("put", "PUT", JSON, hello)
+    connection = await initialize(notes, "initialize to be refused")
     if connection:
-        await notes.tried("initialize again", "POST", {**JSON, CONNECTION: connection}, hello)
-        await notes.tried("accept json", "GET", {"Accept": "application/json", CONNECTION: connection})
+        await notes.send_and_note("initialize again", "POST", {**JSON, CONNECTION: connection}, hello)
+        await notes.send_and_note(
+            "accept json", "GET", {"Accept": "application/json", CONNECTION: connection}
+        )
         prompt = message("session/cancel", {"sessionId": LONG})
-        await notes.tried("long id", "POST", {**JSON, CONNECTION: connection, SESSION: LONG}, prompt)
+        await notes.send_and_note("long id", "POST", {**JSON, CONNECTION: connection, SESSION: LONG}, prompt)
         await notes.send("DELETE", {CONNECTION: connection})
-    await notes.tried("foreign origin", "POST", {**JSON, "Origin": "http://elsewhere.example"}, hello)
+    await notes.send_and_note("foreign origin", "POST", {**JSON, "Origin": "http://elsewhere.example"}, hello)
 
 
 async def conversation(notes: EndpointNotes) -> None:
     """A session over streams: made, prompted before its stream is read, left, and loaded again."""
-    connection = await greeted(notes, "initialize")
+    connection = await initialize(notes, "initialize")
     if not connection:
         return
-    known = {CONNECTION: connection}
-    stream = EventStream(notes, known, "connection stream")
-    if await stream.opened():
-        session = await _open_session(notes, known, stream)
+    header = {CONNECTION: connection}
+    stream = EventStream(notes, header, "connection stream")
+    if await stream.is_open():
+        session = await _open_session(notes, header, stream)
         if session:
-            await _prompted(notes, known, session)
+            await _prompt(notes, header, session)
     await stream.close()
-    await notes.tried("delete", "DELETE", known)
-    await notes.tried("after delete", "POST", {**JSON, **known}, message("session/list", {}, id=1))
-    await _loaded_again(notes)
+    await notes.send_and_note("delete", "DELETE", header)
+    await notes.send_and_note("after delete", "POST", {**JSON, **header}, message("session/list", {}, id=1))
+    await _load_again(notes)
 
 
-async def _open_session(notes: EndpointNotes, known: dict[str, str], stream: EventStream) -> str:
+async def _open_session(notes: EndpointNotes, header: dict[str, str], stream: EventStream) -> str:
     new = notes.request("session/new", {"cwd": notes.endpoint.cwd, "mcpServers": []})
-    await notes.tried("new session", "POST", {**JSON, **known}, new)
+    await notes.send_and_note("new session", "POST", {**JSON, **header}, new)
     answer = await stream.answer(new)
     result = answer.message.get("result") if answer is not None else None
     session = result.get("sessionId") if isinstance(result, dict) else None
     return session if isinstance(session, str) else ""
 
 
-async def _prompted(notes: EndpointNotes, known: dict[str, str], session: str) -> None:
-    ours = {**known, SESSION: session}
+async def _prompt(notes: EndpointNotes, header: dict[str, str], session: str) -> None:
+    ours = {**header, SESSION: session}
     blocks = [{"type": "text", "text": notes.endpoint.prompt}]
     stray = message("session/prompt", {"sessionId": session, "prompt": blocks}, id="stray")
-    await notes.tried("no session header", "POST", {**JSON, **known}, stray)
-    await notes.tried("another session header", "POST", {**JSON, **known, SESSION: NOBODY}, stray)
-    unknown = EventStream(notes, {**known, SESSION: NOBODY}, "unknown session stream")
-    await unknown.opened()
+    await notes.send_and_note("no session header", "POST", {**JSON, **header}, stray)
+    await notes.send_and_note("another session header", "POST", {**JSON, **header, SESSION: NOBODY}, stray)
+    unknown = EventStream(notes, {**header, SESSION: NOBODY}, "unknown session stream")
+    await unknown.is_open()
     await unknown.close()
     prompt = notes.request("session/prompt", {"sessionId": session, "prompt": blocks})
-    await notes.tried("prompt", "POST", {**JSON, **ours}, prompt)
+    await notes.send_and_note("prompt", "POST", {**JSON, **ours}, prompt)
     reader = EventStream(notes, ours, "session stream")
-    if await reader.opened():
+    if await reader.is_open():
         second = EventStream(notes, ours, "second reader")
-        await second.opened()
+        await second.is_open()
         await second.close()
         answer = await reader.answer(prompt)
         notes.replies["prompt"]["answered"] = answer.number if answer is not None else 0
@@ -137,30 +139,30 @@ async def _prompted(notes: EndpointNotes, known: dict[str, str], session: str) -
     notes.recording.facts["session"] = session
 
 
-async def _loaded_again(notes: EndpointNotes) -> None:
+async def _load_again(notes: EndpointNotes) -> None:
     """On another connection, if the agent can."""
     capabilities: Json = notes.recording.frames[1].message.get("result", {}).get("agentCapabilities", {})
     session = notes.recording.facts.get("session")
     if not session or not isinstance(capabilities, dict) or capabilities.get("loadSession") is not True:
         return
-    connection = await greeted(notes, "initialize once more")
+    connection = await initialize(notes, "initialize once more")
     ours = {CONNECTION: connection, SESSION: session}
     streams = [
         EventStream(notes, {CONNECTION: connection}, "second connection stream"),
         EventStream(notes, ours, "second session stream"),
     ]
     for stream in streams:
-        await stream.opened()
+        await stream.is_open()
     params = {"sessionId": session, "cwd": notes.endpoint.cwd, "mcpServers": []}
     load = notes.request("session/load", params)
-    await notes.tried("load", "POST", {**JSON, **ours}, load)
+    await notes.send_and_note("load", "POST", {**JSON, **ours}, load)
     # It may come on either: the official implementations differ.
     waits = [asyncio.create_task(stream.answer(load)) for stream in streams]
-    done, waiting = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finished_waits, waiting = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waiting:
         wait.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    answer = next((wait.result() for wait in done), None)
+    answer = next((wait.result() for wait in finished_waits), None)
     notes.replies["load"]["answered"] = answer.number if answer is not None else 0
     for stream in streams:
         await stream.close()
@@ -174,8 +176,8 @@ async def socket(notes: EndpointNotes) -> None:
     """A conversation over a WebSocket, with two sessions, and what is refused in it."""
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
-        taken = await _upgraded(notes, talk)
-        if not taken:
+        is_open = await _upgrade(notes, talk)
+        if not is_open:
             return
         await _send_and_wait(notes, talk, "socket initialize", notes.request("initialize", introduction()))
         for name in ("socket session", "socket second session"):
@@ -192,7 +194,7 @@ async def first_words(notes: EndpointNotes) -> None:
     """An initialize under the id null."""
     talk = Socket(notes.endpoint.address, notes.endpoint.headers)
     try:
-        if await _upgraded(notes, talk):
+        if await _upgrade(notes, talk):
             await _send_and_wait(
                 notes, talk, "socket initialize under null", message("initialize", {}, id=None)
             )
@@ -200,34 +202,34 @@ async def first_words(notes: EndpointNotes) -> None:
         talk.close()
 
 
-async def _upgraded(notes: EndpointNotes, talk: Socket) -> bool:
-    taken = False
+async def _upgrade(notes: EndpointNotes, talk: Socket) -> bool:
+    is_open = False
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(notes.endpoint.patience):
-            taken = await talk.open()
+            is_open = await talk.open()
     notes.note("upgrade", None, status=talk.status, headers=talk.headers)
-    return taken
+    return is_open
 
 
 async def _send_and_wait(notes: EndpointNotes, talk: Socket, name: str, text: bytes) -> None:
     """Say something, and wait for its answer or the end."""
-    wanted = msgspec.json.decode(text).get("id")
+    request_id = msgspec.json.decode(text).get("id")
     notes.frame("to_agent", text)
     await talk.send(text)
     code = None
     while True:
         try:
             async with asyncio.timeout(min(notes.endpoint.patience, 10.0)):
-                arrived = await talk.receive()
+                socket_frame = await talk.receive()
         except TimeoutError:
-            arrived = SocketFrame(code=0)  # neither an answer nor an end
-        if arrived.code is not None:
-            code = arrived.code
+            socket_frame = SocketFrame(code=0)  # neither an answer nor an end
+        if socket_frame.code is not None:
+            code = socket_frame.code
             break
-        frame = notes.frame("to_client", arrived.text)
-        if frame.is_answer and frame.message.get("id") in (wanted, None):
+        frame = notes.frame("to_client", socket_frame.text)
+        if frame.is_answer and frame.message.get("id") in (request_id, None):
             break
     last = notes.recording.frames[-1]
     error = last.message.get("error") if last.direction == "to_client" else None
-    refused = error.get("code") if isinstance(error, dict) else None
-    notes.note(name, None, frame=last.number, closed=code, error=refused)
+    error_code = error.get("code") if isinstance(error, dict) else None
+    notes.note(name, None, frame=last.number, closed=code, error=error_code)

@@ -39,13 +39,13 @@ class Socket:
     async def open(self) -> bool:
         """Whether the upgrade was taken."""
         self._reader, self._writer = await self._address.dial()
-        asked = {
+        upgrade = {
             "Connection": "Upgrade",
             "Upgrade": "websocket",
             "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
         }
-        self._writer.write(head(self._address, "GET", {**self._headers, **asked}, None))
+        self._writer.write(head(self._address, "GET", {**self._headers, **upgrade}, None))
         self.status, self.headers = await read_head(self._reader)
         return self.status == 101
 

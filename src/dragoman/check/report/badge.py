@@ -25,7 +25,7 @@ _COLOURS = {
 def message(report: CheckReport) -> str:
     """`131 kept, 2 broken`; a warning is no break."""
     counts = report.counts
-    if report.blocked and not counts["failed"]:
+    if report.blocked_by and not counts["failed"]:
         return "blocked"
     parts = [f"{counts['passed']} kept"]
     parts += [f"{counts['warned']} warned"] if counts["warned"] else []
@@ -42,18 +42,18 @@ def as_endpoint(report: CheckReport) -> str:
 def as_svg(report: CheckReport) -> str:
     text = message(report)
     _, colour = _COLOURS[outcome(report)]
-    left, right = _width(LABEL), _width(text)
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" \
+    label_px, text_px = _width(LABEL), _width(text)
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{label_px + text_px}" height="20" role="img" \
 aria-label="{escape(f"{LABEL}: {text}")}">
   <title>{escape(f"{LABEL}: {text}")}</title>
-  <clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>
+  <clipPath id="r"><rect width="{label_px + text_px}" height="20" rx="3"/></clipPath>
   <g clip-path="url(#r)">
-    <rect width="{left}" height="20" fill="#555"/>
-    <rect x="{left}" width="{right}" height="20" fill="{colour}"/>
+    <rect width="{label_px}" height="20" fill="#555"/>
+    <rect x="{label_px}" width="{text_px}" height="20" fill="{colour}"/>
   </g>
   <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-    <text x="{left / 2:g}" y="14">{escape(LABEL)}</text>
-    <text x="{left + right / 2:g}" y="14">{escape(text)}</text>
+    <text x="{label_px / 2:g}" y="14">{escape(LABEL)}</text>
+    <text x="{label_px + text_px / 2:g}" y="14">{escape(text)}</text>
   </g>
 </svg>
 """

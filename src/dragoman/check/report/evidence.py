@@ -45,8 +45,8 @@ def _cut(value: object, depth: int) -> Json:
     if depth > DEEP:
         return "…"
     if isinstance(value, list):
-        kept = [_cut(item, depth + 1) for item in value[:ITEMS]]
-        return kept if len(value) <= ITEMS else [*kept, f"… ({len(value) - ITEMS} more)"]
+        items = [_cut(item, depth + 1) for item in value[:ITEMS]]
+        return items if len(value) <= ITEMS else [*items, f"… ({len(value) - ITEMS} more)"]
     if isinstance(value, dict):
-        return {_cut(name, depth): _cut(held, depth + 1) for name, held in value.items()}
+        return {_cut(name, depth): _cut(member, depth + 1) for name, member in value.items()}
     return value

@@ -55,8 +55,8 @@ def _page(report: CheckReport) -> Iterator[str]:
     yield f'<p class="where">{_text(report.tool)}, {_many(len(report.recordings), "connection")}, '
     yield f"{_many(sum(len(recording.frames) for recording in report.recordings), 'frame')}. "
     yield "What was not exercised is not known to be right.</p>"
-    if report.blocked:
-        yield f'<p><span class="badge">blocked</span> {_text(report.blocked)}</p>'
+    if report.blocked_by:
+        yield f'<p><span class="badge">blocked</span> {_text(report.blocked_by)}</p>'
     for complaint in report.complaints:
         yield f"<p>{_text(complaint)}</p>"
     for part in report.parts:
@@ -84,10 +84,10 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
     yield f"{escape(verdict.requirement)} {escape(verdict.level)}</h3><p>{_code(verdict.text)}</p>"
     if verdict.reason:
         yield f"<p>waived: {_text(verdict.reason)}</p>"
-    shown = distinct(verdict)[:5]
-    for finding in shown:
+    findings = distinct(verdict)[:5]
+    for finding in findings:
         yield from _finding(report, finding)
-    if verdict.broken > len(shown):
+    if verdict.broken > len(findings):
         yield f"<p>… broken in {verdict.broken} of {verdict.places} places.</p>"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
         yield f"<p><b>Change:</b> {_code(fix)}</p>"
@@ -104,8 +104,8 @@ def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
 
 
 def _row(verdict: Verdict) -> str:
-    known = requirements().get(verdict.requirement)
-    area = areas().get(known.area, known.area) if known else ""
+    requirement = requirements().get(verdict.requirement)
+    area = areas().get(requirement.area, requirement.area) if requirement else ""
     why = f": {_text(verdict.reason)}" if verdict.reason else ""
     return (
         f"<tr><td>{escape(verdict.requirement)} {_code(verdict.text)}<td>{escape(verdict.level)}"

@@ -36,7 +36,7 @@ def outcome(report: CheckReport) -> str:
     counts = report.counts
     if counts["failed"]:
         return "failed"
-    if report.blocked or counts["blocked"]:
+    if report.blocked_by or counts["blocked"]:
         return "blocked"
     return "warned" if counts["warned"] else "clean"
 
@@ -52,7 +52,7 @@ def _report(report: CheckReport) -> JsonObject:
         "parts": [_part(report, part) for part in report.parts],
         "packs": msgspec.to_builtins(report.packs),
         "complaints": report.complaints,
-        "blocked": report.blocked,
+        "blocked": report.blocked_by,
     }
 
 
@@ -66,13 +66,13 @@ def _part(report: CheckReport, part: ReportPart) -> JsonObject:
 
 
 def _verdict(report: CheckReport, verdict: Verdict) -> JsonObject:
-    known = requirements().get(verdict.requirement)
+    requirement = requirements().get(verdict.requirement)
     return {
         "requirement": verdict.requirement,
-        "area": known.area if known else "",
+        "area": requirement.area if requirement else "",
         "level": verdict.level,
         "text": verdict.text,
-        "source": known.source if known else "",
+        "source": requirement.source if requirement else "",
         "status": verdict.status,
         "seen": verdict.places,
         "broken": verdict.broken,

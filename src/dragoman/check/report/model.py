@@ -54,7 +54,7 @@ class PackItem(Struct, kw_only=True, frozen=True):
     says: str
     status: Status
     requirements: tuple[str, ...] = ()
-    exercised: int = 0
+    exercised_count: int = 0
     """How many of its requirements showed."""
     reason: str = ""
     """Why it cannot be seen, or what was wrong."""
@@ -83,7 +83,7 @@ class CheckReport(Struct, kw_only=True):
     packs: list[PackResult] = []
     complaints: list[str] = []
     """About the examination itself: waivers that are used up, and the like."""
-    blocked: str = ""
+    blocked_by: str = ""
     """Why most of it could not be tried, such as a login; empty if it could."""
     tool: str = "dragoman"
     hide: Callable[[bytes], bytes] = bytes
@@ -93,8 +93,8 @@ class CheckReport(Struct, kw_only=True):
         return count(verdict.status for part in self.parts for verdict in part.verdicts)
 
     def name_of(self, connection: int) -> str:
-        known = 0 < connection <= len(self.names)
-        return self.names[connection - 1] if known else f"connection {connection}"
+        is_named = 0 < connection <= len(self.names)
+        return self.names[connection - 1] if is_named else f"connection {connection}"
 
     def line_of(self, connection: int, number: int) -> int | None:
         """On which line of its file a frame stands."""
@@ -107,7 +107,7 @@ class CheckReport(Struct, kw_only=True):
             return []
         frames = self.recordings[finding.connection - 1].frames
         numbers = sorted({number for number in finding.frames if 0 < number <= len(frames)})
-        chosen = numbers if len(numbers) <= FRAMES else [*numbers[: FRAMES - 1], numbers[-1]]
+        selected_numbers = numbers if len(numbers) <= FRAMES else [*numbers[: FRAMES - 1], numbers[-1]]
         began = frames[0].at if frames else 0.0
         return [
             Evidence(
@@ -116,16 +116,16 @@ class CheckReport(Struct, kw_only=True):
                 at=round(frames[number - 1].at - began, 3),
                 text=shorten(self.hide(frames[number - 1].raw), length=length),
             )
-            for number in chosen
+            for number in selected_numbers
         ]
 
 
 def count(statuses: Iterable[Status]) -> dict[Status, int]:
     """How often each occurs; every status is named."""
-    found: dict[Status, int] = dict.fromkeys(STATUSES, 0)
+    counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
     for status in statuses:
-        found[status] += 1
-    return found
+        counts[status] += 1
+    return counts
 
 
 def worst(statuses: Iterable[Status]) -> Status:
@@ -140,8 +140,8 @@ def peer_name(recordings: Iterable[Recording], side: Side) -> str:
         exchange = Conversation(recording).initialize
         if exchange is None:
             continue
-        said = exchange.params if side == "client" else exchange.result
-        info = said.get("clientInfo" if side == "client" else "agentInfo", said.get("info"))
+        fields = exchange.params if side == "client" else exchange.result
+        info = fields.get("clientInfo" if side == "client" else "agentInfo", fields.get("info"))
         if type(info) is dict and type(info.get("name")) is str:
             version = info.get("version")
             return f"{info['name']} {version}" if type(version) is str and version else info["name"]

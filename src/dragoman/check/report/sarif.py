@@ -22,41 +22,43 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def as_sarif(report: CheckReport) -> str:
-    found = [(part, verdict) for part in report.parts for verdict in part.of(*_LEVEL)]
-    names = list(dict.fromkeys(verdict.requirement for _, verdict in found))
+    verdicts = [(part, verdict) for part in report.parts for verdict in part.of(*_LEVEL)]
+    names = list(dict.fromkeys(verdict.requirement for _, verdict in verdicts))
     run = {
-        "tool": {"driver": _driver(report, names, found)},
+        "tool": {"driver": _driver(report, names, verdicts)},
         "results": [
             _result(report, part, verdict, finding, names.index(verdict.requirement))
-            for part, verdict in found
+            for part, verdict in verdicts
             for finding in verdict.findings
         ],
-        "properties": {"title": report.title, "counts": report.counts, "blocked": report.blocked},
+        "properties": {"title": report.title, "counts": report.counts, "blocked": report.blocked_by},
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
 
 
-def _driver(report: CheckReport, names: list[str], found: list[tuple[ReportPart, Verdict]]) -> JsonObject:
+def _driver(report: CheckReport, names: list[str], verdicts: list[tuple[ReportPart, Verdict]]) -> JsonObject:
     name, _, version = report.tool.partition(" ")
-    worst = {verdict.requirement: verdict for _, verdict in found}
+    worst = {verdict.requirement: verdict for _, verdict in verdicts}
     driver = {"name": f"{name} check", "rules": [_rule(worst[name]) for name in names]}
     return {**driver, "version": version} if version else driver
 
 
 def _rule(verdict: Verdict) -> JsonObject:
-    known = requirements().get(verdict.requirement)
+    requirement = requirements().get(verdict.requirement)
     fixes = " ".join(dict.fromkeys(finding.fix for finding in verdict.findings))
-    page = {"helpUri": known.page} if known else {}
+    page = {"helpUri": requirement.page} if requirement else {}
     return {
         **page,
         "id": verdict.requirement,
         "name": verdict.requirement.replace("-", ""),
         "shortDescription": {"text": verdict.text},
-        "fullDescription": {"text": f"{verdict.text} ({verdict.level}; {known.source if known else ''})"},
+        "fullDescription": {
+            "text": f"{verdict.text} ({verdict.level}; {requirement.source if requirement else ''})"
+        },
         "help": {"text": fixes or verdict.text},
         "defaultConfiguration": {"level": _LEVEL[verdict.status]},
-        "properties": {"tags": ["acp", known.area if known else "pack"], "level": verdict.level},
+        "properties": {"tags": ["acp", requirement.area if requirement else "pack"], "level": verdict.level},
     }
 
 

@@ -20,7 +20,7 @@ def as_text(report: CheckReport, *, details: bool = False) -> str:
     return "\n".join(map(sanitize_line, _lines(report, details))) + "\n"
 
 
-def counted(counts: dict[Status, int]) -> str:
+def format_counts(counts: dict[Status, int]) -> str:
     """`2 failed, 40 passed, 10 not exercised`."""
     return (
         ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]) or "nothing judged"
@@ -35,10 +35,10 @@ def _lines(report: CheckReport, details: bool) -> Iterator[str]:
             yield from _pack(report, pack)
     for complaint in report.complaints:
         yield f"note: {complaint}"
-    if report.blocked:
-        yield f"BLOCKED: {report.blocked}"
+    if report.blocked_by:
+        yield f"BLOCKED: {report.blocked_by}"
     for part in report.parts:
-        yield f"{_whom(part)}: {counted(part.counts)}"
+        yield f"{_whom(part)}: {format_counts(part.counts)}"
     if report.counts["not exercised"] or report.counts["blocked"]:
         yield "What was not exercised or blocked is not known to be right."
 
@@ -70,10 +70,10 @@ def _verdict(report: CheckReport, part: ReportPart, verdict: Verdict) -> Iterato
     yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
     if verdict.reason:
         yield f"  waived: {verdict.reason}"
-    shown = distinct(verdict)[:SHOWN]
-    for finding in shown:
+    findings = distinct(verdict)[:SHOWN]
+    for finding in findings:
         yield from _finding(report, finding)
-    if verdict.broken > len(shown):
+    if verdict.broken > len(findings):
         yield f"  … broken in {verdict.broken} of {verdict.places} places"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
         yield f"  change: {fix}"
@@ -91,8 +91,8 @@ def _finding(report: CheckReport, finding: Violation) -> Iterator[str]:
 def _pack(report: CheckReport, pack: PackResult) -> Iterator[str]:
     yield f"{pack.name} ({pack.side}): {pack.about}"
     for item in pack.items:
-        seen = f" ({item.exercised} of {len(item.requirements)} seen)" if item.requirements else ""
+        share = f" ({item.exercised_count} of {len(item.requirements)} seen)" if item.requirements else ""
         why = f": {item.reason}" if item.reason else ""
         where = f" ({report.name_of(item.connection)} frame {item.frames[0]})" if item.frames else ""
-        yield f"  {item.status:<14} {item.says}{seen}{why}{where}"
+        yield f"  {item.status:<14} {item.says}{share}{why}{where}"
     yield ""

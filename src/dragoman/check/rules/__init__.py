@@ -68,21 +68,23 @@ def load_all() -> None:
 def rules_by_requirement() -> dict[str, list[ConformanceRule]]:
     """The rules of each requirement that has any."""
     load_all()
-    found: dict[str, list[ConformanceRule]] = {}
+    rules: dict[str, list[ConformanceRule]] = {}
     for rule in RULES:
         for requirement in rule.requirements:
-            found.setdefault(requirement, []).append(rule)
-    return found
+            rules.setdefault(requirement, []).append(rule)
+    return rules
 
 
 def reasons() -> dict[str, str]:
     """Why a requirement cannot be seen in a recording, for each that no rule judges."""
-    found: dict[str, str] = {
+    reasons: dict[str, str] = {
         requirement.id: "it binds whoever connects to a server, and no client is examined over a network"
         for requirement in requirements().values()
         if requirement.area in REMOTE and "server" not in requirement.sides
     }
     for area in AREAS:
-        told: dict[str, str] = getattr(import_module(f"dragoman.check.rules.{area}"), "UNOBSERVED", {})
-        found |= told
-    return found
+        area_reasons: dict[str, str] = getattr(
+            import_module(f"dragoman.check.rules.{area}"), "UNOBSERVED", {}
+        )
+        reasons |= area_reasons
+    return reasons

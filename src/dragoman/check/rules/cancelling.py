@@ -59,10 +59,10 @@ def cancelled_turn(conversation: Conversation, cancel: Frame) -> ObservedTurn | 
     turns = running_turns(conversation, cancel.number, session_of(cancel))
     first = turns[0] if turns else None
     if first is None or any(
-        other.number < cancel.number
-        and is_running_at(first, other.number)
-        and session_of(other) == first.session
-        for other in cancels(conversation)
+        earlier.number < cancel.number
+        and is_running_at(first, earlier.number)
+        and session_of(earlier) == first.session
+        for earlier in cancels(conversation)
     ):
         return None  # it was cancelled before
     return first
@@ -95,7 +95,7 @@ def was_waiting(conversation: Conversation, frame: Frame, turn: ObservedTurn) ->
 
 def _withdrawn_by(conversation: Conversation, turn: ObservedTurn) -> list[Frame]:
     """Where the agent takes back what it asked for a turn."""
-    asked = [
+    requests = [
         call
         for call in conversation.calls(direction="to_client")
         if session_of(call) == turn.session and call.request.number > turn.exchange.request.number
@@ -103,16 +103,16 @@ def _withdrawn_by(conversation: Conversation, turn: ObservedTurn) -> list[Frame]
     return [
         frame
         for frame in notifications_of(conversation, "$/cancel_request", "to_client")
-        if any(_same(frame.params.get("requestId"), request) for request in asked)
+        if any(_same(frame.params.get("requestId"), request) for request in requests)
     ]
 
 
 def _is_later(exchange: Exchange, cancel: Frame, last: int) -> bool:
-    answered = exchange.answer is not None and exchange.answer.number < last
-    return answered and exchange.request.number > cancel.number
+    is_answered = exchange.answer is not None and exchange.answer.number < last
+    return is_answered and exchange.request.number > cancel.number
 
 
-def _judged(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
+def _cancels_to_judge(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
     """Cancels with their turns, as far as an answer tells something."""
     for cancel in cancels(conversation):
         turn = cancelled_turn(conversation, cancel)
@@ -143,9 +143,9 @@ def stays_quiet(conversation: Conversation, note: Frame) -> Iterator[Observation
     side: Side = "agent" if note.direction == "to_agent" else "client"
     for answer in refusals_without_line(conversation, side):
         if note.number < answer.number and not is_in_any_stretch(conversation, answer, QUIET):
-            meant = _unread(conversation, side, answer)
-            if note in meant:
-                if all(one.method == note.method for one in meant):
+            candidates = _unread(conversation, side, answer)
+            if note in candidates:
+                if all(candidate.method == note.method for candidate in candidates):
                     yield observe(False, note, "a notification was answered", answer)
                 return
     if proof(conversation, side).after(note.number) is not None or has_spoken_after(conversation, note, side):
@@ -154,13 +154,13 @@ def stays_quiet(conversation: Conversation, note: Frame) -> Iterator[Observation
 
 def _unread(conversation: Conversation, side: Side, answer: Frame) -> list[Frame]:
     """The notifications before a frame that a side need not have read before it."""
-    known = proof(conversation, side)
+    proven = proof(conversation, side)
     return [
         frame
         for frame in frames_to(conversation, side)
         if frame.is_notification
         and frame.number < answer.number
-        and (known.after(frame.number) or answer.number) >= answer.number
+        and (proven.after(frame.number) or answer.number) >= answer.number
     ]
 
 
@@ -218,21 +218,25 @@ def a_cancelled_turn_ends_soon(conversation: Conversation) -> Iterator[Observati
 
 @rule_v1("CAN-06", side="agent", fix="Answer a cancelled prompt with stopReason cancelled.")
 def a_cancelled_turn_is_answered_so(conversation: Conversation) -> Iterator[Observation]:
-    for cancel, turn in _judged(conversation):
+    for cancel, turn in _cancels_to_judge(conversation):
         right = reason_of(turn) == "cancelled"
         yield observe(
             right, turn.exchange.answer, "a cancelled turn did not end with stopReason cancelled", cancel
         )
     for cancel in cancels(conversation):
-        lost = cancelled_turn(conversation, cancel)
-        if lost is not None and lost.exchange.answer is None and _is_given_up(conversation, lost, cancel):
-            yield observe(False, cancel, "a cancelled turn was never answered", lost.exchange.request)
+        lost_turn = cancelled_turn(conversation, cancel)
+        if (
+            lost_turn is not None
+            and lost_turn.exchange.answer is None
+            and _is_given_up(conversation, lost_turn, cancel)
+        ):
+            yield observe(False, cancel, "a cancelled turn was never answered", lost_turn.exchange.request)
 
 
-def _is_given_up(conversation: Conversation, lost: ObservedTurn, cancel: Frame) -> bool:
+def _is_given_up(conversation: Conversation, lost_turn: ObservedTurn, cancel: Frame) -> bool:
     """Whether a scene waited in vain, or the session was prompted anew and answered."""
     if is_in_stretch(
-        conversation, lost.exchange.request, "cancelled", "cancelled while asked", "cancelled at once"
+        conversation, lost_turn.exchange.request, "cancelled", "cancelled while asked", "cancelled at once"
     ):
         return True
     return any(
@@ -250,8 +254,8 @@ def an_abort_is_no_error(conversation: Conversation) -> Iterator[Observation]:
         if turn is None or turn.exchange.answer is None:
             continue
         error = turn.exchange.answer.message.get("error")
-        said = text(error.get("message")) if type(error) is dict else ""
-        if turn.exchange.has_result or was_read(conversation, cancel, turn) or ABORTED.search(said):
+        message = text(error.get("message")) if type(error) is dict else ""
+        if turn.exchange.has_result or was_read(conversation, cancel, turn) or ABORTED.search(message):
             right = turn.exchange.has_result
             yield observe(right, turn.exchange.answer, "a cancelled turn was answered with an error", cancel)
 
@@ -315,9 +319,9 @@ def _stop(conversation: Conversation, turn: ObservedTurn) -> int | None:
     return min((number for number in stops if is_running_at(turn, number)), default=None)
 
 
-def _same(chosen: object, exchange: Exchange) -> bool:
+def _same(request_id: object, exchange: Exchange) -> bool:
     own = exchange.request.message.get("id")
-    return type(chosen) is type(own) and chosen == own
+    return type(request_id) is type(own) and request_id == own
 
 
 @rule("CAN-11", side="agent", fix="Ignore a cancel for a session that is not known.")
@@ -331,7 +335,7 @@ def a_cancel_for_nobody_is_ignored(conversation: Conversation) -> Iterator[Obser
 def the_neighbour_is_not_cancelled(conversation: Conversation) -> Iterator[Observation]:
     for cancel in cancels(conversation):
         own = cancelled_turn(conversation, cancel)
-        done = own.exchange.answer if own is not None else None
+        own_end = own.exchange.answer if own is not None else None
         for turn in running_turns(conversation, cancel.number):
             if turn.session == session_of(cancel) or turn.session in announced_sessions(conversation):
                 continue
@@ -339,8 +343,8 @@ def the_neighbour_is_not_cancelled(conversation: Conversation) -> Iterator[Obser
             if end is not None and turn.exchange.has_result and (stop is None or end.number < stop):
                 right = reason_of(turn) != "cancelled"
                 yield observe(right, end, "another session was cancelled", cancel)
-            elif stop is not None and done is not None and cancel.number < done.number < stop:
-                yield observe(True, done, "", cancel)  # it ran on until it was stopped itself
+            elif stop is not None and own_end is not None and cancel.number < own_end.number < stop:
+                yield observe(True, own_end, "", cancel)  # it ran on until it was stopped itself
 
 
 @rule_v1("CAN-13", side="agent", fix="Keep a session usable after a cancel.")
@@ -361,9 +365,9 @@ def a_cancelled_session_can_be_used(conversation: Conversation) -> Iterator[Obse
             )
 
 
-def _is_next(other: ObservedTurn, turn: ObservedTurn) -> bool:
+def _is_next(later: ObservedTurn, turn: ObservedTurn) -> bool:
     end = turn.exchange.answer
-    return other.session == turn.session and end is not None and other.exchange.request.number > end.number
+    return later.session == turn.session and end is not None and later.exchange.request.number > end.number
 
 
 @rule_v1("CAN-14", side="agent", fix="Answer a turn that ended before the cancel with its own reason.")
@@ -381,6 +385,6 @@ def a_turn_that_ended_first_has_its_own_reason(conversation: Conversation) -> It
 def open_requests_are_withdrawn_after_a_cancel(conversation: Conversation) -> Iterator[Observation]:
     for frame in notifications_of(conversation, "$/cancel_request", "to_client"):
         if any(cancel.number < frame.number for cancel in cancels(conversation)):
-            asked = conversation.calls(direction="to_client")
-            mine = any(_same(frame.params.get("requestId"), request) for request in asked)
+            requests = conversation.calls(direction="to_client")
+            mine = any(_same(frame.params.get("requestId"), request) for request in requests)
             yield observe(mine, frame, "$/cancel_request names a request that was never sent")

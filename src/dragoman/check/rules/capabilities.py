@@ -25,13 +25,13 @@ ALWAYS_READ = ("text", "resource_link")
 def can(conversation: Conversation, side: Side, path: str) -> Json:
     """What a side said about a capability; if a file holds several connections, on any of them."""
     parts = path.split(".") if path else []
-    found = conversation.agent_can(*parts) if side == "agent" else conversation.client_can(*parts)
-    if is_offered(found) or not restarts(conversation):
-        return found
+    value = conversation.agent_can(*parts) if side == "agent" else conversation.client_can(*parts)
+    if is_offered(value) or not restarts(conversation):
+        return value
     name = "result" if side == "agent" else "params"
     said_so = (getattr(call, name) for call in conversation.calls("initialize", direction="to_agent"))
-    others = (_at(fields.get(f"{side}Capabilities"), parts) for fields in said_so)
-    return next((other for other in others if is_offered(other)), found)
+    later_values = (_at(fields.get(f"{side}Capabilities"), parts) for fields in said_so)
+    return next((later_value for later_value in later_values if is_offered(later_value)), value)
 
 
 def _at(tree: object, parts: list[str]) -> Json:
@@ -49,7 +49,7 @@ def is_offered(value: object) -> bool:
     return value is True or type(value) is dict
 
 
-def _gated(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, str]]:
+def _frames_with_gate(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, str]]:
     """What a side sends that needs a capability of its peer, with that capability."""
     if (
         conversation.initialize is None
@@ -66,7 +66,7 @@ def _gated(conversation: Conversation, side: Side) -> Iterator[tuple[Frame, str]
 
 @rule("INIT-12", fix="Use only what the peer offered in the handshake: what it left out, it does not have.")
 def nothing_is_used_that_was_not_offered(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path in _gated(conversation, side):
+    for frame, path in _frames_with_gate(conversation, side):
         fine = is_offered(can(conversation, peer_of(side), path))
         yield observe(fine, frame, f"{frame.method} without {path}") if not fine else KEPT
 
@@ -76,7 +76,7 @@ def an_agent_takes_any_client(conversation: Conversation) -> Iterator[Observatio
     for handshake in handshakes(conversation):
         if (
             requested_version(handshake) != 1
-            or read_frame(handshake.request, conversation).refused is not None
+            or read_frame(handshake.request, conversation).refusal is not None
         ):
             continue
         if handshake.answer is not None:
@@ -94,23 +94,25 @@ def an_agent_takes_any_client(conversation: Conversation) -> Iterator[Observatio
 
 @rule("INIT-13", side="client", fix="Work with any agent, whatever it offers.")
 def a_client_takes_any_agent(conversation: Conversation) -> Iterator[Observation]:
-    one = conversation.initialize
+    handshake = conversation.initialize
     if (
-        one is None
-        or one.answer is None
-        or not one.has_result
-        or one.result.get("protocolVersion") not in (1, 2)
+        handshake is None
+        or handshake.answer is None
+        or not handshake.has_result
+        or handshake.result.get("protocolVersion") not in (1, 2)
     ):
         return
-    if has_spoken(conversation, "client", one.answer):
+    if has_spoken(conversation, "client", handshake.answer):
         yield KEPT
     elif conversation.recording.facts.get("exit") not in (None, 0):
-        yield observe(False, one.answer, "the client said nothing more to an agent with these capabilities")
+        yield observe(
+            False, handshake.answer, "the client said nothing more to an agent with these capabilities"
+        )
 
 
 @rule("INIT-14", fix="Take an object for yes, also an empty one, and null for no.")
 def an_object_means_yes_and_null_means_no(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    for frame, path in _gated(conversation, side):
+    for frame, path in _frames_with_gate(conversation, side):
         value = can(conversation, peer_of(side), path)
         if path not in FLAGS and type(value) is dict:
             yield KEPT
@@ -141,15 +143,15 @@ def _is_null(conversation: Conversation, side: Side, path: str) -> bool:
 def the_agent_names_its_capabilities(conversation: Conversation) -> Iterator[Observation]:
     for handshake in handshakes(conversation):
         if handshake.has_result:
-            named = "agentCapabilities" in handshake.result or "capabilities" in handshake.result
-            yield observe(named, handshake.answer, "agentCapabilities are missing")
+            has_capabilities = "agentCapabilities" in handshake.result or "capabilities" in handshake.result
+            yield observe(has_capabilities, handshake.answer, "agentCapabilities are missing")
 
 
 @rule("INIT-20", side="client", fix="Send clientCapabilities with initialize, also if there are none.")
 def the_client_names_its_capabilities(conversation: Conversation) -> Iterator[Observation]:
     for handshake in handshakes(conversation):
-        named = "clientCapabilities" in handshake.params or "capabilities" in handshake.params
-        yield observe(named, handshake.request, "clientCapabilities are missing")
+        has_capabilities = "clientCapabilities" in handshake.params or "capabilities" in handshake.params
+        yield observe(has_capabilities, handshake.request, "clientCapabilities are missing")
 
 
 @rule("INIT-21", side="agent", fix="Implement session/new, session/prompt and session/cancel.", versions=(1,))
@@ -208,7 +210,7 @@ def ready_prompts(conversation: Conversation) -> Iterator[Exchange]:
         if call.method == "session/prompt":
             if (
                 since.get(session, _NEVER) < call.request.number
-                and read_frame(call.request, conversation).refused is None
+                and read_frame(call.request, conversation).refusal is None
             ):
                 yield call
             if session in since:
@@ -224,8 +226,8 @@ _NEVER = 10**12
 
 def kinds_of(exchange: Exchange) -> list[Json]:
     blocks = exchange.params.get("prompt")
-    found = blocks if type(blocks) is list else []
-    return [block.get("type") if type(block) is dict else None for block in found]
+    entries = blocks if type(blocks) is list else []
+    return [block.get("type") if type(block) is dict else None for block in entries]
 
 
 @rule("INIT-23", side="client", fix="Implement session/request_permission.")
@@ -245,11 +247,11 @@ def additions_are_announced(conversation: Conversation, side: Side) -> Iterator[
     said_so = any(
         "_meta" in fields for _, fields in objects(first.result if side == "agent" else first.params)
     )
-    seen: set[str] = set()
+    methods: set[str] = set()
     for request in requests_to(conversation, side):
         private = request.method.startswith("_") and not is_probe(request.method)
-        if private and request.has_result and request.method not in seen:
-            seen.add(request.method)
+        if private and request.has_result and request.method not in methods:
+            methods.add(request.method)
             yield observe(
                 said_so,
                 request.answer,
@@ -262,13 +264,13 @@ def additions_are_announced(conversation: Conversation, side: Side) -> Iterator[
     "INIT-26", side="agent", fix="Write loadSession as a boolean, session features as objects.", versions=(1,)
 )
 def load_is_a_flag_and_the_rest_are_objects(conversation: Conversation) -> Iterator[Observation]:
-    one = conversation.initialize
-    if one is None or not one.has_result or type(conversation.agent_can()) is not dict:
+    handshake = conversation.initialize
+    if handshake is None or not handshake.has_result or type(conversation.agent_can()) is not dict:
         return
     load, features = conversation.agent_can("loadSession"), conversation.agent_can("sessionCapabilities")
-    yield observe(load is None or type(load) is bool, one.answer, "loadSession is no boolean")
+    yield observe(load is None or type(load) is bool, handshake.answer, "loadSession is no boolean")
     if features is not None:
         fine = type(features) is dict and all(
             type(value) in (dict, type(None)) for value in features.values()
         )
-        yield observe(fine, one.answer, "a member of sessionCapabilities is no object")
+        yield observe(fine, handshake.answer, "a member of sessionCapabilities is no object")

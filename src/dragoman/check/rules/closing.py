@@ -48,9 +48,9 @@ def closing_cancels_the_turn(conversation: Conversation) -> Iterator[Observation
     for close in closes(conversation):
         for turn in running_turns(conversation, close.request.number, session_of(close))[:1]:
             if close.has_result and _is_cancelled(conversation, close, turn) is not None:
-                kept = _is_cancelled(conversation, close, turn) is True
+                is_right = _is_cancelled(conversation, close, turn) is True
                 why = "the turn of a closed session was not answered with cancelled"
-                yield observe(kept, close.request, why, turn.exchange.answer)
+                yield observe(is_right, close.request, why, turn.exchange.answer)
 
 
 def _is_cancelled(conversation: Conversation, close: Exchange, turn: ObservedTurn) -> bool | None:
@@ -75,13 +75,13 @@ def _went_on(conversation: Conversation, close: Exchange) -> bool:
 
 @rule_v1("CLO-03", side="agent", fix="Forget a session that is closed, and end its MCP servers.")
 def a_closed_session_is_gone(conversation: Conversation) -> Iterator[Observation]:
-    closed = {session_of(close) for close in closes(conversation) if close.has_result}
+    closed_sessions = {session_of(close) for close in closes(conversation) if close.has_result}
     for call in conversation.calls(*SCOPED[:3], direction="to_agent"):
         is_closed = is_open(conversation, session_of(call), call.request.number) is False
-        if session_of(call) in closed and is_closed and is_fair(conversation, call):
+        if session_of(call) in closed_sessions and is_closed and is_fair(conversation, call):
             yield observe(call.has_error, call.request, "a closed session still works", call.answer)
     logs = conversation.recording.facts.get("logs")
-    for log in logs if type(logs) is list and closed else ():
+    for log in logs if type(logs) is list and closed_sessions else ():
         if type(log) is list and "initialize" in log:
             last = [close.answer for close in closes(conversation) if close.has_result][-1]
             yield observe("ended" in log, last, "an MCP server of a closed session still runs")
@@ -109,10 +109,10 @@ def closing_an_unknown_session_is_answered(conversation: Conversation) -> Iterat
 
 @rule_v1("CLO-06", side="client", fix="Take -32002 as the answer to session/close for: it is closed.")
 def a_client_takes_not_found_for_closed(conversation: Conversation) -> Iterator[Observation]:
-    lost = [
+    refusals = [
         close.answer for close in closes(conversation) if close.code == NOT_FOUND and close.answer is not None
     ]
-    yield from observe_survival(conversation, lost, "its close was answered with -32002")
+    yield from observe_survival(conversation, refusals, "its close was answered with -32002")
 
 
 @rule_v1("CLO-07", side="agent", fix="Answer the prompt first, then the close.")
@@ -142,16 +142,18 @@ def only_agents_that_can_delete_are_asked_to(conversation: Conversation) -> Iter
 @rule_v1("DEL-02", side="agent", fix="Leave deleted sessions out of listings.")
 def a_deleted_session_is_not_listed(conversation: Conversation) -> Iterator[Observation]:
     for listing in conversation.calls("session/list", direction="to_agent"):
-        gone = {session_of(delete) for delete in deletes(conversation) if _is_before(delete, listing)}
+        deleted_ids = {session_of(delete) for delete in deletes(conversation) if _is_before(delete, listing)}
         # Loaded or used again, it may exist again.
         back = {
             session_of(call)
             for call in conversation.calls(*SCOPED, direction="to_agent")
             if call.request.number < listing.request.number and _is_after_delete(conversation, call)
         }
-        if listing.has_result and gone - back:
-            listed = {text(item.get("sessionId")) for item in items(listing.result.get("sessions"))}
-            yield observe(not (gone - back) & listed, listing.answer, "a deleted session is listed")
+        if listing.has_result and deleted_ids - back:
+            listed_ids = {text(item.get("sessionId")) for item in items(listing.result.get("sessions"))}
+            yield observe(
+                not (deleted_ids - back) & listed_ids, listing.answer, "a deleted session is listed"
+            )
 
 
 def _is_before(exchange: Exchange, listing: Exchange) -> bool:
@@ -171,11 +173,11 @@ def _is_after_delete(conversation: Conversation, exchange: Exchange) -> bool:
 
 @rule_v1("DEL-03", side="agent", fix="Answer the deletion of an unknown session with success.")
 def what_is_not_there_can_be_deleted(conversation: Conversation) -> Iterator[Observation]:
-    known = {setup.session for setup in setups(conversation)}
-    gone: set[str] = set()
+    created_ids = {setup.session for setup in setups(conversation)}
+    deleted_ids: set[str] = set()
     for delete in deletes(conversation):
         session = session_of(delete)
-        is_gone = session in gone or is_in_stretch(conversation, delete.request, "delete of nobody")
+        is_gone = session in deleted_ids or is_in_stretch(conversation, delete.request, "delete of nobody")
         if is_fair(conversation, delete) and session and is_gone:
             yield observe(
                 delete.has_result,
@@ -183,8 +185,8 @@ def what_is_not_there_can_be_deleted(conversation: Conversation) -> Iterator[Obs
                 "session/delete of a session that does not exist failed",
                 delete.answer,
             )
-        if delete.has_result and session in known | gone:
-            gone.add(session)
+        if delete.has_result and session in created_ids | deleted_ids:
+            deleted_ids.add(session)
 
 
 @rule_v1("DEL-04", side="agent", fix="Answer session/delete with an empty object.")

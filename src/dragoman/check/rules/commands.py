@@ -36,12 +36,12 @@ def _commands(frame: Frame) -> Json:
 
 def names_at(conversation: Conversation, session: str, number: int) -> list[str]:
     """The commands that were announced last before a moment."""
-    told = [
+    announcements = [
         frame
         for frame in conversation.updates(KIND)
         if session_of(frame) == session and frame.number < number and type(_commands(frame)) is list
     ]
-    return [text(item.get("name")) for item in items(_commands(told[-1]))] if told else []
+    return [text(item.get("name")) for item in items(_commands(announcements[-1]))] if announcements else []
 
 
 def _first_text(turn: ObservedTurn) -> str:
@@ -51,25 +51,25 @@ def _first_text(turn: ObservedTurn) -> str:
 
 def _runs(turn: ObservedTurn, names: list[str]) -> bool:
     """Whether a prompt begins with one of these names, behind a slash. Real names hold blanks too."""
-    said = _first_text(turn)
-    return any(said == f"/{name}" or said.startswith((f"/{name} ", f"/{name}\n")) for name in names)
+    prompt = _first_text(turn)
+    return any(prompt == f"/{name}" or prompt.startswith((f"/{name} ", f"/{name}\n")) for name in names)
 
 
 @rule_v1("CMD-01", side="agent", fix="Announce commands after the session was made.")
 def commands_are_announced_after_the_session_was_made(conversation: Conversation) -> Iterator[Observation]:
-    made = {
+    new_calls = {
         setup.session: setup.exchange
         for setup in setups(conversation)
         if setup.exchange.method == "session/new"
     }
     for frame in conversation.updates(KIND):
-        one = made.get(session_of(frame))
-        if one is not None and one.answer is not None:
+        call = new_calls.get(session_of(frame))
+        if call is not None and call.answer is not None:
             yield observe(
-                frame.number > one.answer.number,
+                frame.number > call.answer.number,
                 frame,
                 "commands were sent before session/new was answered",
-                one.answer,
+                call.answer,
             )
 
 

@@ -179,8 +179,8 @@ def _are_notes(notes: object) -> bool:
 @rule("CONT-10", side="agent", fix="Drop annotations that you cannot read, and keep the block.")
 def broken_annotations_do_no_harm(conversation: Conversation) -> Iterator[Observation]:
     for prompt in ready_prompts(conversation):
-        found = read_frame(prompt.request, conversation).forgiven
-        if any(".annotations" in deviation.path for deviation in found):
+        deviations = read_frame(prompt.request, conversation).forgiven
+        if any(".annotations" in deviation.path for deviation in deviations):
             if prompt.has_result:
                 yield KEPT
             elif prompt.code == -32602:

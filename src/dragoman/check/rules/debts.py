@@ -35,9 +35,9 @@ SLOW = frozenset(
 
 @rule("RPC-03", fix="Answer every request, with a result or with an error.", unavoidable=True)
 def every_request_is_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    asked = requests_to(conversation, side)
-    used = Counter(repr(request.request.message["id"]) for request in asked)
-    for request in asked:
+    requests = requests_to(conversation, side)
+    used = Counter(repr(request.request.message["id"]) for request in requests)
+    for request in requests:
         if request.answer is not None:
             yield KEPT
             continue
@@ -60,7 +60,7 @@ def _is_overdue(conversation: Conversation, side: Side, exchange: Exchange) -> b
     facts = conversation.recording.facts
     if "scene" in facts and facts.get("exit") is not None and not facts.keys() & {"died", "hung"}:
         return True  # an examiner waits for what it has asked
-    end = next((other for other in restarts(conversation) if other > number), None)
+    end = next((restart for restart in restarts(conversation) if restart > number), None)
     return exchange.method not in SETUPS and any(
         turn.exchange.request.number > number
         and turn.end is not None

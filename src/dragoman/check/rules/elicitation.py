@@ -89,9 +89,9 @@ def only_advertised_modes_are_asked_for(conversation: Conversation) -> Iterator[
 @rule("ELIC-03", side="agent", fix="Find another way, or say so, where the client has no forms.")
 def there_is_a_way_without_forms(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
-        begun = turn.exchange.request
-        tried = is_in_stretch(conversation, begun, "elicit") and not can(conversation, begun, "form")
-        if tried and turn.exchange.answer is not None:
+        prompt = turn.exchange.request
+        is_tried = is_in_stretch(conversation, prompt, "elicit") and not can(conversation, prompt, "form")
+        if is_tried and turn.exchange.answer is not None:
             yield observe(turn.exchange.has_result, turn.exchange.answer, "without forms, the turn fails")
 
 
@@ -118,19 +118,21 @@ def a_request_to_the_user_is_whole(conversation: Conversation) -> Iterator[Obser
 )
 def the_named_request_is_open(conversation: Conversation) -> Iterator[Observation]:
     for elicitation in elicitations(conversation):
-        named = elicitation.params.get("requestId")
-        if named is not None and type(elicitation.params.get("sessionId")) is not str:
+        request_id = elicitation.params.get("requestId")
+        if request_id is not None and type(elicitation.params.get("sessionId")) is not str:
             right = any(
-                _is_open(other, named, elicitation.request)
-                for other in conversation.calls(direction="to_agent")
+                _is_open(request, request_id, elicitation.request)
+                for request in conversation.calls(direction="to_agent")
             )
             yield observe(right, elicitation.request, "requestId is no open request of the client")
 
 
-def _is_open(other: Exchange, named: object, frame: Frame) -> bool:
-    found = other.request.message["id"]
-    is_it = type(found) is type(named) and found == named and other.request.number < frame.number
-    return is_it and (other.answer is None or other.answer.number > frame.number)
+def _is_open(request: Exchange, request_id: object, frame: Frame) -> bool:
+    own_id = request.request.message["id"]
+    is_it = (
+        type(own_id) is type(request_id) and own_id == request_id and request.request.number < frame.number
+    )
+    return is_it and (request.answer is None or request.answer.number > frame.number)
 
 
 def _forms(conversation: Conversation) -> list[Exchange]:
@@ -166,8 +168,8 @@ def private_values_are_marked(conversation: Conversation) -> Iterator[Observatio
         )
 
 
-def _is_ours(value: str, known: tuple[str, ...]) -> bool:
-    return value in known or value.startswith("_")
+def _is_ours(value: str, words: tuple[str, ...]) -> bool:
+    return value in words or value.startswith("_")
 
 
 @rule("ELIC-08", side="agent", fix='Write "type": "object" and properties into requestedSchema.')
@@ -190,7 +192,7 @@ def _is_secret(name: str, field: JsonObject) -> bool:
     if field.get("type") != "string" or field.get("enum") or field.get("oneOf"):
         return False
     title = text(field.get("title")).strip(" :*")
-    return field.get("format") == "password" or any(_SECRET.fullmatch(one) for one in (name, title))
+    return field.get("format") == "password" or any(_SECRET.fullmatch(label) for label in (name, title))
 
 
 @rule(
@@ -236,11 +238,11 @@ def ids_of_elicitations_are_unique(conversation: Conversation) -> Iterator[Obser
 def only_what_was_asked_is_completed(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.notes(COMPLETE, direction="to_client"):
         name = frame.params.get("elicitationId")
-        known = any(
+        is_known = any(
             elicitation.params.get("elicitationId") == name and elicitation.request.number < frame.number
             for elicitation in elicitations(conversation)
         )
-        yield observe(known, frame, "it completes an elicitation that nobody asked for")
+        yield observe(is_known, frame, "it completes an elicitation that nobody asked for")
 
 
 def _urls(conversation: Conversation) -> Iterator[tuple[Exchange, str]]:
@@ -251,8 +253,8 @@ def _urls(conversation: Conversation) -> Iterator[tuple[Exchange, str]]:
 
 @rule("ELIC-28", side="agent", fix="Put no passwords, tokens or keys into URLs.")
 def urls_hold_no_credentials(conversation: Conversation) -> Iterator[Observation]:
-    for one, url in _urls(conversation):
-        yield observe(not _has_credentials(url), one.request, "the url holds credentials")
+    for elicitation, url in _urls(conversation):
+        yield observe(not _has_credentials(url), elicitation.request, "the url holds credentials")
 
 
 def _has_credentials(url: str) -> bool:
@@ -268,13 +270,13 @@ def _has_credentials(url: str) -> bool:
 
 @rule("ELIC-29", side="agent", fix="Use https, and write no links into the fields of a form.")
 def urls_are_safe(conversation: Conversation) -> Iterator[Observation]:
-    for one, url in _urls(conversation):
-        yield observe(_is_safe(url), one.request, "the url is not https")
+    for elicitation, url in _urls(conversation):
+        yield observe(_is_safe(url), elicitation.request, "the url is not https")
     for form in _forms(conversation):
-        shown = [
+        texts = [
             text(field.get(name)) for field in properties(form).values() for name in ("title", "description")
         ]
-        yield observe(not any(map(_LINK.search, shown)), form.request, "a field of the form holds a link")
+        yield observe(not any(map(_LINK.search, texts)), form.request, "a field of the form holds a link")
 
 
 def _is_safe(url: str) -> bool:

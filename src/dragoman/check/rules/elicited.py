@@ -93,8 +93,10 @@ def what_is_accepted_fits_the_form(conversation: Conversation) -> Iterator[Obser
 
 def _fault(exchange: Exchange, content: JsonObject) -> str:
     schema = exchange.params.get("requestedSchema")
-    needed = schema.get("required") if type(schema) is dict else None
-    if type(needed) is list and any(type(name) is str and name not in content for name in needed):
+    required_names = schema.get("required") if type(schema) is dict else None
+    if type(required_names) is list and any(
+        type(name) is str and name not in content for name in required_names
+    ):
         return "a required field is missing"
     for name, field in properties(exchange).items():
         if content.get(name) is not None and not _fits(content[name], field):
@@ -118,22 +120,22 @@ def _fits(value: Json, field: JsonObject) -> bool:
 
 
 def _fits_text(value: str, field: JsonObject) -> bool:
-    known = _choices(field)
+    choices = _choices(field)
     inside = _is_between(len(value), field.get("minLength"), field.get("maxLength"))
-    return inside and (not known or value in known)
+    return inside and (not choices or value in choices)
 
 
 def _fits_list(value: list[Json], field: JsonObject) -> bool:
     inner = field.get("items")
-    known = _choices(inner) if type(inner) is dict else []
+    choices = _choices(inner) if type(inner) is dict else []
     inside = _is_between(len(value), field.get("minItems"), field.get("maxItems"))
-    return inside and (not known or all(one in known for one in value))
+    return inside and (not choices or all(item in choices for item in value))
 
 
 def _choices(field: JsonObject) -> list[Json]:
-    listed = field.get("enum")
-    if type(listed) is list:
-        return listed
+    values = field.get("enum")
+    if type(values) is list:
+        return values
     return [item.get("const") for item in (items(field.get("oneOf")) or items(field.get("anyOf")))]
 
 
@@ -144,14 +146,16 @@ def _is_between(value: float, least: Json, most: Json) -> bool:
 
 @rule("ELIC-26", side="client", fix="Ignore the completion of what you do not know, or know to be complete.")
 def odd_completions_are_ignored(conversation: Conversation) -> Iterator[Observation]:
-    known = {text(elicitation.params.get("elicitationId")) for elicitation in elicitations(conversation)}
-    done: set[str] = set()
+    elicitation_ids = {
+        text(elicitation.params.get("elicitationId")) for elicitation in elicitations(conversation)
+    }
+    completed_ids: set[str] = set()
     odd: list[Frame] = []
     for frame in conversation.notes(COMPLETE, direction="to_client"):
         name = text(frame.params.get("elicitationId"))
-        if name not in known or name in done:
+        if name not in elicitation_ids or name in completed_ids:
             odd.append(frame)
-        done.add(name)
+        completed_ids.add(name)
     yield from observe_survival(conversation, odd, "a completion that it could not know")
 
 
@@ -160,9 +164,9 @@ def an_unknown_mode_is_not_accepted(conversation: Conversation) -> Iterator[Obse
     for elicitation in elicitations(conversation):
         mode = elicitation.params.get("mode")
         if type(mode) is str and mode not in MODES and elicitation.answer is not None:
-            accepted = elicitation.result.get("action") == "accept"
+            is_accepted = elicitation.result.get("action") == "accept"
             yield observe(
-                not accepted,
+                not is_accepted,
                 elicitation.answer,
                 "a question of an unknown mode was accepted",
                 elicitation.request,

@@ -16,76 +16,78 @@ UNOBSERVED = {
 def reply(conversation: Conversation, name: str) -> JsonObject | None:
     """What came back when something of this name was tried; None if it was not, or nothing came."""
     replies = conversation.recording.facts.get("endpoint")
-    found = replies.get(name) if type(replies) is dict else None
-    return found if type(found) is dict else None
+    fields = replies.get(name) if type(replies) is dict else None
+    return fields if type(fields) is dict else None
 
 
-def answered(conversation: Conversation, name: str, *statuses: int) -> Iterator[Observation]:
+def observe_status(conversation: Conversation, name: str, *statuses: int) -> Iterator[Observation]:
     """Whether it was answered with one of these statuses."""
-    found = reply(conversation, name)
-    if found is not None and type(found.get("status")) is int:
-        status = found["status"]
-        yield observe_reply(status in statuses, found, f"{name}: answered with status {status}")
+    fields = reply(conversation, name)
+    if fields is not None and type(fields.get("status")) is int:
+        status = fields["status"]
+        yield observe_reply(status in statuses, fields, f"{name}: answered with status {status}")
 
 
-def observe_reply(kept: bool, fields: JsonObject, why: str) -> Observation:
+def observe_reply(is_kept: bool, fields: JsonObject, why: str) -> Observation:
     number = fields.get("frame")
-    return Observation(kept, (number,) if type(number) is int and number > 0 else (), "" if kept else why)
+    return Observation(
+        is_kept, (number,) if type(number) is int and number > 0 else (), "" if is_kept else why
+    )
 
 
 @rule("HTTP-03", side="server", fix="Serve POST, GET, DELETE and the upgrade under one address.")
 def one_address_serves_everything(conversation: Conversation) -> Iterator[Observation]:
     for name in ("initialize", "connection stream", "delete", "upgrade"):
-        found = reply(conversation, name)
-        if found is not None and type(found.get("status")) is int:
-            yield observe_reply(found["status"] not in (404, 405, 501), found, f"{name}: not served here")
+        fields = reply(conversation, name)
+        if fields is not None and type(fields.get("status")) is int:
+            yield observe_reply(fields["status"] not in (404, 405, 501), fields, f"{name}: not served here")
 
 
 @rule("HTTP-05", side="server", fix="Answer initialize with 200, its JSON, and the header Acp-Connection-Id.")
 def initialize_opens_a_connection(conversation: Conversation) -> Iterator[Observation]:
-    found = reply(conversation, "initialize")
-    if found is not None and "status" in found:
-        headers = found.get("headers", {})
+    fields = reply(conversation, "initialize")
+    if fields is not None and "status" in fields:
+        headers = fields.get("headers", {})
         kind = headers.get("content-type", "").startswith("application/json")
-        fine = found["status"] == 200 and kind and bool(headers.get("acp-connection-id"))
-        yield observe_reply(fine, found, "initialize is not answered with 200, JSON and Acp-Connection-Id")
+        fine = fields["status"] == 200 and kind and bool(headers.get("acp-connection-id"))
+        yield observe_reply(fine, fields, "initialize is not answered with 200, JSON and Acp-Connection-Id")
 
 
 @rule("HTTP-06", side="server", fix="Answer every other POST that you take with 202 and no body.")
 def a_post_is_taken_with_202(conversation: Conversation) -> Iterator[Observation]:
     for name in ("new session", "prompt", "load"):
-        found = reply(conversation, name)
-        if found is not None and 200 <= found.get("status", 0) < 300:
-            fine = found["status"] == 202 and found.get("size") == 0
-            yield observe_reply(fine, found, f"{name}: not 202 with an empty body")
+        fields = reply(conversation, name)
+        if fields is not None and 200 <= fields.get("status", 0) < 300:
+            fine = fields["status"] == 202 and fields.get("size") == 0
+            yield observe_reply(fine, fields, f"{name}: not 202 with an empty body")
 
 
 @rule("HTTP-09", side="server", fix="Refuse a POST of another Content-Type with 415.")
 def another_content_type_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "plain text", 415)
+    yield from observe_status(conversation, "plain text", 415)
 
 
 @rule("HTTP-10", side="server", fix="Refuse a GET that does not accept text/event-stream with 406.")
 def a_get_that_wants_no_events_is_refused(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "accept json", 406)
+    yield from observe_status(conversation, "accept json", 406)
 
 
 @rule("HTTP-11", side="server", fix="Answer 400 without a connection id, and 404 with one you do not know.")
 def a_connection_is_named_and_known(conversation: Conversation) -> Iterator[Observation]:
     for name in ("post without connection", "get without connection", "delete without connection"):
-        yield from answered(conversation, name, 400)
+        yield from observe_status(conversation, name, 400)
     for name in ("post to unknown connection", "get unknown connection", "after delete"):
-        yield from answered(conversation, name, 404)
+        yield from observe_status(conversation, name, 404)
 
 
 @rule("HTTP-12", side="server", fix="Refuse a message about a session without Acp-Session-Id with 400.")
 def a_session_is_named_in_the_header(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "no session header", 400)
+    yield from observe_status(conversation, "no session header", 400)
 
 
 @rule("HTTP-13", side="server", fix="Say 404 to a stream of an unknown session, or let it wait for a load.")
 def a_stream_of_an_unknown_session(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "unknown session stream", 404)
+    yield from observe_status(conversation, "unknown session stream", 404)
 
 
 @rule(
@@ -110,47 +112,47 @@ def every_stream_carries_its_own(conversation: Conversation) -> Iterator[Observa
 
 
 def _is_about_session(conversation: Conversation, number: Json) -> bool:
-    known = type(number) is int and 0 < number <= len(conversation.frames)
-    return known and is_update(conversation.frames[number - 1])
+    is_recorded = type(number) is int and 0 < number <= len(conversation.frames)
+    return is_recorded and is_update(conversation.frames[number - 1])
 
 
 @rule("HTTP-16", side="server", fix="Refuse a batch with 501, or with 400 and one error -32600.")
 def a_batch_is_not_served(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "batch", 501)
+    yield from observe_status(conversation, "batch", 501)
 
 
 @rule("HTTP-19", side="server", fix="Refuse a second reader of a stream with 409.")
 def a_stream_has_one_reader(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "second reader", 409)
+    yield from observe_status(conversation, "second reader", 409)
 
 
 @rule("HTTP-20", side="server", fix="Refuse a header and a body that name different sessions with 400.")
 def header_and_body_name_the_same_session(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "another session header", 400)
+    yield from observe_status(conversation, "another session header", 400)
 
 
 @rule("HTTP-21", side="server", fix="Refuse initialize on a connection that is open with 400.")
 def initialize_opens_no_connection_twice(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "initialize again", 400)
+    yield from observe_status(conversation, "initialize again", 400)
 
 
 @rule("HTTP-22", side="server", fix="Send events as data lines and a blank line.")
 def events_are_plain(conversation: Conversation) -> Iterator[Observation]:
     for name in ("connection stream", "session stream"):
-        found = reply(conversation, name)
-        for event in found.get("events", []) if found is not None else []:
+        fields = reply(conversation, name)
+        for event in fields.get("events", []) if fields is not None else []:
             lines = [line for line in str(event).split("\n") if line]
             fine = all(line.startswith(("data:", ":")) for line in lines)
-            yield observe_reply(fine, found or {}, f"{name}: an event has more than data")
+            yield observe_reply(fine, fields or {}, f"{name}: an event has more than data")
 
 
 @rule("HTTP-25", side="server", fix="Keep sessions when their connection ends, so that they can be loaded.")
 def sessions_outlive_connections(conversation: Conversation) -> Iterator[Observation]:
-    found = reply(conversation, "load")
-    if found is not None and found.get("status") == 202:
-        number = found.get("answered") or 0
+    fields = reply(conversation, "load")
+    if fields is not None and fields.get("status") == 202:
+        number = fields.get("answered") or 0
         answer = conversation.frames[number - 1].message if 0 < number <= len(conversation.frames) else {}
-        yield observe_reply("result" in answer, found, "a session could not be loaded on another connection")
+        yield observe_reply("result" in answer, fields, "a session could not be loaded on another connection")
 
 
 @rule("HTTP-28", side="server", fix="Keep what is said before its stream is read.")
@@ -166,13 +168,13 @@ def what_comes_early_waits(conversation: Conversation) -> Iterator[Observation]:
     "HTTP-29", side="server", fix="Refuse ids of more than 1024 characters with 400, other methods with 405."
 )
 def limits_are_told(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "long id", 400)
-    yield from answered(conversation, "put", 405)
+    yield from observe_status(conversation, "long id", 400)
+    yield from observe_status(conversation, "put", 405)
 
 
 @rule("HTTP-30", side="server", fix="Refuse requests of pages from elsewhere, by their Origin.")
 def pages_from_elsewhere_are_refused(conversation: Conversation) -> Iterator[Observation]:
-    yield from answered(conversation, "foreign origin", 401, 403)
+    yield from observe_status(conversation, "foreign origin", 401, 403)
 
 
 @rule(
@@ -181,10 +183,10 @@ def pages_from_elsewhere_are_refused(conversation: Conversation) -> Iterator[Obs
     fix="Take the upgrade at the same address, and send Acp-Connection-Id with the 101.",
 )
 def the_upgrade_names_the_connection(conversation: Conversation) -> Iterator[Observation]:
-    found = reply(conversation, "upgrade")
-    if found is not None and found.get("status"):
-        fine = found["status"] == 101 and bool(found.get("headers", {}).get("acp-connection-id"))
-        yield observe_reply(fine, found, f"answered with {found['status']}, or without Acp-Connection-Id")
+    fields = reply(conversation, "upgrade")
+    if fields is not None and fields.get("status"):
+        fine = fields["status"] == 101 and bool(fields.get("headers", {}).get("acp-connection-id"))
+        yield observe_reply(fine, fields, f"answered with {fields['status']}, or without Acp-Connection-Id")
 
 
 @rule(
@@ -209,10 +211,10 @@ def a_socket_is_opened_once(conversation: Conversation) -> Iterator[Observation]
 
 @rule("WS-09", side="server", fix="Close with 1008 when a limit is passed.")
 def a_limit_closes_with_its_code(conversation: Conversation) -> Iterator[Observation]:
-    found = reply(conversation, "socket long id")
-    if found is not None:
+    fields = reply(conversation, "socket long id")
+    if fields is not None:
         yield observe_reply(
-            found.get("closed") == 1008, found, "an id that is too long does not close with 1008"
+            fields.get("closed") == 1008, fields, "an id that is too long does not close with 1008"
         )
 
 

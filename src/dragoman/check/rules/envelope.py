@@ -64,10 +64,14 @@ def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> 
     def why(frame: Frame) -> str:
         if type(frame.message["method"]) is not str:
             return "method is no string"
-        found = frame.message.get("id")
-        if type(found) is int:
-            return "" if found in INT64 else "id is no 64-bit integer"
-        return "" if found is None or type(found) is str else "id is neither a whole number nor a string"
+        request_id = frame.message.get("id")
+        if type(request_id) is int:
+            return "" if request_id in INT64 else "id is no 64-bit integer"
+        return (
+            ""
+            if request_id is None or type(request_id) is str
+            else "id is neither a whole number nor a string"
+        )
 
     yield from observe_values(
         (frame for frame in messages(conversation, side) if "method" in frame.message), why
@@ -79,26 +83,32 @@ def a_request_has_an_id_and_a_method(conversation: Conversation, side: Side) -> 
 )
 def an_answer_repeats_the_id_of_a_request(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from (KEPT for request in requests_to(conversation, side) if request.answer is not None)
-    allowed = {stray.reply.number for stray in strays(conversation, side) if stray.reply is not None}
-    allowed |= {frame.number for frame in refusals_without_line(conversation, side)}  # judged with RPC-05
+    reply_numbers = {stray.reply.number for stray in strays(conversation, side) if stray.reply is not None}
+    reply_numbers |= {
+        frame.number for frame in refusals_without_line(conversation, side)
+    }  # judged with RPC-05
     inside = ids_inside(conversation, side)
-    for frame in conversation.unasked:
+    for frame in conversation.stray_answers:
         if frame.direction != direction_from(side):
             continue
         if "id" not in frame.message:
             yield Observation(
                 False, (frame.number,), "an answer without an id; where none is known it is null"
             )
-        elif begins(conversation) and frame.number not in allowed and repr(frame.message["id"]) not in inside:
+        elif (
+            begins(conversation)
+            and frame.number not in reply_numbers
+            and repr(frame.message["id"]) not in inside
+        ):
             yield Observation(False, (frame.number,), _why_unasked(frame, requests_to(conversation, side)))
 
 
 def _why_unasked(frame: Frame, exchanges: list[Exchange]) -> str:
-    found = frame.message["id"]
+    answer_id = frame.message["id"]
     before = [request.request.message["id"] for request in exchanges if request.request.number < frame.number]
-    if any(type(one) is type(found) and one == found for one in before):
+    if any(type(request_id) is type(answer_id) and request_id == answer_id for request_id in before):
         return "a request was answered a second time"
-    if any(str(one) == str(found) for one in before):
+    if any(str(request_id) == str(answer_id) for request_id in before):
         return "the id is of another type than the id of the request"
     return "no request has this id"
 
@@ -116,8 +126,8 @@ def an_answer_has_one_of_result_and_error(conversation: Conversation, side: Side
 @rule("RPC-05", fix="Send no answer to a notification, not even an error.", unavoidable=True)
 def a_notification_is_never_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
     notes = [frame for frame in frames_to(conversation, side) if frame.is_notification]
-    known = proof(conversation, side)
-    yield from (KEPT for frame in notes if known.after(frame.number) is not None)
+    proven = proof(conversation, side)
+    yield from (KEPT for frame in notes if proven.after(frame.number) is not None)
     for answer in refusals_without_line(conversation, side):
         if is_in_any_stretch(conversation, answer, QUIET):
             continue
@@ -129,8 +139,10 @@ def a_notification_is_never_answered(conversation: Conversation, side: Side) -> 
 @rule("RPC-06", fix="Count requests with whole numbers, or name them with strings.")
 def ids_are_not_null_and_have_no_fraction(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
-        found = frame.message["id"]
-        return "id is null" if found is None else "id has a fraction" if type(found) is float else ""
+        request_id = frame.message["id"]
+        return (
+            "id is null" if request_id is None else "id has a fraction" if type(request_id) is float else ""
+        )
 
     yield from observe_values((frame for frame in messages(conversation, side) if frame.is_request), why)
 
@@ -156,9 +168,9 @@ def the_message_of_an_error_is_short(conversation: Conversation, side: Side) -> 
             return "error.message has several lines"
         return "" if len(text) <= LONGEST_MESSAGE else f"error.message has {len(text)} characters"
 
-    spoken = (frame for frame in errors(conversation, side) if type(frame.message["error"]) is dict)
+    objects = (frame for frame in errors(conversation, side) if type(frame.message["error"]) is dict)
     yield from observe_values(
-        (one for one in spoken if type(one.message["error"].get("message")) is str), why
+        (answer for answer in objects if type(answer.message["error"].get("message")) is str), why
     )
 
 
@@ -189,10 +201,10 @@ def _misspelt(member: Member) -> str:
 @rule("RPC-19", fix="Keep the ids of your own requests apart from the ids of the peer's.")
 def both_sides_may_use_an_id_at_once(conversation: Conversation, side: Side) -> Iterator[Observation]:
     own: dict[tuple[str, str], list[Exchange]] = {}
-    for other in conversation.calls(direction=direction_from(side)):
-        own.setdefault(_key(other), []).append(other)
+    for own_call in conversation.calls(direction=direction_from(side)):
+        own.setdefault(_key(own_call), []).append(own_call)
     for request in requests_to(conversation, side):
-        if not any(_overlap(request, other) for other in own.get(_key(request), ())):
+        if not any(_overlap(request, own_call) for own_call in own.get(_key(request), ())):
             continue
         if request.answer is not None:
             yield KEPT
@@ -204,12 +216,12 @@ def both_sides_may_use_an_id_at_once(conversation: Conversation, side: Side) -> 
 
 
 def _key(exchange: Exchange) -> tuple[str, str]:
-    found = exchange.request.message["id"]
-    return type(found).__name__, repr(found)
+    request_id = exchange.request.message["id"]
+    return type(request_id).__name__, repr(request_id)
 
 
-def _overlap(call: Exchange, other: Exchange) -> bool:
-    first, second = sorted((call, other), key=lambda exchange: exchange.request.number)
+def _overlap(call: Exchange, own_call: Exchange) -> bool:
+    first, second = sorted((call, own_call), key=lambda exchange: exchange.request.number)
     return first.answer is None or first.answer.number > second.request.number
 
 

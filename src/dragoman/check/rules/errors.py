@@ -53,9 +53,9 @@ def a_missing_session_has_its_own_code(conversation: Conversation) -> Iterator[O
         if not request.has_error or type(session) is not str:
             continue
         if request.code == NOT_FOUND:
-            named = _data(request).get("sessionId", session)
+            named_session = _data(request).get("sessionId", session)
             yield observe(
-                named == session, request.answer, "data.sessionId is another session", request.request
+                named_session == session, request.answer, "data.sessionId is another session", request.request
             )
         elif _matches(_NO_SESSION, request):
             yield observe(
@@ -73,13 +73,13 @@ def a_missing_file_has_its_own_code(conversation: Conversation) -> Iterator[Obse
 
 
 def _error(exchange: Exchange) -> JsonObject:
-    found = exchange.answer.message.get("error") if exchange.answer is not None else None
-    return found if type(found) is dict else {}
+    error = exchange.answer.message.get("error") if exchange.answer is not None else None
+    return error if type(error) is dict else {}
 
 
 def _data(exchange: Exchange) -> JsonObject:
-    found = _error(exchange).get("data")
-    return found if type(found) is dict else {}
+    data = _error(exchange).get("data")
+    return data if type(data) is dict else {}
 
 
 def _matches(pattern: re.Pattern[str], exchange: Exchange) -> bool:

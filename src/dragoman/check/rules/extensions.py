@@ -36,15 +36,15 @@ UNOBSERVED: dict[str, str] = {
 @rule("EXT-01", fix="Put what is your own under _meta, and not beside the protocol's own members.")
 def nothing_private_stands_at_the_root(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
-        for found in read_frame(frame, conversation).forgiven:
-            if found.kind == "unknown field" and found.name not in EARLIER:
-                return f"{found.path} has a member that the schema does not know"
+        for deviation in read_frame(frame, conversation).forgiven:
+            if deviation.kind == "unknown field" and deviation.name not in EARLIER:
+                return f"{deviation.path} has a member that the schema does not know"
         return ""
 
-    spoken = (
+    frames = (
         frame for frame in frames_from(conversation, side) if protocol_value(frame, conversation) is not None
     )
-    yield from observe_values(spoken, why)
+    yield from observe_values(frames, why)
 
 
 @rule("EXT-02", fix="Write _meta as an object, or leave it out.")
@@ -89,7 +89,7 @@ def meta_changes_nothing(conversation: Conversation, side: Side) -> Iterator[Obs
             continue
         if request.has_result:
             why = "_meta was taken for the message itself"
-            yield observe(not _believed(conversation, request, meta), request.answer, why, request.request)
+            yield observe(not _is_believed(conversation, request, meta), request.answer, why, request.request)
         elif request.code in (-32600, -32602, -32603, -32002) and succeeds_otherwise(
             conversation, side, request
         ):
@@ -101,19 +101,19 @@ def _contradicts(meta: JsonObject, params: JsonObject) -> bool:
     return any(meta[name] != params.get(name) for name in names)
 
 
-def _believed(conversation: Conversation, exchange: Exchange, meta: JsonObject) -> bool:
+def _is_believed(conversation: Conversation, exchange: Exchange, meta: JsonObject) -> bool:
     """Whether the session has the id, or is listed in the folder, that only `_meta` speaks of."""
-    made = exchange.result.get("sessionId")
-    if exchange.method != "session/new" or type(made) is not str:
+    session_id = exchange.result.get("sessionId")
+    if exchange.method != "session/new" or type(session_id) is not str:
         return False
-    if made == meta.get("sessionId"):
+    if session_id == meta.get("sessionId"):
         return True
     if meta.get("cwd") == exchange.params.get("cwd"):
         return False
     for listing in conversation.calls("session/list", direction="to_agent"):
         sessions = listing.result.get("sessions")
         for entry in sessions if type(sessions) is list else ():
-            if type(entry) is dict and entry.get("sessionId") == made and "cwd" in meta:
+            if type(entry) is dict and entry.get("sessionId") == session_id and "cwd" in meta:
                 return bool(entry.get("cwd") == meta["cwd"])
     return False
 
@@ -149,11 +149,13 @@ def unknown_notifications_are_ignored(conversation: Conversation, side: Side) ->
         for frame in frames_to(conversation, side)
         if frame.is_notification and _is_unknown(frame.method)
     ]
-    left = refusals_without_line(conversation, side)
+    refusals = refusals_without_line(conversation, side)
     for frame in unknown:
         end = proof(conversation, side).after(frame.number)
         # A refusal belongs to the last notification before it.
-        answer = next((one for one in left if _last_before(conversation, side, one) is frame), None)
+        answer = next(
+            (refusal for refusal in refusals if _last_before(conversation, side, refusal) is frame), None
+        )
         if answer is not None:
             yield observe(False, answer, "a notification that nobody knows was answered", frame)
         elif end is not None:

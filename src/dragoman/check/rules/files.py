@@ -32,7 +32,7 @@ def _calls(conversation: Conversation, *methods: str) -> list[Exchange]:
     return conversation.calls(*(methods or FLAGS), direction="to_client")
 
 
-def _marked(conversation: Conversation, *names: str) -> list[Exchange]:
+def _calls_in_stretch(conversation: Conversation, *names: str) -> list[Exchange]:
     return [call for call in _calls(conversation) if is_in_stretch(conversation, call.request, *names)]
 
 
@@ -74,33 +74,33 @@ def parts_of_a_file_are_those_asked_for(conversation: Conversation) -> Iterator[
         line, limit = read.params.get("line"), read.params.get("limit")
         start = line if type(line) is int else 1
         count = limit if type(limit) is int else len(whole)
-        wanted = whole[start - 1 : start - 1 + count] if start > 0 and count > 0 else []
-        if wanted and read.has_result and (line is not None or limit is not None):
-            right = _plain(_lines(text(read.result.get("content")))) == _plain(wanted)
+        expected_lines = whole[start - 1 : start - 1 + count] if start > 0 and count > 0 else []
+        if expected_lines and read.has_result and (line is not None or limit is not None):
+            right = _plain(_lines(text(read.result.get("content")))) == _plain(expected_lines)
             yield observe(right, read.answer, "these are other lines than those asked for", read.request)
 
 
 def _reads_of_known_texts(conversation: Conversation) -> Iterator[tuple[Exchange, list[str]]]:
     """Reads of files whose text is known, because it was just read or written and nothing else happened."""
-    known: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     files = {call.request.number: call for call in _calls(conversation)}
     for frame in conversation.frames:
         if _may_change_files(frame):
-            known.clear()
-        one = files.get(frame.number)
-        if one is None:
+            texts.clear()
+        request = files.get(frame.number)
+        if request is None:
             continue
-        path = normalize(text(one.params.get("path")))
-        if one.method == WRITE:
-            known.pop(path, None)
-            if one.has_result or (one.answer is not None and "result" in one.answer.message):
-                known[path] = _lines(text(one.params.get("content")))
-        elif one.params.get("line") is None and one.params.get("limit") is None:
-            known.pop(path, None)
-            if one.has_result:
-                known[path] = _lines(text(one.result.get("content")))
-        elif path in known:
-            yield one, known[path]
+        path = normalize(text(request.params.get("path")))
+        if request.method == WRITE:
+            texts.pop(path, None)
+            if request.has_result or (request.answer is not None and "result" in request.answer.message):
+                texts[path] = _lines(text(request.params.get("content")))
+        elif request.params.get("line") is None and request.params.get("limit") is None:
+            texts.pop(path, None)
+            if request.has_result:
+                texts[path] = _lines(text(request.result.get("content")))
+        elif path in texts:
+            yield request, texts[path]
 
 
 def _may_change_files(frame: Frame) -> bool:
@@ -121,16 +121,16 @@ def _plain(lines: list[str]) -> list[str]:
 
 @rule("FS-06", side="client", fix="Answer reads of line 0, past the end, and of no lines.")
 def odd_reads_are_answered(conversation: Conversation) -> Iterator[Observation]:
-    known = {read.request.number: whole for read, whole in _reads_of_known_texts(conversation)}
+    texts = {read.request.number: whole for read, whole in _reads_of_known_texts(conversation)}
     for call in _calls(conversation, READ):
         line, limit = call.params.get("line"), call.params.get("limit")
-        whole = known.get(call.request.number)
+        whole = texts.get(call.request.number)
         past = whole is not None and type(line) is int and line > len(whole)
         if (type(line) is int and line == 0) or (type(limit) is int and limit == 0) or past:
-            yield from answered(conversation, call)
+            yield from observe_answer(conversation, call)
 
 
-def answered(conversation: Conversation, exchange: Exchange) -> Iterator[Observation]:
+def observe_answer(conversation: Conversation, exchange: Exchange) -> Iterator[Observation]:
     """Whatever the answer is: that there is one."""
     if exchange.answer is not None:
         yield observe(True, exchange.answer, "")
@@ -140,35 +140,35 @@ def answered(conversation: Conversation, exchange: Exchange) -> Iterator[Observa
 
 @rule("FS-07", side="client", fix="Make a file that is written to if there is none.")
 def a_write_makes_a_file(conversation: Conversation) -> Iterator[Observation]:
-    written = conversation.recording.facts.get("written")
-    for call in _marked(conversation, "write a file"):
+    is_written = conversation.recording.facts.get("written")
+    for call in _calls_in_stretch(conversation, "write a file"):
         if call.answer is not None:
-            right = not call.has_error and written is not False
+            right = not call.has_error and is_written is not False
             yield observe(right, call.answer, "a new file could not be written", call.request)
-    for missed, write in _missing(conversation):
-        yield observe(True, write.answer, "", missed.request)
+    for failed_read, write in _missing(conversation):
+        yield observe(True, write.answer, "", failed_read.request)
 
 
 def _missing(conversation: Conversation) -> Iterator[tuple[Exchange, Exchange]]:
     """Reads that failed, each with the write that made the file in the same turn."""
-    failed: dict[str, Exchange] = {}
-    seen: set[str] = set()
+    failed_reads: dict[str, Exchange] = {}
+    good_paths: set[str] = set()
     for call in _calls(conversation):
         path = normalize(text(call.params.get("path")))
-        if call.method == WRITE and call.answer is not None and not call.has_error and path in failed:
-            if session_of(failed[path]) == session_of(call):
-                yield failed[path], call
-            del failed[path]
-        elif call.method == READ and call.has_error and path not in seen and call.code != BAD_PARAMS:
-            failed[path] = call
+        if call.method == WRITE and call.answer is not None and not call.has_error and path in failed_reads:
+            if session_of(failed_reads[path]) == session_of(call):
+                yield failed_reads[path], call
+            del failed_reads[path]
+        elif call.method == READ and call.has_error and path not in good_paths and call.code != BAD_PARAMS:
+            failed_reads[path] = call
         if call.answer is not None and not call.has_error:
-            seen.add(path)
+            good_paths.add(path)
 
 
 @rule("FS-08", side="client", fix="Answer a write into a folder that is not there.")
 def a_write_into_a_missing_folder_is_answered(conversation: Conversation) -> Iterator[Observation]:
-    for call in _marked(conversation, "write into a missing folder"):
-        yield from answered(conversation, call)
+    for call in _calls_in_stretch(conversation, "write into a missing folder"):
+        yield from observe_answer(conversation, call)
 
 
 @rule("FS-09", side="client", fix="Answer a write with an empty object.", versions=(1,))
@@ -192,23 +192,27 @@ def null_is_a_result_of_a_write(conversation: Conversation) -> Iterator[Observat
 
 @rule("FS-10", side="client", fix="Answer a read of a file that is not there with -32002.")
 def a_missing_file_is_not_found(conversation: Conversation) -> Iterator[Observation]:
-    missing = _marked(conversation, "read a missing file")
-    for one in [*missing, *(read for read, _ in _missing(conversation) if read not in missing)]:
-        if one.answer is not None:
-            yield observe(one.code == NOT_FOUND, one.answer, "a missing file is not answered with -32002")
+    missing = _calls_in_stretch(conversation, "read a missing file")
+    for failed_read in [*missing, *(read for read, _ in _missing(conversation) if read not in missing)]:
+        if failed_read.answer is not None:
+            yield observe(
+                failed_read.code == NOT_FOUND,
+                failed_read.answer,
+                "a missing file is not answered with -32002",
+            )
 
 
 @rule("FS-11", side="client", fix="Resolve dots and links before you look whether a file was lent.")
 def what_was_not_lent_stays_closed(conversation: Conversation) -> Iterator[Observation]:
-    tried = [call for call in _marked(conversation, *OUTSIDE) if call.answer is not None]
-    if any(call.has_error for call in tried):  # who lets everything through has never said that it would not
-        for call in tried:
+    calls = [call for call in _calls_in_stretch(conversation, *OUTSIDE) if call.answer is not None]
+    if any(call.has_error for call in calls):  # who lets everything through has never said that it would not
+        for call in calls:
             yield observe(call.has_error, call.answer, "a file outside was read by a detour", call.request)
 
 
 @rule("FS-12", side="client", fix="Answer a read of what is no text with an error.")
 def what_is_no_text_is_not_read(conversation: Conversation) -> Iterator[Observation]:
-    for call in _marked(conversation, "read what is no text"):
+    for call in _calls_in_stretch(conversation, "read what is no text"):
         if call.answer is not None:
             yield observe(call.has_error, call.answer, "bytes that are no text were given out as text")
 

@@ -28,15 +28,17 @@ def files_that_a_prompt_names_are_looked_for_in_the_folder(
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not is_absolute(setup.cwd):
             continue
-        touched = touched_paths(turn)
+        paths = touched_paths(turn)
         for name in named_files(turn):
-            places = [(frame, path) for frame, path in touched if ends_with(path, name)]
+            places = [(frame, path) for frame, path in paths if ends_with(path, name)]
             # A folder may be a link to another: its own name tells that it is meant.
             there = f"{normalize(setup.cwd)}/{normalize(name)}"
-            meant = f"{normalize(setup.cwd).rsplit('/', 1)[-1]}/{name}"
-            found = [frame for frame, path in places if is_same(path, there) or ends_with(path, meant)]
-            if found:
-                yield observe(True, found[0], "")
+            inside_folder = f"{normalize(setup.cwd).rsplit('/', 1)[-1]}/{name}"
+            frames_inside = [
+                frame for frame, path in places if is_same(path, there) or ends_with(path, inside_folder)
+            ]
+            if frames_inside:
+                yield observe(True, frames_inside[0], "")
             elif places and not any(is_under(path, setup.folders) for _, path in places):
                 yield observe(False, places[0][0], "a file that the prompt names was looked for elsewhere")
 
@@ -53,13 +55,13 @@ def commands_run_in_the_folder(conversation: Conversation) -> Iterator[Observati
         ):
             continue
         for call in conversation.calls("terminal/output", direction="to_client"):
-            printed = text(call.result.get("output")).strip()
+            output = text(call.result.get("output")).strip()
             if (
                 session_of(call) == turn.session
                 and is_running_at(turn, call.request.number)
-                and is_absolute(printed)
+                and is_absolute(output)
             ):
-                right = is_same(printed, setup.cwd) or is_under(printed, setup.folders)
+                right = is_same(output, setup.cwd) or is_under(output, setup.folders)
                 yield observe(right, call.request, "a command was run in another folder", call.answer)
 
 
@@ -71,18 +73,22 @@ def files_in_the_folder_can_be_used(conversation: Conversation) -> Iterator[Obse
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not is_absolute(setup.cwd):
             continue
-        done = [call for call in ended_calls(turn) if any(is_under(path, [setup.cwd]) for path in call.paths)]
-        worked = [one for one in done if one.succeeded]
-        asked = is_in_stretch(conversation, turn.exchange.request, "read", "work") and lends
-        if worked or (done and asked):
-            yield observe(bool(worked), (worked or done)[0].end, "a file in the folder could not be used")
+        calls = [
+            call for call in ended_calls(turn) if any(is_under(path, [setup.cwd]) for path in call.paths)
+        ]
+        successes = [tool_call for tool_call in calls if tool_call.is_success]
+        is_asked = is_in_stretch(conversation, turn.exchange.request, "read", "work") and lends
+        if successes or (calls and is_asked):
+            yield observe(
+                bool(successes), (successes or calls)[0].end, "a file in the folder could not be used"
+            )
 
 
 class FinishedToolCall(Struct):
     """A tool call that has ended, with the places that it was told to work on."""
 
     end: Frame
-    succeeded: bool
+    is_success: bool
     kind: str
     paths: list[str]
 
@@ -93,12 +99,12 @@ def ended_calls(turn: ObservedTurn) -> list[FinishedToolCall]:
     paths: dict[str, list[str]] = {}
     ends: dict[str, Frame] = {}
     for frame in turn.updates("tool_call", "tool_call_update"):
-        told = update_of(frame)
-        call = text(told.get("toolCallId"))
-        kinds[call] = text(told.get("kind")) or kinds.get(call, "")
-        places = [text(place.get("path")) for place in items(told.get("locations"))]
+        update = update_of(frame)
+        call = text(update.get("toolCallId"))
+        kinds[call] = text(update.get("kind")) or kinds.get(call, "")
+        places = [text(place.get("path")) for place in items(update.get("locations"))]
         paths.setdefault(call, []).extend(path for path in places if is_absolute(path))
-        if told.get("status") in ("completed", "failed"):
+        if update.get("status") in ("completed", "failed"):
             ends[call] = frame
     return [
         FinishedToolCall(end, update_of(end)["status"] == "completed", kinds[call], paths[call])
@@ -109,30 +115,30 @@ def ended_calls(turn: ObservedTurn) -> list[FinishedToolCall]:
 
 def named_files(turn: ObservedTurn) -> list[str]:
     """Relative names of files in the texts of a prompt."""
-    found = [
+    names = [
         name
         for block in items(turn.exchange.params.get("prompt"))
         if block.get("type") == "text"
         for name in _FILE.findall(text(block.get("text")))
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def touched_paths(turn: ObservedTurn) -> list[tuple[Frame, str]]:
     """What the agent read, wrote, or said it works on."""
-    found: list[tuple[Frame, str]] = []
+    paths: list[tuple[Frame, str]] = []
     for frame in turn.during:
         if frame.method in ("fs/read_text_file", "fs/write_text_file"):
-            found.append((frame, text(frame.params.get("path"))))
+            paths.append((frame, text(frame.params.get("path"))))
         elif is_update(frame, "tool_call", "tool_call_update"):
-            found += [(frame, text(place.get("path"))) for place in items(update_of(frame).get("locations"))]
-    return [(frame, path) for frame, path in found if is_absolute(path)]
+            paths += [(frame, text(place.get("path"))) for place in items(update_of(frame).get("locations"))]
+    return [(frame, path) for frame, path in paths if is_absolute(path)]
 
 
 def file_requests(conversation: Conversation) -> list[Exchange]:
     """The agent's requests for files, with a path that can be judged."""
-    asked = conversation.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
-    return [request for request in asked if is_absolute(request.params.get("path"))]
+    requests = conversation.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
+    return [request for request in requests if is_absolute(request.params.get("path"))]
 
 
 def was_allowed(conversation: Conversation, exchange: Exchange) -> bool:
@@ -146,9 +152,9 @@ def may_use(conversation: Conversation, session: str, path: str, frame: Frame) -
     turns = running_turns(conversation, frame.number, session)
     if any(path in uri for turn in turns for uri in _links(turn)):
         return True
-    begun = turns[-1].exchange.request.number if turns else 0
+    start = turns[-1].exchange.request.number if turns else 0
     return any(
-        begun < question.request.number < frame.number
+        start < question.request.number < frame.number
         and session_of(question) == session
         and type(question.result.get("outcome")) is dict
         and question.result["outcome"].get("outcome") == "selected"
@@ -158,8 +164,8 @@ def may_use(conversation: Conversation, session: str, path: str, frame: Frame) -
 
 def _links(turn: ObservedTurn) -> Iterator[str]:
     for block in items(turn.exchange.params.get("prompt")):
-        held = block.get("resource")
-        yield text(held.get("uri") if type(held) is dict else block.get("uri"))
+        resource = block.get("resource")
+        yield text(resource.get("uri") if type(resource) is dict else block.get("uri"))
 
 
 @rule_v1("SES-08", side="agent", fix="Ask before a file outside of the session's folders is touched.")
@@ -182,12 +188,12 @@ def tools_do_not_work_outside_of_the_folders_unasked(conversation: Conversation)
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not all(map(is_absolute, setup.folders)):
             continue
-        asked = is_in_stretch(conversation, turn.exchange.request, "stray", "outside")
+        is_asked = is_in_stretch(conversation, turn.exchange.request, "stray", "outside")
         for call in ended_calls(turn):
             away = [path for path in call.paths if not is_under(path, setup.folders)]
-            if away and call.kind in (USES if asked else CHANGES):
-                touched = call.succeeded and not may_use(conversation, turn.session, away[0], call.end)
-                yield observe(not touched, call.end, "a tool worked outside of the folders, unasked")
+            if away and call.kind in (USES if is_asked else CHANGES):
+                is_violation = call.is_success and not may_use(conversation, turn.session, away[0], call.end)
+                yield observe(not is_violation, call.end, "a tool worked outside of the folders, unasked")
 
 
 @rule_v1("SES-18", side="agent", fix="Keep the folders of sessions apart.")
@@ -209,11 +215,11 @@ def _folders_of_others(conversation: Conversation, exchange: Exchange) -> list[s
     mine = setup_at(conversation, session_of(exchange), exchange.request.number)
     if mine is None:
         return []
-    others = {other.cwd for other in setups(conversation) if other.session != mine.session}
+    folders = {cwd.cwd for cwd in setups(conversation) if cwd.session != mine.session}
     return [
-        other
-        for other in others
-        if is_absolute(other)
-        and not is_under(other, mine.folders)
-        and not any(is_under(folder, [other]) for folder in mine.folders)
+        cwd
+        for cwd in folders
+        if is_absolute(cwd)
+        and not is_under(cwd, mine.folders)
+        and not any(is_under(folder, [cwd]) for folder in mine.folders)
     ]

@@ -32,12 +32,12 @@ UNOBSERVED: dict[str, str] = {
 
 def handshakes(conversation: Conversation) -> list[Exchange]:
     """All of them up to the first that succeeded, that one included."""
-    found = []
+    calls = []
     for call in conversation.calls("initialize", direction="to_agent"):
-        found.append(call)
+        calls.append(call)
         if call.has_result:
             break
-    return found
+    return calls
 
 
 def requested_version(exchange: Exchange) -> Json:
@@ -53,8 +53,8 @@ def info_of(fields: JsonObject, name: str) -> Json:
 
 @rule("INIT-01", side="client", fix="Send initialize first, and wait for its answer before anything else.")
 def nothing_is_asked_before_the_handshake_is_over(conversation: Conversation) -> Iterator[Observation]:
-    asked = conversation.calls(direction="to_agent")
-    if not asked:
+    requests = conversation.calls(direction="to_agent")
+    if not requests:
         return
     first = conversation.initialize
     if first is None:
@@ -63,7 +63,9 @@ def nothing_is_asked_before_the_handshake_is_over(conversation: Conversation) ->
             yield observe(False, conversation.frames[0], "a conversation without initialize")
         return
     end = first.answer.number if first.answer is not None else conversation.frames[-1].number + 1
-    early = [request for request in asked if request.request.number < end and request.method != "initialize"]
+    early = [
+        request for request in requests if request.request.number < end and request.method != "initialize"
+    ]
     yield observe(
         not early, early[0].request if early else first.request, "sent before initialize was answered"
     )
@@ -97,17 +99,17 @@ def _all_errors(frame: Frame, conversation: Conversation) -> list[str]:
 @rule("INIT-04", side="client", fix="Send clientInfo with name and version.")
 def the_client_says_who_it_is(conversation: Conversation) -> Iterator[Observation]:
     for handshake in handshakes(conversation):
-        yield _introduced(info_of(handshake.params, "clientInfo"), handshake.request, "clientInfo")
+        yield _observe_info(info_of(handshake.params, "clientInfo"), handshake.request, "clientInfo")
 
 
 @rule("INIT-10", side="agent", fix="Answer initialize with agentInfo: name and version.")
 def the_agent_says_who_it_is(conversation: Conversation) -> Iterator[Observation]:
     for handshake in handshakes(conversation):
         if handshake.has_result and handshake.answer is not None:
-            yield _introduced(info_of(handshake.result, "agentInfo"), handshake.answer, "agentInfo")
+            yield _observe_info(info_of(handshake.result, "agentInfo"), handshake.answer, "agentInfo")
 
 
-def _introduced(info: object, frame: Frame, name: str) -> Observation:
+def _observe_info(info: object, frame: Frame, name: str) -> Observation:
     fields = info if type(info) is dict else {}
     missing = [key for key in ("name", "version") if type(fields.get(key)) is not str or not fields[key]]
     return observe(not missing, frame, f"{name} has no {missing[0]}" if missing else "")
@@ -142,7 +144,7 @@ def _is_first_shape(exchange: Exchange) -> bool:
 @rule("INIT-06", side="agent", fix="Answer with the version that was asked for if you speak it.")
 def a_version_that_exists_is_agreed_upon(conversation: Conversation) -> Iterator[Observation]:
     for handshake in handshakes(conversation):
-        odd = read_frame(handshake.request, conversation).refused is not None or _is_malformed(
+        odd = read_frame(handshake.request, conversation).refusal is not None or _is_malformed(
             handshake.request, conversation
         )
         if (
@@ -213,19 +215,19 @@ def a_version_below_all_is_answered(conversation: Conversation) -> Iterator[Obse
     "INIT-09", side="client", fix="Close the connection if the agent answers with a version you do not speak."
 )
 def a_client_leaves_if_it_does_not_speak_the_version(conversation: Conversation) -> Iterator[Observation]:
-    one = conversation.initialize
-    if one is None or one.answer is None or not one.has_result:
+    handshake = conversation.initialize
+    if handshake is None or handshake.answer is None or not handshake.has_result:
         return
-    asked, got = requested_version(one), one.result.get("protocolVersion")
-    if asked is not None and type(got) is int and got > asked:
+    own_version, agent_version = requested_version(handshake), handshake.result.get("protocolVersion")
+    if own_version is not None and type(agent_version) is int and agent_version > own_version:
         later = [
             frame
             for frame in frames_from(conversation, "client")
-            if frame.number > one.answer.number and frame.is_request
+            if frame.number > handshake.answer.number and frame.is_request
         ]
         yield observe(
             not later,
-            one.answer,
+            handshake.answer,
             "the client went on with a version that it does not speak",
             later[0] if later else None,
         )
@@ -239,9 +241,9 @@ def both_speak_the_agreed_version(conversation: Conversation, side: Side) -> Ite
         or conversation.version not in KNOWN
     ):
         return
-    other = table(1 if conversation.version == 2 else 2)
+    other_table = table(1 if conversation.version == 2 else 2)
     own = {row.name for row in table(2 if conversation.version == 2 else 1)}
-    foreign = {row.name for row in other} - own
+    foreign = {row.name for row in other_table} - own
 
     def why(frame: Frame) -> str:
         if frame.method in foreign:
@@ -271,19 +273,27 @@ def malformed_capabilities_do_not_fail_the_handshake(conversation: Conversation)
 
 @rule("INIT-15", side="client", fix="Read a capability of the wrong type as absent.")
 def a_client_lives_with_malformed_capabilities(conversation: Conversation) -> Iterator[Observation]:
-    one = conversation.initialize
-    if one is None or one.answer is None or not one.has_result or not _is_malformed(one.answer, conversation):
+    handshake = conversation.initialize
+    if (
+        handshake is None
+        or handshake.answer is None
+        or not handshake.has_result
+        or not _is_malformed(handshake.answer, conversation)
+    ):
         return
-    if has_spoken(conversation, "client", one.answer):
-        yield observe(True, one.answer, "")
+    if has_spoken(conversation, "client", handshake.answer):
+        yield observe(True, handshake.answer, "")
     elif conversation.recording.facts.get("exit") not in (None, 0):
-        yield observe(False, one.answer, "the client said nothing more after capabilities of the wrong type")
+        yield observe(
+            False, handshake.answer, "the client said nothing more after capabilities of the wrong type"
+        )
 
 
 def _is_malformed(frame: Frame, conversation: Conversation) -> bool:
-    found = read_frame(frame, conversation).forgiven
+    deviations = read_frame(frame, conversation).forgiven
     return any(
-        one.kind == "bad value" and "apabilities" in one.path and "_meta" not in one.path for one in found
+        deviation.kind == "bad value" and "apabilities" in deviation.path and "_meta" not in deviation.path
+        for deviation in deviations
     )
 
 
@@ -308,7 +318,7 @@ def nothing_is_done_before_the_handshake(conversation: Conversation) -> Iterator
             continue
         if (
             request.answer.number < tries[0].request.number
-            and read_frame(request.request, conversation).refused is None
+            and read_frame(request.request, conversation).refusal is None
         ):
             yield observe(request.code == -32600, request.answer, "not refused with -32600", request.request)
 

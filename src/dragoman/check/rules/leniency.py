@@ -34,7 +34,7 @@ def _acceptances(
             yield KEPT
         elif request.code == -32602:
             yield observe(False, request.answer, f"refused because of {what}", request.request)
-    yield from _survived(conversation, side, odd, what)
+    yield from _observe_survival(conversation, side, odd, what)
 
 
 def _is_ready(conversation: Conversation, method: str, request: Frame) -> bool:
@@ -44,7 +44,7 @@ def _is_ready(conversation: Conversation, method: str, request: Frame) -> bool:
     return answer is not None and answer.number < request.number
 
 
-def _survived(
+def _observe_survival(
     conversation: Conversation, side: Side, odd: Callable[[Deviation], bool], what: str
 ) -> Iterator[Observation]:
     """Nobody answers notifications and answers: whoever speaks on has lived with them."""
@@ -74,21 +74,24 @@ def bad_values_count_as_absent(conversation: Conversation, side: Side) -> Iterat
 @rule("LEN-02", fix="Leave bad items out of a list, and keep the others.")
 def bad_items_are_left_out(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from _acceptances(
-        conversation, side, lambda found: found.kind == "bad item", "a bad item in a list"
+        conversation, side, lambda deviation: deviation.kind == "bad item", "a bad item in a list"
     )
 
 
 @rule("LEN-03", fix="Read null for a list as an empty list.")
 def null_counts_as_empty(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from _acceptances(
-        conversation, side, lambda found: found.kind == "null", "null where a list may be empty"
+        conversation, side, lambda deviation: deviation.kind == "null", "null where a list may be empty"
     )
 
 
 @rule("LEN-04", fix="Read a list of the wrong type as an empty one.")
 def a_bad_list_counts_as_empty(conversation: Conversation, side: Side) -> Iterator[Observation]:
     yield from _acceptances(
-        conversation, side, lambda found: found.kind == "bad value" and _is_list(found), "a list that is none"
+        conversation,
+        side,
+        lambda deviation: deviation.kind == "bad value" and _is_list(deviation),
+        "a list that is none",
     )
 
 
@@ -102,17 +105,17 @@ def everything_else_is_strict(conversation: Conversation, side: Side) -> Iterato
         reading = read_frame(request.request, conversation)
         ready = request.method == "initialize" or is_ready(conversation, request)
         if (
-            reading.refused is None
+            reading.refusal is None
             or request.answer is None
             or not ready
-            or _was_lenient(reading.refused.path)
+            or _was_lenient(reading.refusal.path)
         ):
             continue
         if request.has_error:
             if request.code not in OTHER_MATTERS:
                 yield KEPT
         else:
-            why = f"a request was taken in which {reading.refused}"
+            why = f"a request was taken in which {reading.refusal}"
             yield observe(False, request.answer, why, request.request)
 
 
@@ -134,12 +137,12 @@ def _was_lenient(path: str) -> bool:
 def what_is_written_is_strictly_right(conversation: Conversation, side: Side) -> Iterator[Observation]:
     def why(frame: Frame) -> str:
         # An entry of an unknown type is a login of the agent's own, says the schema.
-        found = (
+        errors = (
             str(error)
             for error in shape_errors(frame, conversation)
             if not error.path.startswith("$.authMethods")
         )
-        return next(found, "")
+        return next(errors, "")
 
     yield from observe_values(
         (frame for frame in frames_from(conversation, side) if _is_defined(frame, conversation)), why

@@ -137,8 +137,8 @@ def a_cursor_comes_back_as_it_was(conversation: Conversation) -> Iterator[Observ
     for call in lists(conversation):
         cursor = call.params.get("cursor")
         if cursor is not None:
-            given = _cursors(conversation, call.request)
-            yield observe(cursor in given, call.request, "a cursor that was not given on this connection")
+            cursors = _cursors(conversation, call.request)
+            yield observe(cursor in cursors, call.request, "a cursor that was not given on this connection")
 
 
 def _cursors(conversation: Conversation, frame: Frame) -> list[Json]:
@@ -196,20 +196,20 @@ def reported_roots_are_not_merged(conversation: Conversation) -> Iterator[Observ
         ]
         old = {root for report in reports[:-1] for root in report} - set(reports[-1] if reports else ())
         if old:
-            sent = request.params.get("additionalDirectories")
-            merged = [root for root in sent if root in old] if type(sent) is list else []
-            yield observe(not merged, request.request, "a directory that is no longer reported")
+            roots = request.params.get("additionalDirectories")
+            stale_roots = [root for root in roots if root in old] if type(roots) is list else []
+            yield observe(not stale_roots, request.request, "a directory that is no longer reported")
 
 
 @rule_v1("LST-13", side="agent", fix="Change nothing when sessions are listed.")
 def listing_changes_nothing(conversation: Conversation) -> Iterator[Observation]:
     calls = lists(conversation)
-    for one, again in pairwise(calls):
-        if one.has_result and again.has_result and _is_repeated(conversation, one, again):
-            same = [item.get("sessionId") for item in listed_sessions(one)] == [
+    for first, again in pairwise(calls):
+        if first.has_result and again.has_result and _is_repeated(conversation, first, again):
+            same = [item.get("sessionId") for item in listed_sessions(first)] == [
                 item.get("sessionId") for item in listed_sessions(again)
             ]
-            yield observe(same, again.answer, "the same listing gives something else", one.answer)
+            yield observe(same, again.answer, "the same listing gives something else", first.answer)
 
 
 def _is_repeated(conversation: Conversation, exchange: Exchange, again: Exchange) -> bool:
@@ -244,14 +244,18 @@ def _info_fault(frame: Frame) -> str:
 def a_title_that_was_told_is_listed(conversation: Conversation) -> Iterator[Observation]:
     for call in lists(conversation):
         for item in listed_sessions(call):
-            told = [
+            title_updates = [
                 frame
                 for frame in conversation.updates("session_info_update")
                 if session_of(frame) == item.get("sessionId") and "title" in update_of(frame)
             ]
-            before = [frame for frame in told if frame.number < call.request.number]
+            before = [frame for frame in title_updates if frame.number < call.request.number]
             if before and call.answer is not None:
-                late = [frame for frame in told if call.request.number < frame.number < call.answer.number]
+                late = [
+                    frame
+                    for frame in title_updates
+                    if call.request.number < frame.number < call.answer.number
+                ]
                 titles = [update_of(frame)["title"] for frame in [before[-1], *late]]
                 right = item.get("title") in titles or (None in titles and not item.get("title"))
                 yield observe(

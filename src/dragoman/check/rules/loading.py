@@ -80,24 +80,24 @@ def a_load_has_all_it_needs(conversation: Conversation) -> Iterator[Observation]
 def the_whole_conversation_comes_again(conversation: Conversation) -> Iterator[Observation]:
     for load in quiet_loads(conversation, "session/load"):
         # What comes after the answer comes too late, which is another mistake.
-        replayed = [*replay(conversation, load), *_until_next(conversation, load)]
-        told = facts_before(conversation, session_of(load), load.request)
-        users = squeeze("".join(chunk_texts(replayed, "user_message_chunk")))
-        for words in filter(squeeze, told.user):
+        frames = [*replay(conversation, load), *_until_next(conversation, load)]
+        facts = facts_before(conversation, session_of(load), load.request)
+        users = squeeze("".join(chunk_texts(frames, "user_message_chunk")))
+        for words in filter(squeeze, facts.user):
             yield observe(squeeze(words) in users, load.request, "a prompt was not replayed", load.answer)
-        agents = squeeze("".join(chunk_texts(replayed, "agent_message_chunk")))
-        for parts in told.agent:
+        agents = squeeze("".join(chunk_texts(frames, "agent_message_chunk")))
+        for parts in facts.agent:
             if squeeze("".join(parts)):
-                found = _comes_again(parts, agents)
-                yield observe(found, load.request, "the answer of a turn was not replayed", load.answer)
+                is_repeated = _comes_again(parts, agents)
+                yield observe(is_repeated, load.request, "the answer of a turn was not replayed", load.answer)
 
 
-def _comes_again(parts: list[str], replayed: str) -> bool:
+def _comes_again(parts: list[str], replay_text: str) -> bool:
     """Whether an answer was replayed, or at least its beginning or its end: agents put passing remarks before
     and after their answers.
     """
     begins, ends = _first_words(parts), _first_words(parts, backwards=True)
-    return any(words in replayed for words in (squeeze("".join(parts)), begins, ends))
+    return any(words in replay_text for words in (squeeze("".join(parts)), begins, ends))
 
 
 def _first_words(parts: list[str], *, backwards: bool = False) -> str:
@@ -121,7 +121,7 @@ def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) ->
     """Agents greet and warn after a load: a message is history if it was told before, or answers a user."""
     if not is_update(frame, "agent_message_chunk"):
         return is_update(frame, *HISTORY_KINDS)
-    messages = [other for other in replay(conversation, exchange) if is_update(other, *CHUNKS)]
+    messages = [chunk for chunk in replay(conversation, exchange) if is_update(chunk, *CHUNKS)]
     if messages and is_update(messages[-1], "user_message_chunk"):
         return True
     return was_replayed(conversation, exchange, frame)
@@ -129,9 +129,9 @@ def _is_history(conversation: Conversation, exchange: Exchange, frame: Frame) ->
 
 def was_replayed(conversation: Conversation, exchange: Exchange, frame: Frame) -> bool:
     """Whether a chunk repeats what the agent said before the session was left."""
-    said = squeeze("".join(chunk_texts([frame], "agent_message_chunk")))
+    chunk_text = squeeze("".join(chunk_texts([frame], "agent_message_chunk")))
     before = facts_before(conversation, session_of(exchange), exchange.request).agent
-    return bool(said) and any(said in squeeze("".join(parts)) for parts in before)
+    return bool(chunk_text) and any(chunk_text in squeeze("".join(parts)) for parts in before)
 
 
 def _until_next(conversation: Conversation, exchange: Exchange) -> Iterator[Frame]:
@@ -164,20 +164,20 @@ def ids_of_replayed_messages_are_their_own(conversation: Conversation) -> Iterat
 
 def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Observation]:
     """An id that comes back after the other role has spoken stands for two messages."""
-    ended: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
+    past_ids: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     current: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     for frame in frames:
         kind = text(update_of(frame).get("sessionUpdate"))
         if kind not in CHUNKS:
             continue
-        role, other = CHUNKS if kind == CHUNKS[0] else CHUNKS[::-1]
-        ended[other] |= current[other]
-        current[other] = set()
-        chosen = text(update_of(frame).get("messageId"))
-        if chosen:
-            used = chosen in ended[role] | ended[other]
+        role, other_role = CHUNKS if kind == CHUNKS[0] else CHUNKS[::-1]
+        past_ids[other_role] |= current[other_role]
+        current[other_role] = set()
+        message_id = text(update_of(frame).get("messageId"))
+        if message_id:
+            used = message_id in past_ids[role] | past_ids[other_role]
             yield observe(not used, frame, "the messageId of another message")
-            current[role].add(chosen)
+            current[role].add(message_id)
 
 
 @rule_v1("LOAD-07", side="agent", fix="Answer session/load with an object.")
@@ -214,10 +214,10 @@ def observe_continuation(conversation: Conversation, method: str) -> Iterator[Ob
         )
         turn = next(following, None)
         if turn is not None and is_fair(conversation, turn.exchange):
-            found = turn.exchange.has_result and has_recalled(conversation, turn) is not False
-            if found or turn.exchange.code == NOT_FOUND or turn.exchange.has_result:
+            is_continued = turn.exchange.has_result and has_recalled(conversation, turn) is not False
+            if is_continued or turn.exchange.code == NOT_FOUND or turn.exchange.has_result:
                 yield observe(
-                    found,
+                    is_continued,
                     turn.exchange.request,
                     "the session took no prompt after it was opened again",
                     turn.exchange.answer,
@@ -250,12 +250,12 @@ def who_cannot_load_says_so(conversation: Conversation) -> Iterator[Observation]
 
 @rule_v1("LOAD-11", side="agent", fix="Name the loaded session in every update of its replay.")
 def every_update_of_a_replay_names_the_session(conversation: Conversation) -> Iterator[Observation]:
-    known = known_sessions(conversation) | announced_sessions(conversation)
+    known_ids = known_sessions(conversation) | announced_sessions(conversation)
     for load in quiet_loads(conversation, "session/load"):
         for frame in conversation.between(load.request, load.answer):
             if is_update(frame, *HISTORY_KINDS):
                 mine = session_of(frame) == session_of(load)
-                if mine or session_of(frame) not in known:
+                if mine or session_of(frame) not in known_ids:
                     yield observe(mine, frame, "an update of the replay names another session")
 
 
@@ -263,8 +263,8 @@ def every_update_of_a_replay_names_the_session(conversation: Conversation) -> It
 def usage_is_told_again(conversation: Conversation) -> Iterator[Observation]:
     for load in [*quiet_loads(conversation, "session/load"), *quiet_loads(conversation, "session/resume")]:
         if facts_before(conversation, session_of(load), load.request).usage:
-            told = [*replay(conversation, load), *_until_next(conversation, load)]
-            right = any(is_update(frame, "usage_update") for frame in told)
+            frames = [*replay(conversation, load), *_until_next(conversation, load)]
+            right = any(is_update(frame, "usage_update") for frame in frames)
             yield observe(right, load.request, "usage was known, and was not told", load.answer)
 
 
@@ -289,10 +289,10 @@ def settings_of_a_loaded_session_are_whole(conversation: Conversation) -> Iterat
 @rule_v1("LOAD-16", side="agent", fix="Replay a finished compaction as one update with its summary.")
 def a_finished_compaction_is_replayed_as_one_update(conversation: Conversation) -> Iterator[Observation]:
     for load in quiet_loads(conversation, "session/load"):
-        seen: dict[str, list[Frame]] = {}
+        compactions: dict[str, list[Frame]] = {}
         for frame in replay(conversation, load):
             if is_update(frame, "compaction_update", "compaction_summary_chunk"):
-                seen.setdefault(text(update_of(frame).get("compactionId")), []).append(frame)
-        for frames in seen.values():
+                compactions.setdefault(text(update_of(frame).get("compactionId")), []).append(frame)
+        for frames in compactions.values():
             if update_of(frames[-1]).get("status") != "in_progress":
                 yield observe(len(frames) == 1, frames[0], "a finished compaction is replayed in pieces")

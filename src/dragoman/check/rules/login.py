@@ -36,8 +36,10 @@ UNOBSERVED: dict[str, str] = {
 
 def offered_methods(conversation: Conversation) -> list[Json]:
     """The entries of authMethods, whatever they are."""
-    found = conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
-    return found if type(found) is list else []
+    methods = (
+        conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
+    )
+    return methods if type(methods) is list else []
 
 
 def _objects(conversation: Conversation) -> list[JsonObject]:
@@ -50,8 +52,10 @@ def _answer(conversation: Conversation) -> Frame | None:
 
 @rule("AUTH-01", side="agent", fix="Give every entry of authMethods an id and a name.", versions=(1,))
 def every_method_has_an_id_and_a_name(conversation: Conversation) -> Iterator[Observation]:
-    found = conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
-    if type(found) not in (list, type(None)):
+    methods = (
+        conversation.initialize.result.get("authMethods") if conversation.initialize is not None else None
+    )
+    if type(methods) not in (list, type(None)):
         yield observe(False, _answer(conversation), "authMethods is no list")
     for at, entry in enumerate(offered_methods(conversation)):
         fine = type(entry) is dict and type(entry.get("id")) is str and type(entry.get("name")) is str
@@ -75,24 +79,26 @@ def a_terminal_login_is_offered_to_who_can_do_it(conversation: Conversation) -> 
     fix="Authenticate with an id that the agent has offered, and not for a terminal.",
 )
 def only_offered_methods_are_used(conversation: Conversation) -> Iterator[Observation]:
-    known = [entry.get("id") for entry in _objects(conversation) if entry.get("type") in (None, "agent")]
+    agent_ids = [entry.get("id") for entry in _objects(conversation) if entry.get("type") in (None, "agent")]
     strange = [
         entry.get("id") for entry in _objects(conversation) if entry.get("type") not in (None, "agent")
     ]
     for login in _logins(conversation):
         method = login.params.get("methodId")
-        if method in known or method not in strange:  # judged by AUTH-06, AUTH-24 and AUTH-25
-            yield observe(method in known, login.request, "methodId was never offered", _answer(conversation))
+        if method in agent_ids or method not in strange:  # judged by AUTH-06, AUTH-24 and AUTH-25
+            yield observe(
+                method in agent_ids, login.request, "methodId was never offered", _answer(conversation)
+            )
 
 
 def _logins(conversation: Conversation) -> list[Exchange]:
     """Those after the handshake, with an id that can be compared."""
     end = _answer(conversation)
-    found = conversation.calls(*LOGINS, direction="to_agent") if end is not None else []
+    calls = conversation.calls(*LOGINS, direction="to_agent") if end is not None else []
     return [
-        one
-        for one in found
-        if end is not None and one.request.number > end.number and type(one.params.get("methodId")) is str
+        call
+        for call in calls
+        if end is not None and call.request.number > end.number and type(call.params.get("methodId")) is str
     ]
 
 
@@ -108,9 +114,9 @@ def _is_whole(entry: JsonObject) -> bool:
 
 @rule("AUTH-06", side="client", fix="Run a terminal login in a terminal; do not pass its id to authenticate.")
 def a_terminal_method_is_never_authenticated(conversation: Conversation) -> Iterator[Observation]:
-    yield from _avoided(
+    yield from _observe_avoidance(
         conversation,
-        [one for one in _objects(conversation) if one.get("type") == "terminal" and _is_whole(one)],
+        [entry for entry in _objects(conversation) if entry.get("type") == "terminal" and _is_whole(entry)],
     )
 
 
@@ -120,17 +126,21 @@ def a_terminal_method_is_never_authenticated(conversation: Conversation) -> Iter
     fix="Leave out a terminal method that you cannot read; do not authenticate with it.",
 )
 def a_broken_terminal_method_is_never_authenticated(conversation: Conversation) -> Iterator[Observation]:
-    broken = [one for one in _objects(conversation) if one.get("type") == "terminal" and not _is_whole(one)]
-    yield from _avoided(conversation, broken)
+    broken = [
+        entry for entry in _objects(conversation) if entry.get("type") == "terminal" and not _is_whole(entry)
+    ]
+    yield from _observe_avoidance(conversation, broken)
 
 
 @rule("AUTH-24", side="client", fix="Do not authenticate with a method of a type that you do not know.")
 def a_method_of_an_unknown_type_is_left_alone(conversation: Conversation) -> Iterator[Observation]:
-    known = (None, "agent", "terminal", "env_var")
-    yield from _avoided(conversation, [one for one in _objects(conversation) if one.get("type") not in known])
+    types = (None, "agent", "terminal", "env_var")
+    yield from _observe_avoidance(
+        conversation, [entry for entry in _objects(conversation) if entry.get("type") not in types]
+    )
 
 
-def _avoided(conversation: Conversation, entries: list[JsonObject]) -> Iterator[Observation]:
+def _observe_avoidance(conversation: Conversation, entries: list[JsonObject]) -> Iterator[Observation]:
     """Whether a client that went on left these methods alone."""
     end = _answer(conversation)
     if end is None or not has_spoken(conversation, "client", end):
@@ -207,9 +217,7 @@ def _is_cured(conversation: Conversation, exchange: Exchange, login: Exchange | 
     if login is None or exchange.answer is None or exchange.answer.number > login.request.number:
         return False
     fine = [
-        other.request
-        for other in conversation.calls(exchange.method, direction="to_agent")
-        if other.has_result
+        call.request for call in conversation.calls(exchange.method, direction="to_agent") if call.has_result
     ]
     before = any(request.number < login.request.number for request in fine)
     same = (request for request in fine if request.params == exchange.params)
@@ -218,9 +226,9 @@ def _is_cured(conversation: Conversation, exchange: Exchange, login: Exchange | 
 
 @rule("AUTH-10", side="agent", fix="Refuse a methodId that you never offered with -32602.")
 def an_unknown_method_is_no_login(conversation: Conversation) -> Iterator[Observation]:
-    known = [entry.get("id") for entry in _objects(conversation)]
+    offered_ids = [entry.get("id") for entry in _objects(conversation)]
     for login in _logins(conversation):
-        if login.params["methodId"] not in known and login.answer is not None:
+        if login.params["methodId"] not in offered_ids and login.answer is not None:
             yield observe(
                 login.has_error, login.answer, "a methodId that was never offered succeeded", login.request
             )
@@ -294,8 +302,11 @@ def a_broken_method_is_left_out(conversation: Conversation) -> Iterator[Observat
     end = _answer(conversation)
     if end is None:
         return
-    found = read_frame(end, conversation).forgiven
-    if any(one.kind == "bad item" and one.path.startswith("$.authMethods") for one in found):
+    deviations = read_frame(end, conversation).forgiven
+    if any(
+        deviation.kind == "bad item" and deviation.path.startswith("$.authMethods")
+        for deviation in deviations
+    ):
         if any(
             frame.number > end.number for frame in frames_from(conversation, "client") if frame.is_request
         ):

@@ -33,9 +33,9 @@ def an_id_stays_with_its_message(conversation: Conversation) -> Iterator[Observa
     used: dict[tuple[str, str], int] = {}
     for number, turn in enumerate(conversation.turns):
         for frame in turn.updates("agent_message_chunk"):
-            chosen = text(update_of(frame).get("messageId"))
-            if chosen:
-                first = used.setdefault((turn.session, chosen), number)
+            message_id = text(update_of(frame).get("messageId"))
+            if message_id:
+                first = used.setdefault((turn.session, message_id), number)
                 yield observe(
                     _is_one(conversation, first, number), frame, "the messageId of another turn's message"
                 )

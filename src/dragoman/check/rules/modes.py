@@ -57,17 +57,17 @@ def _offers(conversation: Conversation) -> Iterator[tuple[Exchange, Json]]:
 
 @rule_v1("MODE-01", "MODE-02", side="agent", fix="Give modes a currentModeId and availableModes.")
 def modes_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    for one, modes in _offers(conversation):
+    for exchange, modes in _offers(conversation):
         fault = mode_fault(modes)
-        yield observe(not fault, one.answer, fault)
+        yield observe(not fault, exchange.answer, fault)
 
 
 @rule_v1("MODE-03", side="agent", fix="Name one of availableModes as currentModeId.")
 def the_current_mode_is_one_of_the_modes(conversation: Conversation) -> Iterator[Observation]:
-    for one, modes in _offers(conversation):
+    for exchange, modes in _offers(conversation):
         if not mode_fault(modes):
             right = modes["currentModeId"] in mode_ids(modes)
-            yield observe(right, one.answer, "currentModeId is none of availableModes")
+            yield observe(right, exchange.answer, "currentModeId is none of availableModes")
 
 
 def _sets(conversation: Conversation) -> list[Exchange]:
@@ -77,9 +77,9 @@ def _sets(conversation: Conversation) -> list[Exchange]:
 @rule_v1("MODE-04", side="client", fix="Set only modes that the session offers.")
 def a_mode_that_is_set_was_offered(conversation: Conversation) -> Iterator[Observation]:
     for change in _sets(conversation):
-        offered = mode_ids(modes_at(conversation, session_of(change), change.request.number))
-        if offered:
-            right = change.params.get("modeId") in offered
+        offers = mode_ids(modes_at(conversation, session_of(change), change.request.number))
+        if offers:
+            right = change.params.get("modeId") in offers
             yield observe(right, change.request, "modeId is none of the modes that were offered")
 
 
@@ -98,9 +98,9 @@ def a_mode_can_be_set_at_any_time(conversation: Conversation) -> Iterator[Observ
 def is_known(conversation: Conversation, exchange: Exchange) -> bool:
     """Whether a mode that is set was offered, for a session in use."""
     number = exchange.request.number
-    offered = mode_ids(modes_at(conversation, session_of(exchange), number))
+    offers = mode_ids(modes_at(conversation, session_of(exchange), number))
     return (
-        exchange.params.get("modeId") in offered
+        exchange.params.get("modeId") in offers
         and is_open(conversation, session_of(exchange), number) is True
     )
 
@@ -108,9 +108,9 @@ def is_known(conversation: Conversation, exchange: Exchange) -> bool:
 @rule_v1("MODE-06", side="agent", fix="Refuse a modeId that was not offered with -32602.")
 def an_unknown_mode_is_refused(conversation: Conversation) -> Iterator[Observation]:
     for change in _sets(conversation):
-        offered = mode_ids(modes_at(conversation, session_of(change), change.request.number))
-        chosen = text(change.params.get("modeId"))
-        if offered and chosen and chosen not in offered and is_fair(conversation, change):
+        offers = mode_ids(modes_at(conversation, session_of(change), change.request.number))
+        mode = text(change.params.get("modeId"))
+        if offers and mode and mode not in offers and is_fair(conversation, change):
             yield observe(change.code == BAD_PARAMS, change.request, "not refused with -32602", change.answer)
 
 
@@ -127,20 +127,20 @@ def without_modes_none_can_be_set(conversation: Conversation) -> Iterator[Observ
 def a_mode_that_changes_is_told(conversation: Conversation) -> Iterator[Observation]:
     current: dict[str, str] = {}
     answers = {setup.exchange.answer.number: setup for setup in setups(conversation) if setup.exchange.answer}
-    done = {
+    changes = {
         change.answer.number: change for change in _sets(conversation) if change.has_result and change.answer
     }
     for frame in conversation.frames:
         if frame.number in answers:
             setup = answers[frame.number]
             modes = setup.exchange.result.get("modes")
-            told = text(modes.get("currentModeId")) if type(modes) is dict else ""
+            mode = text(modes.get("currentModeId")) if type(modes) is dict else ""
             before = current.get(setup.session)
-            if before and told and setup.exchange.method != "session/new":
-                yield observe(before == told, frame, "the mode changed without a current_mode_update")
-            current[setup.session] = told
-        elif frame.number in done:
-            current[session_of(done[frame.number])] = text(done[frame.number].params.get("modeId"))
+            if before and mode and setup.exchange.method != "session/new":
+                yield observe(before == mode, frame, "the mode changed without a current_mode_update")
+            current[setup.session] = mode
+        elif frame.number in changes:
+            current[session_of(changes[frame.number])] = text(changes[frame.number].params.get("modeId"))
         elif is_update(frame, "current_mode_update"):
             yield from _judge_announcement(conversation, frame)
             current[session_of(frame)] = text(update_of(frame).get("currentModeId"))
@@ -149,10 +149,10 @@ def a_mode_that_changes_is_told(conversation: Conversation) -> Iterator[Observat
 
 
 def _judge_announcement(conversation: Conversation, frame: Frame) -> Iterator[Observation]:
-    offered = mode_ids(modes_at(conversation, session_of(frame), frame.number))
-    named = text(update_of(frame).get("currentModeId"))
-    if offered and named:
-        yield observe(named in offered, frame, "a mode that was never offered")
+    offers = mode_ids(modes_at(conversation, session_of(frame), frame.number))
+    mode = text(update_of(frame).get("currentModeId"))
+    if offers and mode:
+        yield observe(mode in offers, frame, "a mode that was never offered")
 
 
 @rule_v1("MODE-08", side="agent", fix="Give the tool that switches modes the kind switch_mode.")

@@ -41,21 +41,21 @@ def listings(conversation: Conversation) -> list[OptionListing]:
 
 
 def _listings(conversation: Conversation) -> Iterator[OptionListing]:
-    answered = {
-        setup.exchange.answer.number: setup for setup in setups(conversation) if setup.exchange.answer
-    }
-    done = {
+    answers = {setup.exchange.answer.number: setup for setup in setups(conversation) if setup.exchange.answer}
+    changes = {
         change.answer.number: change for change in sets(conversation) if change.has_result and change.answer
     }
     for frame in conversation.frames:
-        if frame.number in answered:
-            setup = answered[frame.number]
+        if frame.number in answers:
+            setup = answers[frame.number]
             if setup.exchange.result.get("configOptions") is not None:
                 options = setup.exchange.result["configOptions"]
                 yield OptionListing(frame, setup.session, options, setup.exchange.method)
-        elif frame.number in done:
-            one = done[frame.number]
-            yield OptionListing(frame, session_of(one), one.result.get("configOptions"), one.method)
+        elif frame.number in changes:
+            change_made = changes[frame.number]
+            yield OptionListing(
+                frame, session_of(change_made), change_made.result.get("configOptions"), change_made.method
+            )
         elif is_update(frame, "config_option_update"):
             yield OptionListing(
                 frame, session_of(frame), update_of(frame).get("configOptions"), "session/update"
@@ -78,13 +78,13 @@ def listed_at(conversation: Conversation, session: str, number: int) -> OptionLi
 
 def values_of(option: JsonObject) -> list[str]:
     """What a select offers, groups included."""
-    found: list[str] = []
+    values: list[str] = []
     for choice in items(option.get("options")):
         if "options" in choice:
-            found += values_of(choice)
+            values += values_of(choice)
         else:
-            found.append(text(choice.get("value")))
-    return found
+            values.append(text(choice.get("value")))
+    return values
 
 
 def option_fault(options: object) -> str:
@@ -150,11 +150,11 @@ def booleans_are_for_clients_that_know_them(conversation: Conversation) -> Itera
 @rule_v1("CFG-11", side="agent", fix="Begin categories of your own with an underscore.")
 def categories_are_known_or_private(conversation: Conversation) -> Iterator[Observation]:
     for listing in listings(conversation):
-        found = [
+        categories = [
             option["category"] for option in items(listing.options) if option.get("category") is not None
         ]
-        wrong = [name for name in found if name not in CATEGORIES and not text(name).startswith("_")]
-        if found:
+        wrong = [name for name in categories if name not in CATEGORIES and not text(name).startswith("_")]
+        if categories:
             yield observe(not wrong, listing.frame, "a category is neither known nor private")
 
 
@@ -185,12 +185,12 @@ def the_type_of_a_text_does_not_matter(conversation: Conversation) -> Iterator[O
     for change in sets(conversation):
         is_text = type(change.params.get("value")) is str and change.params.get("type") != "boolean"
         if is_text and is_legal(conversation, change) and _can_judge(conversation, change):
-            chosen = [
+            matches = [
                 option
                 for option in items(change.result.get("configOptions"))
                 if option.get("id") == change.params["configId"]
             ]
-            right = bool(chosen) and chosen[0].get("currentValue") == change.params["value"]
+            right = bool(matches) and matches[0].get("currentValue") == change.params["value"]
             yield observe(
                 right, change.request, "a value that was offered has not become current", change.answer
             )
@@ -242,10 +242,10 @@ def is_part(conversation: Conversation, listing: OptionListing) -> bool:
     with the values of others, but not by themselves.
     """
     mine = {name: option.get("currentValue") for name, option in listing.by_id.items()}
-    for other in listings(conversation):
-        if other.session != listing.session:
+    for second in listings(conversation):
+        if second.session != listing.session:
             continue
-        theirs = {name: option.get("currentValue") for name, option in other.by_id.items()}
+        theirs = {name: option.get("currentValue") for name, option in second.by_id.items()}
         if len(theirs) > len(mine) and _agree(mine, theirs):
             return True
     return False

@@ -89,8 +89,8 @@ def an_answer_is_an_outcome(conversation: Conversation) -> Iterator[Observation]
 def the_chosen_option_was_offered(conversation: Conversation) -> Iterator[Observation]:
     for question in permission_exchanges(conversation):
         if question.outcome.get("outcome") == "selected" and question.options:
-            chosen = question.outcome.get("optionId")
-            right = any(option.get("optionId") == chosen for option in question.options)
+            option_id = question.outcome.get("optionId")
+            right = any(option.get("optionId") == option_id for option in question.options)
             request = question.exchange.request
             yield observe(right, question.exchange.answer, "the chosen option was not offered", request)
 
@@ -114,13 +114,13 @@ def questions_of_a_cancelled_turn_are_cancelled(conversation: Conversation) -> I
 
 
 def _cancel_while_open(cancels: list[Frame], question: PermissionExchange) -> Frame | None:
-    begun, answer = question.exchange.request, question.exchange.answer
+    request, answer = question.exchange.request, question.exchange.answer
     return next(
         (
             frame
             for frame in cancels
             if session_of(frame) == question.session
-            and begun.number < frame.number
+            and request.number < frame.number
             and (answer is None or frame.number < answer.number)
         ),
         None,
@@ -129,9 +129,9 @@ def _cancel_while_open(cancels: list[Frame], question: PermissionExchange) -> Fr
 
 def _was_withdrawn(conversation: Conversation, question: PermissionExchange) -> bool:
     """Whether the agent took it back itself: then the official material has two answers to it."""
-    asked = question.exchange.request.message.get("id")
+    request_id = question.exchange.request.message.get("id")
     return any(
-        frame.params.get("requestId") == asked and question.exchange.request.number < frame.number
+        frame.params.get("requestId") == request_id and question.exchange.request.number < frame.number
         for frame in conversation.notes("$/cancel_request", direction="to_client")
     )
 
@@ -193,8 +193,8 @@ def every_open_question_is_answered(conversation: Conversation) -> Iterator[Obse
 
 def _overlaps(conversation: Conversation) -> Iterator[tuple[PermissionExchange, PermissionExchange]]:
     """Neighbouring questions that were open at the same time."""
-    asked = permission_exchanges(conversation)
-    for first, second in pairwise(asked):
+    exchanges = permission_exchanges(conversation)
+    for first, second in pairwise(exchanges):
         if first.exchange.answer is None or first.exchange.answer.number > second.exchange.request.number:
             yield first, second
 
@@ -221,8 +221,8 @@ def nothing_is_allowed_in_an_unknown_session(conversation: Conversation) -> Iter
     if conversation.initialize is None:
         return
     for question in permission_exchanges(conversation):
-        known = question.session in known_sessions(conversation)
-        if question.is_answered and not known:
+        is_known = question.session in known_sessions(conversation)
+        if question.is_answered and not is_known:
             why = "permission was given in a session that was never set up"
             yield observe(not question.is_allowed, question.exchange.answer, why)
 

@@ -22,8 +22,8 @@ def numbers_keep_their_bounds(conversation: Conversation, side: Side) -> Iterato
             whole = type(member.value) is int and least <= member.value <= largest
             yield KEPT if whole else observe(False, frame, f"{member.path}.{member.name} is out of bounds")
     for frame in frames_from(conversation, side):
-        found = frame.message.get("id")
-        if type(found) is int and not -(2**63) <= found < 2**63:
+        message_id = frame.message.get("id")
+        if type(message_id) is int and not -(2**63) <= message_id < 2**63:
             yield observe(False, frame, "id is no 64-bit integer")
 
 
@@ -71,12 +71,12 @@ def the_first_line_is_line_one(conversation: Conversation) -> Iterator[Observati
 def _is_quiet(conversation: Conversation, before: Exchange, after: Exchange) -> bool:
     """Whether nothing was done in between that may have changed a file."""
     between = conversation.frames[before.request.number : after.request.number - 1]
-    return all(not one.method or one.method.startswith(("fs/read", "_")) for one in between)
+    return all(not frame.method or frame.method.startswith(("fs/read", "_")) for frame in between)
 
 
 def _is_part(text: str, everything: str, line: int, limit: Json) -> bool:
     if line < 1 or type(limit) not in (int, type(None)):
         return True  # the agent's fault
     lines = everything.split("\n")[line - 1 :]
-    wanted = lines if limit is None else lines[: max(0, limit)]
-    return text.rstrip("\r\n") == "\n".join(wanted).rstrip("\r\n")
+    expected_lines = lines if limit is None else lines[: max(0, limit)]
+    return text.rstrip("\r\n") == "\n".join(expected_lines).rstrip("\r\n")

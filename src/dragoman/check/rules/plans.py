@@ -34,8 +34,8 @@ def plan_of(frame: Frame) -> Json:
 
 
 def _plans(conversation: Conversation) -> list[Frame]:
-    found = conversation.updates("plan", "plan_update")
-    return [frame for frame in found if update_of(frame).get("sessionUpdate") == "plan" or plan_of(frame)]
+    updates = conversation.updates("plan", "plan_update")
+    return [frame for frame in updates if update_of(frame).get("sessionUpdate") == "plan" or plan_of(frame)]
 
 
 def _key(frame: Frame) -> tuple[str, str]:
@@ -46,12 +46,14 @@ def _key(frame: Frame) -> tuple[str, str]:
 @rule("PLAN-01", side="agent", fix="Tell the client of a plan that the model makes.")
 def a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
-        told = turn.updates("plan", "plan_update")
-        made = [frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)]
-        if told:
-            yield observe(True, told[0], "")
-        elif made and turn.end is not None:
-            yield observe(False, made[0], "a tool made a plan, and the turn told of none")
+        plans = turn.updates("plan", "plan_update")
+        plan_calls = [
+            frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)
+        ]
+        if plans:
+            yield observe(True, plans[0], "")
+        elif plan_calls and turn.end is not None:
+            yield observe(False, plan_calls[0], "a tool made a plan, and the turn told of none")
 
 
 def _makes_a_plan(frame: Frame) -> bool:
@@ -87,24 +89,24 @@ def _is_entry(entry: object, version: int) -> bool:
 def every_update_is_the_whole_plan(conversation: Conversation) -> Iterator[Observation]:
     for plans in _series(conversation):
         for at, (before, after) in enumerate(pairwise(plans)):
-            gone = _open_texts(before) - _texts(after)
+            missing = _open_texts(before) - _texts(after)
             later: set[str] = set().union(*(_texts(frame) for frame in plans[at + 2 :]))
             # Entries may be dropped. One that was unfinished and comes back was only left out.
             yield observe(
-                not gone & later, after, "an unfinished entry is left out, and comes back later", before
+                not missing & later, after, "an unfinished entry is left out, and comes back later", before
             )
 
 
 def _series(conversation: Conversation) -> list[list[Frame]]:
     """Plans that follow each other in one turn."""
-    found = []
+    result = []
     for turn in conversation.turns:
         series: dict[tuple[str, str], list[Frame]] = {}
         for frame in turn.updates("plan", "plan_update"):
             if plan_of(frame):
                 series.setdefault(_key(frame), []).append(frame)
-        found += list(series.values())
-    return found
+        result += list(series.values())
+    return result
 
 
 def _texts(frame: Frame) -> set[str]:
@@ -122,11 +124,15 @@ def _open_texts(frame: Frame) -> set[str]:
 def progress_of_a_plan_is_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         plans = [frame for frame in turn.updates("plan", "plan_update") if plan_of(frame)]
-        made = [frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)]
+        plan_calls = [
+            frame for frame in turn.updates("tool_call", "tool_call_update") if _makes_a_plan(frame)
+        ]
         if len({repr(_statuses(frame)) for frame in plans}) > 1:
             yield observe(True, plans[-1], "")
-        elif len(plans) == 1 and len(made) > 1 and turn.end is not None:
-            yield observe(False, made[-1], "a tool changed the plan, and it was not told again", plans[0])
+        elif len(plans) == 1 and len(plan_calls) > 1 and turn.end is not None:
+            yield observe(
+                False, plan_calls[-1], "a tool changed the plan, and it was not told again", plans[0]
+            )
 
 
 def _statuses(frame: Frame) -> list[Json]:
@@ -146,10 +152,10 @@ def a_client_survives_a_bad_entry(conversation: Conversation) -> Iterator[Observ
     bad = [
         frame
         for frame in _plans(conversation)
-        if any(not _is_entry(entry, conversation.version) for entry in _listed(plan_of(frame)))
+        if any(not _is_entry(entry, conversation.version) for entry in _as_list(plan_of(frame)))
     ]
     yield from observe_survival(conversation, bad, "a plan with a bad entry")
 
 
-def _listed(value: object) -> list[Json]:
+def _as_list(value: object) -> list[Json]:
     return value if type(value) is list else []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dragoman.check.conversation import Conversation, Exchange
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Observation, observe, rule
-from dragoman.check.rules.files import answered
+from dragoman.check.rules.files import observe_answer
 from dragoman.check.terminals import (
     KILL,
     METHODS,
@@ -59,14 +59,14 @@ def the_beginning_is_cut(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
         begins = ""
         for call in console.of(OUTPUT):
-            said = text(call.result.get("output"))
+            output = text(call.result.get("output"))
             if call.has_result and call.result.get("truncated") is True:
-                is_front = len(begins) >= TELLING and said.startswith(begins)
+                is_front = len(begins) >= TELLING and output.startswith(begins)
                 yield observe(
                     not is_front, call.answer, "the output was truncated at its end, not at its beginning"
                 )
             elif call.has_result:
-                begins = begins or said[: TELLING * 4]
+                begins = begins or output[: TELLING * 4]
 
 
 @rule(
@@ -77,13 +77,13 @@ def the_cut_is_between_characters(conversation: Conversation) -> Iterator[Observ
         for call in console.of(OUTPUT):
             if console.limit is None or not call.has_result:
                 continue
-            said = text(call.result.get("output"))
-            size = len(said.encode(errors="surrogatepass"))
+            output = text(call.result.get("output"))
+            size = len(output.encode(errors="surrogatepass"))
             if size > console.limit:
                 yield observe(False, call.answer, "more bytes than outputByteLimit", console.creation.request)
-            elif call.result.get("truncated") is True and not said.isascii():
-                broken = said.startswith("\ufffd")
-                yield observe(not broken, call.answer, "the cut is in the middle of a character")
+            elif call.result.get("truncated") is True and not output.isascii():
+                is_broken = output.startswith("\ufffd")
+                yield observe(not is_broken, call.answer, "the cut is in the middle of a character")
 
 
 @rule(
@@ -91,41 +91,37 @@ def the_cut_is_between_characters(conversation: Conversation) -> Iterator[Observ
 )
 def a_killed_terminal_can_be_asked(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        killed = next((call for call in console.of(KILL) if has_succeeded(call)), None)
+        kill = next((call for call in console.of(KILL) if has_succeeded(call)), None)
         for call in console.of(OUTPUT, WAIT):
-            if (
-                killed is not None
-                and _comes_between(call, killed, console.released)
-                and call.answer is not None
-            ):
+            if kill is not None and _comes_between(call, kill, console.release) and call.answer is not None:
                 is_kept = has_succeeded(call) or call.code == CANCELLED
-                yield observe(is_kept, call.answer, "refused after terminal/kill", killed.answer)
+                yield observe(is_kept, call.answer, "refused after terminal/kill", kill.answer)
 
 
-def _comes_between(exchange: Exchange, killed: Exchange, released: Exchange | None) -> bool:
-    return _is_after(exchange, killed) and (
-        released is None or exchange.request.number < released.request.number
-    )
+def _comes_between(exchange: Exchange, kill: Exchange, release: Exchange | None) -> bool:
+    return _is_after(exchange, kill) and (release is None or exchange.request.number < release.request.number)
 
 
-def _is_after(exchange: Exchange, other: Exchange) -> bool:
-    return other.answer is not None and exchange.request.number > other.answer.number
+def _is_after(exchange: Exchange, earlier: Exchange) -> bool:
+    return earlier.answer is not None and exchange.request.number > earlier.answer.number
 
 
 @rule("TERM-11", side="client", fix="End the command when its terminal is released.")
 def a_released_command_ends(conversation: Conversation) -> Iterator[Observation]:
-    gone = conversation.recording.facts.get("released process gone")
+    is_gone = conversation.recording.facts.get("released process gone")
     for console in observed_terminals(conversation):
-        if console.released is None:
+        if console.release is None:
             continue
         if (
             is_in_stretch(conversation, console.creation.request, "terminal to release early")
-            and type(gone) is bool
+            and type(is_gone) is bool
         ):
-            yield observe(gone, console.released.answer, "the command ran on after its terminal was released")
+            yield observe(
+                is_gone, console.release.answer, "the command ran on after its terminal was released"
+            )
         for call in console.of(WAIT):
-            if _was_open_at(call, console.released.request) and call.answer is not None:
-                yield observe(True, call.answer, "", console.released.request)
+            if _was_open_at(call, console.release.request) and call.answer is not None:
+                yield observe(True, call.answer, "", console.release.request)
 
 
 def _was_open_at(exchange: Exchange, frame: Frame) -> bool:
@@ -138,10 +134,10 @@ def _was_open_at(exchange: Exchange, frame: Frame) -> bool:
 def a_released_terminal_is_gone(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
         for call in console.calls:
-            later = console.released is not None and _is_after(call, console.released)
-            if later and call.answer is not None and console.released is not None:
+            later = console.release is not None and _is_after(call, console.release)
+            if later and call.answer is not None and console.release is not None:
                 yield observe(
-                    call.has_error, call.answer, "answered after its release", console.released.request
+                    call.has_error, call.answer, "answered after its release", console.release.request
                 )
 
 
@@ -150,74 +146,76 @@ def waiting_holds_nobody_up(conversation: Conversation) -> Iterator[Observation]
     for console in observed_terminals(conversation):
         waits = console.of(WAIT)
         for wait in waits:
-            for other in console.calls:
-                if other is not wait and other.method in (OUTPUT, WAIT) and _was_open_at(wait, other.request):
-                    yield from _answered_together(conversation, wait, other)
+            for call in console.calls:
+                if call is not wait and call.method in (OUTPUT, WAIT) and _was_open_at(wait, call.request):
+                    yield from _answered_together(conversation, wait, call)
 
 
 def _answered_together(
-    conversation: Conversation, waiting: Exchange, other: Exchange
+    conversation: Conversation, waiting: Exchange, call: Exchange
 ) -> Iterator[Observation]:
-    if other.answer is None:
+    if call.answer is None:
         if waiting.answer is not None and has_spoken_after(conversation, waiting.answer, "client"):
-            yield observe(False, other.request, "never answered while another one waited", waiting.request)
+            yield observe(False, call.request, "never answered while another one waited", waiting.request)
         return
-    late = waiting.answer is not None and other.answer.number > waiting.answer.number
-    slow = has_clock(conversation) and other.answer.at - other.request.at > SLOW
-    held_up = other.method == OUTPUT and late and slow
-    yield observe(
-        not held_up, other.answer, "output was held up until the command had ended", waiting.request
-    )
+    late = waiting.answer is not None and call.answer.number > waiting.answer.number
+    slow = has_clock(conversation) and call.answer.at - call.request.at > SLOW
+    held_up = call.method == OUTPUT and late and slow
+    yield observe(not held_up, call.answer, "output was held up until the command had ended", waiting.request)
 
 
 @rule("TERM-15", side="client", fix="Answer every request about a terminal, also about one that is over.")
 def odd_requests_are_answered(conversation: Conversation) -> Iterator[Observation]:
-    known = {
-        id(one) for console in observed_terminals(conversation) for one in (console.creation, *console.calls)
+    call_keys = {
+        id(exchange)
+        for console in observed_terminals(conversation)
+        for exchange in (console.creation, *console.calls)
     }
     for call in conversation.calls(*METHODS, direction="to_client"):
-        if id(call) not in known:  # a command that could not be started, or a terminal that nobody made
-            yield from answered(conversation, call)
+        if id(call) not in call_keys:  # a command that could not be started, or a terminal that nobody made
+            yield from observe_answer(conversation, call)
     for console in observed_terminals(conversation):
-        ended = console.exit()
+        exit_frame = console.exit()
         for call in console.calls:
-            over = console.released is not None and _is_after(call, console.released)
-            killed_late = call.method == KILL and ended is not None and call.request.number > ended.number
+            over = console.release is not None and _is_after(call, console.release)
+            killed_late = (
+                call.method == KILL and exit_frame is not None and call.request.number > exit_frame.number
+            )
             if over or killed_late:
-                yield from answered(conversation, call)
+                yield from observe_answer(conversation, call)
 
 
 @rule("TERM-17", side="client", fix="End a wait that was cancelled with -32800, or with its result.")
 def a_cancelled_wait_ends(conversation: Conversation) -> Iterator[Observation]:
     cancels = conversation.notes("$/cancel_request", direction="to_client")
     for call in conversation.calls(WAIT, direction="to_client"):
-        asked = call.request.message.get("id")
-        mine = [frame for frame in cancels if _names(frame, asked) and _was_open_at(call, frame)]
+        request_id = call.request.message.get("id")
+        mine = [frame for frame in cancels if _names(frame, request_id) and _was_open_at(call, frame)]
         if mine and call.answer is not None:
             right = has_succeeded(call) or call.code == CANCELLED
             yield observe(right, call.answer, "ended with another error than -32800", mine[0])
 
 
-def _names(frame: Frame, asked: object) -> bool:
-    found = frame.params.get("requestId")
-    return type(found) is type(asked) and found == asked
+def _names(frame: Frame, request_id: object) -> bool:
+    named_id = frame.params.get("requestId")
+    return type(named_id) is type(request_id) and named_id == request_id
 
 
 @rule("TERM-19", side="client", fix="Run a command in the session's folder unless it names one; add its env.")
 def a_command_runs_in_its_folder(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
         setup = setup_at(conversation, console.session, console.creation.request.number)
-        probed = is_in_stretch(conversation, console.creation.request, "terminal") or _prints_its_folder(
-            console
-        )
+        prints_folder = is_in_stretch(
+            conversation, console.creation.request, "terminal"
+        ) or _prints_its_folder(console)
         lines = _printed_lines(console)
-        if setup is None or not probed or not lines:
+        if setup is None or not prints_folder or not lines:
             continue
-        wanted = text(console.creation.params.get("cwd")) or setup.cwd
-        right = is_same(lines[0], wanted) or _last(lines[0]) == _last(wanted)  # links are resolved or not
+        folder = text(console.creation.params.get("cwd")) or setup.cwd
+        right = is_same(lines[0], folder) or _last(lines[0]) == _last(folder)  # links are resolved or not
         if is_in_stretch(conversation, console.creation.request, "terminal"):
-            given = [text(item.get("value")) for item in items(console.creation.params.get("env"))]
-            right = right and all(value in lines for value in given)
+            env_values = [text(item.get("value")) for item in items(console.creation.params.get("env"))]
+            right = right and all(value in lines for value in env_values)
         yield observe(
             right,
             console.creation.request,
@@ -231,8 +229,8 @@ def _prints_its_folder(console: ObservedTerminal) -> bool:
 
 def _printed_lines(console: ObservedTerminal) -> list[str]:
     """What a command has printed, once it has ended."""
-    done = [call for call in console.of(OUTPUT) if call.result.get("exitStatus") is not None]
-    return text(done[-1].result.get("output")).split() if done else []
+    last_outputs = [call for call in console.of(OUTPUT) if call.result.get("exitStatus") is not None]
+    return text(last_outputs[-1].result.get("output")).split() if last_outputs else []
 
 
 def _last(path: str) -> str:

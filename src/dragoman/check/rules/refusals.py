@@ -20,7 +20,7 @@ def a_refused_tool_does_not_run(conversation: Conversation) -> Iterator[Observat
     for question in permission_exchanges(conversation):
         if question.is_answered and question.is_refused:
             yield _not_run(conversation, question)
-    yield from _unchanged(conversation, "reject_once", "cancelled")
+    yield from _observe_files(conversation, "reject_once", "cancelled")
 
 
 @rule("PERM-10", side="agent", fix="Take every answer that is no clear yes for a no.")
@@ -28,16 +28,16 @@ def an_odd_answer_is_no_permission(conversation: Conversation) -> Iterator[Obser
     for question in permission_exchanges(conversation):
         if question.is_answered and not question.is_refused and not question.is_allowed:
             yield _not_run(conversation, question)
-    yield from _unchanged(conversation, "unknown option", "unknown outcome", "error")
+    yield from _observe_files(conversation, "unknown option", "unknown outcome", "error")
 
 
 def _not_run(conversation: Conversation, question: PermissionExchange) -> Observation:
     answer = question.exchange.answer
-    done = _completed(conversation, question) or _written(conversation, question)
-    return observe(done is None, answer, "permission was not given, and the tool ran", done)
+    effect = _completion(conversation, question) or _find_write(conversation, question)
+    return observe(effect is None, answer, "permission was not given, and the tool ran", effect)
 
 
-def _completed(conversation: Conversation, question: PermissionExchange) -> Frame | None:
+def _completion(conversation: Conversation, question: PermissionExchange) -> Frame | None:
     """The update that says that its call was completed, unless somebody allowed it later."""
     answer = question.exchange.answer
     if answer is None or not question.call or _is_asked_again(conversation, question):
@@ -52,15 +52,15 @@ def _completed(conversation: Conversation, question: PermissionExchange) -> Fram
 
 def _is_asked_again(conversation: Conversation, question: PermissionExchange) -> bool:
     return any(
-        other.call == question.call
-        and other.session == question.session
-        and other.is_allowed
-        and other.exchange.request.number > question.exchange.request.number
-        for other in permission_exchanges(conversation)
+        later.call == question.call
+        and later.session == question.session
+        and later.is_allowed
+        and later.exchange.request.number > question.exchange.request.number
+        for later in permission_exchanges(conversation)
     )
 
 
-def _written(conversation: Conversation, question: PermissionExchange) -> Frame | None:
+def _find_write(conversation: Conversation, question: PermissionExchange) -> Frame | None:
     """A write to a file that it named, in the same turn, without another question in between."""
     answer, turn = (
         question.exchange.answer,
@@ -82,20 +82,20 @@ def _written(conversation: Conversation, question: PermissionExchange) -> Frame 
 def _paths(conversation: Conversation, question: PermissionExchange) -> list[str]:
     """The files that a question is about to change."""
     request = question.exchange.request
-    shown = [
+    shown_items = [
         item
         for frame, item in contents(conversation)
         if frame is request or (question.call and update_of(frame).get("toolCallId") == question.call)
     ]
-    diffs = [item.get("path") for item in items(shown) if item.get("type") == "diff"]
+    diffs = [item.get("path") for item in items(shown_items) if item.get("type") == "diff"]
     return [path for path in diffs if type(path) is str]
 
 
-def _unchanged(conversation: Conversation, *ways: str) -> Iterator[Observation]:
+def _observe_files(conversation: Conversation, *ways: str) -> Iterator[Observation]:
     """In turns of an examination in which every question was refused: whether files were left alone."""
     for way in ways:
-        changed = conversation.recording.facts.get(f"changed after {way}")
-        for frames in conversation.recording.marked(f"edit, {way}"):
-            asked = next((frame for frame in frames if frame.method == ASK), None)
-            if asked is not None and type(changed) is list:
-                yield observe(not changed, asked, "permission was not given, and a file was changed")
+        changes = conversation.recording.facts.get(f"changed after {way}")
+        for frames in conversation.recording.stretches(f"edit, {way}"):
+            question = next((frame for frame in frames if frame.method == ASK), None)
+            if question is not None and type(changes) is list:
+                yield observe(not changes, question, "permission was not given, and a file was changed")

@@ -88,7 +88,7 @@ def an_unknown_method_is_refused(conversation: Conversation, side: Side) -> Iter
 def what_is_no_json_is_refused(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for stray in strays(conversation, side):
         if stray.kind == "text":
-            yield from _refused(conversation, side, stray, -32700)
+            yield from _observe_refusal(conversation, side, stray, -32700)
 
 
 @rule("RPC-11", fix="Answer JSON that is no request with error -32600 and id null, and run nothing.")
@@ -100,10 +100,12 @@ def what_is_no_request_is_refused(conversation: Conversation, side: Side) -> Ite
     for stray in strays(conversation, side):
         is_old = stray.kind == "version" and speaks and "id" in stray.frame.message
         if stray.kind in ("value", "object") or is_old:
-            yield from _refused(conversation, side, stray, -32600)
+            yield from _observe_refusal(conversation, side, stray, -32600)
 
 
-def _refused(conversation: Conversation, side: Side, stray: Stray, code: int) -> Iterator[Observation]:
+def _observe_refusal(
+    conversation: Conversation, side: Side, stray: Stray, code: int
+) -> Iterator[Observation]:
     if stray.reply is not None:
         right = code_of(stray.reply) == code
         yield observe(right, stray.reply, f"the answer is not error {code}", stray.frame)
@@ -119,7 +121,7 @@ def wrong_params_are_refused_as_such(conversation: Conversation, side: Side) -> 
         if (
             not request.has_error
             or request.code in OTHER_MATTERS
-            or read_frame(request.request, conversation).refused is None
+            or read_frame(request.request, conversation).refusal is None
         ):
             continue
         if request.method == "initialize" or is_ready(conversation, request):
@@ -167,19 +169,19 @@ def a_batch_is_refused(conversation: Conversation, side: Side) -> Iterator[Obser
             if ran is not None:
                 yield observe(False, stray.frame, "an entry of an array was run", ran)
             else:
-                yield from _refused(conversation, side, stray, -32600)
+                yield from _observe_refusal(conversation, side, stray, -32600)
 
 
 def _ran(conversation: Conversation, side: Side, stray: Stray) -> Frame | None:
     """An answer to an entry, alone or in an array."""
-    entries = [one for one in stray.frame.json if type(one) is dict and one.get("id") is not None]
+    entries = [item for item in stray.frame.json if type(item) is dict and item.get("id") is not None]
     ids = {repr(entry["id"]) for entry in entries}
-    unasked = {frame.number for frame in conversation.unasked}
+    stray_numbers = {frame.number for frame in conversation.stray_answers}
     for frame in frames_from(conversation, side):
         if frame.number > stray.frame.number:
             if type(frame.json) is list:
                 return frame
-            if frame.number in unasked and repr(frame.message.get("id")) in ids:
+            if frame.number in stray_numbers and repr(frame.message.get("id")) in ids:
                 return frame
     return None
 
@@ -190,7 +192,7 @@ def params_may_be_absent(conversation: Conversation, side: Side) -> Iterator[Obs
         is_known = request.request.message.get("params") is None and _row(conversation, side, request.method)
         if (
             not is_known
-            or read_frame(request.request, conversation).refused is not None
+            or read_frame(request.request, conversation).refusal is not None
             or not is_ready(conversation, request)
         ):
             continue
@@ -211,7 +213,9 @@ def _row(conversation: Conversation, side: Side, method: str) -> Method | None:
 def unknown_members_are_ignored(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for request in requests_to(conversation, side):
         reading = read_frame(request.request, conversation)
-        unknown = any(found.kind == "unknown field" and found.path == "$" for found in reading.forgiven)
+        unknown = any(
+            deviation.kind == "unknown field" and deviation.path == "$" for deviation in reading.forgiven
+        )
         is_first = request.method != "initialize" or not is_ready(conversation, request)
         if not unknown or not is_first or not is_harmless(request):
             continue
@@ -223,10 +227,10 @@ def unknown_members_are_ignored(conversation: Conversation, side: Side) -> Itera
             )
 
 
-def succeeds_otherwise(conversation: Conversation, side: Side, refused: Exchange) -> bool:
+def succeeds_otherwise(conversation: Conversation, side: Side, refusal: Exchange) -> bool:
     """Whether such a request ever gets a result: whoever refuses all of them has other reasons."""
     return any(
-        request.method == refused.method and request.has_result for request in requests_to(conversation, side)
+        request.method == refusal.method and request.has_result for request in requests_to(conversation, side)
     )
 
 

@@ -36,11 +36,11 @@ def a_resume_has_all_it_needs(conversation: Conversation) -> Iterator[Observatio
 @rule_v1("RES-03", side="agent", fix="Send no history on session/resume.")
 def nothing_is_replayed_on_resume(conversation: Conversation) -> Iterator[Observation]:
     for load in quiet_loads(conversation, "session/resume"):
-        told = [frame for frame in replay(conversation, load) if is_update(frame, *HISTORY_KINDS)]
+        updates = [frame for frame in replay(conversation, load) if is_update(frame, *HISTORY_KINDS)]
         # Agents greet and warn: a message alone is history if it was told before.
         history = [
             frame
-            for frame in told
+            for frame in updates
             if not is_update(frame, "agent_message_chunk") or was_replayed(conversation, load, frame)
         ]
         yield observe(not history, load.request, "history was replayed", *history[:1])

@@ -68,7 +68,9 @@ def without_roots_there_is_only_the_folder(conversation: Conversation) -> Iterat
         setup = setup_at(conversation, session_of(request), request.request.number)
         if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(conversation, request):
             continue
-        roots = [root for other in setups(conversation) for root in other.roots if is_absolute(root)]
+        roots = [
+            root for other_setup in setups(conversation) for root in other_setup.roots if is_absolute(root)
+        ]
         inside = is_under(request.params["path"], [setup.cwd])
         if inside or is_under(request.params["path"], roots):
             yield observe(inside, request.request, "a root was used that this session was not given")
@@ -86,7 +88,7 @@ def roots_count_for_as_long_as_they_were_given(conversation: Conversation) -> It
         for call in ended_calls(turn) if old else ():
             there = [path for path in call.paths if is_under(path, old)]
             if there and call.kind in USES and not may_use(conversation, turn.session, there[0], call.end):
-                yield observe(not call.succeeded, call.end, "a root that was not given again is used")
+                yield observe(not call.is_success, call.end, "a root that was not given again is used")
 
 
 def _lost_roots(conversation: Conversation, session: str, frame: Frame) -> list[str]:
@@ -96,9 +98,9 @@ def _lost_roots(conversation: Conversation, session: str, frame: Frame) -> list[
         return []
     earlier = {
         root
-        for other in setups(conversation)
-        if other.session == session and other.since < setup.since
-        for root in other.roots
+        for other_setup in setups(conversation)
+        if other_setup.session == session and other_setup.since < setup.since
+        for root in other_setup.roots
     }
     return [root for root in earlier if is_absolute(root) and not is_under(root, setup.folders)]
 
@@ -108,10 +110,10 @@ def roots_are_sent_again(conversation: Conversation) -> Iterator[Observation]:
     for request in setup_requests(conversation, "session/load", "session/resume"):
         before = setup_at(conversation, session_of(request), request.request.number)
         if before is not None and before.roots and _can(conversation):
-            sent = _roots(request)
-            if not sent:
+            roots = _roots(request)
+            if not roots:
                 yield observe(False, request.request, "additionalDirectories was not sent again")
-            elif type(sent) is list and set(before.roots) <= {text(root) for root in sent}:
+            elif type(roots) is list and set(before.roots) <= {text(root) for root in roots}:
                 yield observe(True, request.request, "")
 
 
@@ -128,10 +130,14 @@ def no_root_is_dropped_in_silence(conversation: Conversation) -> Iterator[Observ
     for listing in conversation.calls("session/list", direction="to_agent"):
         for item in items(listing.result.get("sessions")):
             setup = setup_at(conversation, text(item.get("sessionId")), listing.request.number)
-            told = item.get("additionalDirectories")
-            if setup is not None and setup.roots and type(told) is list:
-                lost = [root for root in setup.roots if not any(is_same(text(one), root) for one in told)]
-                yield observe(not lost, listing.answer, "a root was dropped", setup.exchange.request)
+            listed_roots = item.get("additionalDirectories")
+            if setup is not None and setup.roots and type(listed_roots) is list:
+                lost_roots = [
+                    root
+                    for root in setup.roots
+                    if not any(is_same(text(listed_root), root) for listed_root in listed_roots)
+                ]
+                yield observe(not lost_roots, listing.answer, "a root was dropped", setup.exchange.request)
 
 
 @rule_v1("ADIR-08", side="agent", fix="Resolve relative paths against cwd only.")
@@ -140,16 +146,16 @@ def relative_paths_start_at_the_folder_only(conversation: Conversation) -> Itera
         setup = setup_at(conversation, turn.session, turn.exchange.request.number)
         if setup is None or not setup.roots or not all(map(is_absolute, setup.folders)):
             continue
-        touched = touched_paths(turn)
+        paths = touched_paths(turn)
         for name in named_files(turn):
-            first = [frame for frame, path in touched if is_same(path, f"{normalize(setup.cwd)}/{name}")]
-            others = [
+            first = [frame for frame, path in paths if is_same(path, f"{normalize(setup.cwd)}/{name}")]
+            in_other_roots = [
                 frame
-                for frame, path in touched
+                for frame, path in paths
                 if any(is_same(path, f"{normalize(root)}/{name}") for root in setup.roots)
             ]
-            if first or others:
-                frame = (first or others)[0]
+            if first or in_other_roots:
+                frame = (first or in_other_roots)[0]
                 yield observe(bool(first), frame, "a relative path was resolved against another root")
 
 

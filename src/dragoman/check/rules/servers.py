@@ -78,16 +78,18 @@ def _odd_stdio(entry: JsonObject) -> str:
 def servers_over_stdio_are_started(conversation: Conversation) -> Iterator[Observation]:
     logs = _logs(conversation)
     if logs:
-        begun = any("initialize" in log for log in logs)
-        yield observe(begun, _handed(conversation), "no MCP server over stdio was started")
+        is_started = any("initialize" in log for log in logs)
+        yield observe(is_started, _setup_with_servers(conversation), "no MCP server over stdio was started")
 
 
 @rule_v1("SES-11", side="agent", fix="Connect to every MCP server of the session.")
 def all_servers_are_connected_to(conversation: Conversation) -> Iterator[Observation]:
     logs = _logs(conversation)
     if len(logs) > 1:
-        begun = all("initialize" in log for log in logs)
-        yield observe(begun, _handed(conversation), "an MCP server of several was not connected to")
+        are_started = all("initialize" in log for log in logs)
+        yield observe(
+            are_started, _setup_with_servers(conversation), "an MCP server of several was not connected to"
+        )
 
 
 def _logs(conversation: Conversation) -> list[list[Json]]:
@@ -95,7 +97,7 @@ def _logs(conversation: Conversation) -> list[list[Json]]:
     return [log for log in logs if type(log) is list] if type(logs) is list else []
 
 
-def _handed(conversation: Conversation) -> Json:
+def _setup_with_servers(conversation: Conversation) -> Json:
     return next((request.request for request in setup_requests(conversation) if _entries(request)), None)
 
 

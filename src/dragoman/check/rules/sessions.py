@@ -124,7 +124,7 @@ def the_answer_comes_before_the_first_update(conversation: Conversation) -> Iter
 def a_session_that_is_not_in_use_is_not_found(conversation: Conversation) -> Iterator[Observation]:
     for call in conversation.calls(*SCOPED, direction="to_agent"):
         if is_fair(conversation, call) and call.code != NO_METHOD and _is_lost(conversation, call):
-            right = call.code == NOT_FOUND and _named(call) == session_of(call)
+            right = call.code == NOT_FOUND and _session_in_error(call) == session_of(call)
             why = "data.sessionId is not set" if call.code == NOT_FOUND else "not answered with -32002"
             yield observe(right, call.request, f"an unknown session: {why}", call.answer)
 
@@ -153,12 +153,12 @@ def is_missing(conversation: Conversation, exchange: Exchange) -> bool:
     one that an examination made up, or that the agent itself says it cannot find, is surely missing.
     """
     error = exchange.answer.message.get("error") if exchange.answer is not None else None
-    said = text(error.get("message")) if type(error) is dict else ""
+    message = text(error.get("message")) if type(error) is dict else ""
     is_nobody = is_in_stretch(conversation, exchange.request, "load of nobody", "resume of nobody")
-    return is_nobody or exchange.code == NOT_FOUND or bool(_MISSING.search(said))
+    return is_nobody or exchange.code == NOT_FOUND or bool(_MISSING.search(message))
 
 
-def _named(exchange: Exchange) -> str:
+def _session_in_error(exchange: Exchange) -> str:
     error = exchange.answer.message.get("error") if exchange.answer is not None else None
     data = error.get("data") if type(error) is dict else None
     return text(data.get("sessionId")) if type(data) is dict else ""
@@ -166,13 +166,17 @@ def _named(exchange: Exchange) -> str:
 
 @rule_v1("SES-22", side="client", fix="Ignore updates for sessions that were never made.")
 def a_client_lives_with_updates_of_unknown_sessions(conversation: Conversation) -> Iterator[Observation]:
-    known = known_sessions(conversation) | {session_of(request) for request in setup_requests(conversation)}
+    known_ids = known_sessions(conversation) | {
+        session_of(request) for request in setup_requests(conversation)
+    }
     open_new = [request for request in setup_requests(conversation) if request.answer is not None]
     strange = [
         frame
         for frame in conversation.updates()
-        if session_of(frame) not in known
+        if session_of(frame) not in known_ids
         and is_ready(conversation, frame)
-        and not any(one.request.number < frame.number < one.answer.number for one in open_new if one.answer)
+        and not any(
+            setup.request.number < frame.number < setup.answer.number for setup in open_new if setup.answer
+        )
     ]
     yield from observe_survival(conversation, strange, "an update of a session that it does not know")

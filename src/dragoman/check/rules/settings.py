@@ -88,7 +88,9 @@ def a_client_lives_with_options_of_unknown_types(conversation: Conversation) -> 
             for option in items(listing.options)
         )
     ]
-    yield from observe_survival(conversation, [one.frame for one in odd], "an option of an unknown type")
+    yield from observe_survival(
+        conversation, [odd_listing.frame for odd_listing in odd], "an option of an unknown type"
+    )
     for change in sets(conversation):
         listing = listed_at(conversation, session_of(change), change.request.number)
         option = listing.by_id.get(text(change.params.get("configId"))) if listing is not None else None
@@ -111,12 +113,16 @@ def a_client_lives_with_unknown_categories(conversation: Conversation) -> Iterat
 @rule_v1("CFG-20", side="client", fix="Forget all earlier options when a list of them arrives.")
 def each_list_replaces_the_one_before(conversation: Conversation) -> Iterator[Observation]:
     for change in sets(conversation):
-        chosen = text(change.params.get("configId"))
+        option_id = text(change.params.get("configId"))
         mine = [
             listing
             for listing in listings(conversation)
             if listing.session == session_of(change) and listing.frame.number < change.request.number
         ]
-        gone = {name for listing in mine[:-1] for name in listing.by_id} - set(mine[-1].by_id if mine else ())
-        if gone:
-            yield observe(chosen not in gone, change.request, "an option that is no longer offered was set")
+        removed_ids = {name for listing in mine[:-1] for name in listing.by_id} - set(
+            mine[-1].by_id if mine else ()
+        )
+        if removed_ids:
+            yield observe(
+                option_id not in removed_ids, change.request, "an option that is no longer offered was set"
+            )

@@ -88,21 +88,21 @@ def stdin_carries_only_messages(conversation: Conversation) -> Iterator[Observat
 
 @rule("STD-09", fix="Take lines that end with CRLF, and skip blank ones.")
 def odd_line_ends_are_taken(conversation: Conversation, side: Side) -> Iterator[Observation]:
-    yield from _answered(conversation, side, "CRLF", "a line that ended with CRLF was not answered")
+    yield from _observe_answers(conversation, side, "CRLF", "a line that ended with CRLF was not answered")
     for stray in strays(conversation, side):
         if stray.kind == "blank" and stray.is_read:
             yield observe(stray.reply is None, stray.frame, "a blank line was answered", stray.reply)
-    for frames in conversation.recording.marked("blank lines"):
+    for frames in conversation.recording.stretches("blank lines"):
         replies = [frame for frame in refusals_without_line(conversation, side) if frame in frames]
         yield observe(not replies, next(iter(replies or frames), None), "a blank line was answered")
 
 
 @rule("STD-06", side="client", fix="Read the agent's standard error, or close it; do not let it fill up.")
 def standard_error_does_not_fill_up(conversation: Conversation) -> Iterator[Observation]:
-    drained = conversation.recording.facts.get("stderr drained")
-    if type(drained) is bool:
+    is_drained = conversation.recording.facts.get("stderr drained")
+    if type(is_drained) is bool:
         last = conversation.frames[-1] if conversation.frames else None
-        yield observe(drained, last, "the agent could not write its standard error any more")
+        yield observe(is_drained, last, "the agent could not write its standard error any more")
 
 
 @rule("STD-07", side="client", fix="Close the agent's input first, and end its process after a while.")
@@ -127,20 +127,20 @@ def an_agent_ends_with_its_input(conversation: Conversation) -> Iterator[Observa
 @rule("STD-10", fix="Read long lines, or refuse them; do not fall silent.")
 def long_lines_are_answered(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for name in ("1 MB", "10 MB", "50 MB"):
-        yield from _answered(conversation, side, name, f"a line of {name} was not answered")
+        yield from _observe_answers(conversation, side, name, f"a line of {name} was not answered")
 
 
 @rule("STD-11", fix="Wait for the end of a line, however its bytes arrive.")
 def lines_may_be_cut_and_joined(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for name in ("dribbled", "two at once", "two in one write"):
-        yield from _answered(
+        yield from _observe_answers(
             conversation, side, name, "a line that came in pieces, or with others, was not answered"
         )
 
 
-def _answered(conversation: Conversation, side: Side, name: str, why: str) -> Iterator[Observation]:
+def _observe_answers(conversation: Conversation, side: Side, name: str, why: str) -> Iterator[Observation]:
     """Whether a side said anything that is an answer in each stretch of a name that it was asked in."""
-    for frames in conversation.recording.marked(name):
+    for frames in conversation.recording.stretches(name):
         if frames and frames[0].direction == direction_to(side):
             came = any(frame.is_answer for frame in frames if frame.direction != direction_to(side))
             yield observe(came, frames[0], why)

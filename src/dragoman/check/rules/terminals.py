@@ -62,18 +62,18 @@ def a_terminal_is_asked_for_whole(conversation: Conversation) -> Iterator[Observ
 @rule("TERM-10", side="agent", fix="Release every terminal, also one that was killed or has ended.")
 def every_terminal_is_released(conversation: Conversation) -> Iterator[Observation]:
     for console in observed_terminals(conversation):
-        released = console.of(RELEASE)
-        if released:
-            yield observe(True, released[0].request, "", console.creation.request)
+        releases = console.of(RELEASE)
+        if releases:
+            yield observe(True, releases[0].request, "", console.creation.request)
         elif _is_over(conversation, console):
             yield observe(False, console.creation.request, "this terminal is never released", console.exit())
 
 
 def _is_over(conversation: Conversation, console: ObservedTerminal) -> bool:
     """Whether nothing needs it any more: command and turn have ended, or its session is closed."""
-    made = console.creation.request.number
-    closed = any(
-        call.has_result and session_of(call) == console.session and call.request.number > made
+    creation = console.creation.request.number
+    is_closed = any(
+        call.has_result and session_of(call) == console.session and call.request.number > creation
         for call in conversation.calls("session/close", "session/delete", direction="to_agent")
     )
     turn = next(
@@ -81,13 +81,13 @@ def _is_over(conversation: Conversation, console: ObservedTerminal) -> bool:
             turn
             for turn in conversation.turns
             if turn.session == console.session
-            and turn.exchange.request.number < made
-            and (turn.end is None or made < turn.end.number)
+            and turn.exchange.request.number < creation
+            and (turn.end is None or creation < turn.end.number)
         ),
         None,
     )
     has_ended = console.exit() is not None or any(has_succeeded(call) for call in console.of(KILL))
-    return closed or (has_ended and turn is not None and turn.end is not None)
+    return is_closed or (has_ended and turn is not None and turn.end is not None)
 
 
 @rule("TERM-06", side="client", fix="Answer terminal/output at once; with exitStatus only when it has ended.")

@@ -27,8 +27,8 @@ def content_is_wrapped(conversation: Conversation) -> Iterator[Observation]:
         yield observe(
             _is_wrapped(item, conversation.version), frame, "an item of content is not of the three kinds"
         )
-    for frame, told in tool_call_objects(conversation):
-        if type(told.get("content")) not in (list, type(None)):
+    for frame, tool_call in tool_call_objects(conversation):
+        if type(tool_call.get("content")) not in (list, type(None)):
             yield observe(False, frame, "content is no list")
 
 
@@ -82,7 +82,7 @@ class ShownTerminal(Struct):
     creation: Frame | None = None
     first_shown: Frame | None = None
     """The first time: with the rest of a call's content it may be shown again."""
-    released: Frame | None = None
+    release: Frame | None = None
 
 
 @rule(
@@ -94,33 +94,33 @@ class ShownTerminal(Struct):
 def a_terminal_that_is_shown_was_made(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None or _wants_foreign_terminals(conversation):
         return
-    replayed = {session_of(call) for call in conversation.calls("session/load", "session/resume")}
+    replayed_sessions = {session_of(call) for call in conversation.calls("session/load", "session/resume")}
     for terminal in _terminals(conversation).values():
-        shown, made, released = terminal.first_shown, terminal.creation, terminal.released
-        if shown is None:
+        first, creation, release = terminal.first_shown, terminal.creation, terminal.release
+        if first is None:
             continue
-        if made is not None and made.number < shown.number:
-            right = released is None or shown.number < released.number
-            yield observe(right, shown, "a terminal is shown after its release", released)
-        elif session_of(shown) not in replayed:
-            yield observe(False, shown, "a terminal is shown that terminal/create did not make")
+        if creation is not None and creation.number < first.number:
+            right = release is None or first.number < release.number
+            yield observe(right, first, "a terminal is shown after its release", release)
+        elif session_of(first) not in replayed_sessions:
+            yield observe(False, first, "a terminal is shown that terminal/create did not make")
 
 
 def _terminals(conversation: Conversation) -> dict[str, ShownTerminal]:
-    found: dict[str, ShownTerminal] = {}
+    terminals: dict[str, ShownTerminal] = {}
     for frame, item in contents(conversation):
         if type(item) is dict and item.get("type") == "terminal" and type(item.get("terminalId")) is str:
-            terminal = found.setdefault(item["terminalId"], ShownTerminal())
+            terminal = terminals.setdefault(item["terminalId"], ShownTerminal())
             terminal.first_shown = terminal.first_shown or frame
     for call in conversation.calls("terminal/create", "terminal/release", direction="to_client"):
-        made = call.method == "terminal/create"
-        name = text((call.result if made else call.params).get("terminalId"))
-        terminal = found.setdefault(name, ShownTerminal())
-        if made:
+        is_creation = call.method == "terminal/create"
+        name = text((call.result if is_creation else call.params).get("terminalId"))
+        terminal = terminals.setdefault(name, ShownTerminal())
+        if is_creation:
             terminal.creation = terminal.creation or call.answer
         else:
-            terminal.released = terminal.released or call.request
-    return found
+            terminal.release = terminal.release or call.request
+    return terminals
 
 
 def _wants_foreign_terminals(conversation: Conversation) -> bool:
@@ -130,8 +130,8 @@ def _wants_foreign_terminals(conversation: Conversation) -> bool:
 
 @rule("TOOL-16", side="agent", fix="Give locations an absolute path, and a line that counts from 1 if any.")
 def locations_are_places(conversation: Conversation) -> Iterator[Observation]:
-    for frame, told in tool_call_objects(conversation):
-        places = told.get("locations")
+    for frame, tool_call in tool_call_objects(conversation):
+        places = tool_call.get("locations")
         if places:
             fault = _fault_of_places(places, conversation.version)
             yield observe(not fault, frame, f"locations: {fault}")

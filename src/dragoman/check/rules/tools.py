@@ -39,10 +39,10 @@ UNOBSERVED: dict[str, str] = {
 @rule("TOOL-01", side="agent", fix="Tell of every tool that the model uses with a tool_call update.")
 def tools_are_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
-        told = turn.updates("tool_call", "tool_call_update")
+        updates = turn.updates("tool_call", "tool_call_update")
         effects = [frame for frame in turn.during if frame.is_request and frame.method in EFFECTS]
-        if told:
-            yield observe(True, told[0], "")
+        if updates:
+            yield observe(True, updates[0], "")
         elif effects and turn.end is not None and turn.exchange.has_result:
             yield observe(False, effects[0], "a tool had an effect in this turn, and no tool call was told")
 
@@ -50,8 +50,8 @@ def tools_are_told(conversation: Conversation) -> Iterator[Observation]:
 @rule("TOOL-02", side="agent", fix="Give every tool_call a toolCallId and a title.", versions=(1,))
 def a_call_has_an_id_and_a_title(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.updates("tool_call"):
-        told = update_of(frame)
-        missing = [name for name in ("toolCallId", "title") if type(told.get(name)) is not str]
+        update = update_of(frame)
+        missing = [name for name in ("toolCallId", "title") if type(update.get(name)) is not str]
         yield observe(not missing, frame, f"{' and '.join(missing)} is missing or no string")
 
 
@@ -64,8 +64,8 @@ def an_update_names_its_call(conversation: Conversation) -> Iterator[Observation
 
 @rule("TOOL-04", side="agent", fix="Use one of the ten kinds of tools, or other.")
 def kinds_are_known(conversation: Conversation) -> Iterator[Observation]:
-    for frame, told in tool_call_objects(conversation):
-        kind = told.get("kind")
+    for frame, tool_call in tool_call_objects(conversation):
+        kind = tool_call.get("kind")
         if kind is not None:
             right = type(kind) is str and (
                 kind in KINDS or conversation.version >= 2
@@ -75,8 +75,8 @@ def kinds_are_known(conversation: Conversation) -> Iterator[Observation]:
 
 @rule("TOOL-05", side="agent", fix="Use pending, in_progress, completed or failed.")
 def statuses_are_known(conversation: Conversation) -> Iterator[Observation]:
-    for frame, told in tool_call_objects(conversation):
-        status = told.get("status")
+    for frame, tool_call in tool_call_objects(conversation):
+        status = tool_call.get("status")
         if status is not None:
             right = type(status) is str and (status in STATUSES or conversation.version >= 2)
             yield observe(right, frame, "status is none of the statuses of a tool call")
@@ -85,10 +85,10 @@ def statuses_are_known(conversation: Conversation) -> Iterator[Observation]:
 @rule("TOOL-03", side="agent", fix="Give every call an id of its own, and announce it once.", versions=(1,))
 def a_call_is_announced_once(conversation: Conversation) -> Iterator[Observation]:
     for call in tool_calls(conversation):
-        announced = [frame for frame in call.frames if is_update(frame, "tool_call")]
-        if call.id and announced:
-            again = announced[1:2]
-            yield observe(not again, announced[0], "one toolCallId is announced more than once", *again)
+        announcements = [frame for frame in call.frames if is_update(frame, "tool_call")]
+        if call.id and announcements:
+            again = announcements[1:2]
+            yield observe(not again, announcements[0], "one toolCallId is announced more than once", *again)
 
 
 @rule(
@@ -115,13 +115,13 @@ def the_id_of_a_finished_call_is_not_used_again(conversation: Conversation) -> I
     versions=(1,),
 )
 def a_call_is_known_before_it_is_updated(conversation: Conversation) -> Iterator[Observation]:
-    asked = {
+    question_numbers = {
         (question.session, question.call): question.exchange.request.number
         for question in reversed(permission_exchanges(conversation))
     }
     for call, first in _first_told(conversation):
-        known = asked.get((call.session, call.id), first.number) < first.number
-        right = is_update(first, "tool_call") or known
+        is_known = question_numbers.get((call.session, call.id), first.number) < first.number
+        right = is_update(first, "tool_call") or is_known
         yield observe(right, first, "the first thing told about this call is an update")
 
 
@@ -139,12 +139,12 @@ def a_call_is_announced_before_it_is_updated(conversation: Conversation) -> Iter
 
 def _first_told(conversation: Conversation) -> Iterator[tuple[ObservedToolCall, Frame]]:
     """Calls with the first update about each."""
-    known: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     for call in tool_calls(conversation):
         key = (call.session, call.id)
-        if call.id and key not in known and conversation.initialize is not None:
+        if call.id and key not in keys and conversation.initialize is not None:
             yield call, call.frames[0]  # without the handshake, the beginning may be missing
-        known.add(key)
+        keys.add(key)
 
 
 def _ran_in(conversation: Conversation, call: ObservedToolCall) -> ObservedTurn | None:
@@ -159,10 +159,12 @@ def a_call_that_runs_is_in_progress(conversation: Conversation) -> Iterator[Obse
         statuses = call.statuses()
         if _ran_in(conversation, call) is None or not statuses or statuses[0][1] != "pending":
             continue
-        done = next((frame for frame, status in statuses if status == "completed"), None)
-        if done is not None:
-            began = any(status == "in_progress" for frame, status in statuses if frame.number < done.number)
-            yield observe(began, done, "a pending call was completed and was never in progress")
+        completion = next((frame for frame, status in statuses if status == "completed"), None)
+        if completion is not None:
+            began = any(
+                status == "in_progress" for frame, status in statuses if frame.number < completion.number
+            )
+            yield observe(began, completion, "a pending call was completed and was never in progress")
 
 
 @rule("TOOL-09", side="agent", fix="Nothing: progress may be told or not.")
@@ -178,7 +180,7 @@ def progress_is_told(conversation: Conversation) -> Iterator[Observation]:
 
 @rule("TOOL-10", side="agent", fix="Send completed or failed for every call before its turn ends.")
 def every_call_ends(conversation: Conversation) -> Iterator[Observation]:
-    refused = {
+    refused_calls = {
         (exchange.session, exchange.call)
         for exchange in permission_exchanges(conversation)
         if exchange.is_answered and not exchange.is_allowed
@@ -188,8 +190,8 @@ def every_call_ends(conversation: Conversation) -> Iterator[Observation]:
         if turn is None or not _ended_by_itself(conversation, turn):
             continue
         end = call.ending()
-        dropped = (call.session, call.id) in refused or _is_in_background(turn, call)
-        if end is not None or not dropped:
+        is_dropped = (call.session, call.id) in refused_calls or _is_in_background(turn, call)
+        if end is not None or not is_dropped:
             yield observe(end is not None, call.frames[-1], "the turn ended and this call did not", turn.end)
 
 
@@ -220,23 +222,27 @@ def _ended_by_itself(conversation: Conversation, turn: ObservedTurn) -> bool:
 
 def _is_in_background(turn: ObservedTurn, call: ObservedToolCall) -> bool:
     """Version 2 has calls that run on after their turn."""
-    told = update_of(turn.end).get("background") if turn.end is not None else None
-    return type(told) is list and any(type(one) is dict and one.get("toolCallId") == call.id for one in told)
+    background = update_of(turn.end).get("background") if turn.end is not None else None
+    return type(background) is list and any(
+        type(entry) is dict and entry.get("toolCallId") == call.id for entry in background
+    )
 
 
 @rule("TOOL-17", side="agent", fix="Keep the name of a tool that you told first.")
 def the_name_of_a_tool_stays(conversation: Conversation) -> Iterator[Observation]:
     for call in tool_calls(conversation):
-        named = [frame for frame in call.frames if type(update_of(frame).get("name")) is str]
-        if named:
-            other = [frame for frame in named if update_of(frame)["name"] != update_of(named[0])["name"]][:1]
-            yield observe(not other, named[0], "the name of the tool changes", *other)
+        names = [frame for frame in call.frames if type(update_of(frame).get("name")) is str]
+        if names:
+            changed_name = [
+                frame for frame in names if update_of(frame)["name"] != update_of(names[0])["name"]
+            ][:1]
+            yield observe(not changed_name, names[0], "the name of the tool changes", *changed_name)
 
 
 @rule("TOOL-19", side="agent", fix="Nothing: any JSON is right.")
 def raw_input_and_output_are_json(conversation: Conversation) -> Iterator[Observation]:
-    for frame, told in tool_call_objects(conversation):
-        if told.get("rawInput") is not None or told.get("rawOutput") is not None:
+    for frame, tool_call in tool_call_objects(conversation):
+        if tool_call.get("rawInput") is not None or tool_call.get("rawOutput") is not None:
             yield observe(True, frame, "")
 
 
@@ -246,7 +252,7 @@ def a_client_takes_any_raw_value(conversation: Conversation) -> Iterator[Observa
         values = (fields.get("rawInput"), fields.get("rawOutput"))
         return any(value is not None and type(value) is not dict for value in values)
 
-    odd = [frame for frame, told in tool_call_objects(conversation) if is_plain(told)]
+    odd = [frame for frame, tool_call in tool_call_objects(conversation) if is_plain(tool_call)]
     yield from observe_survival(conversation, odd, "a raw value that is no object")
 
 
@@ -275,8 +281,8 @@ def _is_place(value: object) -> bool:
 def a_client_survives_calls_out_of_order(conversation: Conversation) -> Iterator[Observation]:
     odd: list[Frame] = []
     for call in tool_calls(conversation):
-        announced = [frame for frame in call.frames if is_update(frame, "tool_call")]
+        announcements = [frame for frame in call.frames if is_update(frame, "tool_call")]
         if not is_update(call.frames[0], "tool_call"):
             odd.append(call.frames[0])
-        odd += announced[1:2]
+        odd += announcements[1:2]
     yield from observe_survival(conversation, odd, "a call that was told out of order")

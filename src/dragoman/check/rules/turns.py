@@ -109,12 +109,12 @@ def no_turn_is_left_open(conversation: Conversation) -> Iterator[Observation]:
 
 def _given_up(conversation: Conversation) -> list[Json]:
     """The ids of prompts that an examiner waited for in vain."""
-    found = conversation.recording.facts.get("given up")
-    return found if type(found) is list else []
+    ids = conversation.recording.facts.get("given up")
+    return ids if type(ids) is list else []
 
 
-def _is_later(other: ObservedTurn, turn: ObservedTurn) -> bool:
-    return other.session == turn.session and other.exchange.request.number > turn.exchange.request.number
+def _is_later(later: ObservedTurn, turn: ObservedTurn) -> bool:
+    return later.session == turn.session and later.exchange.request.number > turn.exchange.request.number
 
 
 @rule_v1("TURN-04", side="agent", fix="Answer session/prompt with a stopReason that the schema knows.")
@@ -153,33 +153,35 @@ def late_updates(conversation: Conversation, turn: ObservedTurn) -> list[Frame]:
 
 @rule_v1("TURN-07", side="agent", fix="Name the prompted session in every update.")
 def updates_name_the_session(conversation: Conversation) -> Iterator[Observation]:
-    known = known_sessions(conversation)
+    known_ids = known_sessions(conversation)
     for turn in conversation.turns:
-        if turn.session not in known:
+        if turn.session not in known_ids:
             continue
         for frame in conversation.between(turn.exchange.request, turn.exchange.answer):
             if is_update(frame, *TURN_KINDS):
-                yield observe(session_of(frame) in known, frame, "an update of a session that nobody knows")
+                yield observe(
+                    session_of(frame) in known_ids, frame, "an update of a session that nobody knows"
+                )
 
 
 @rule_v1("TURN-12", side="agent", fix="Report a tool call before it has effects.")
 def a_tool_call_is_reported_before_its_effects(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
-        reported = False
+        is_reported = False
         for frame in turn.during:
             if is_update(frame, "tool_call") or frame.method == "session/request_permission":
-                reported = True
+                is_reported = True
             elif frame.method == "fs/write_text_file" and frame.direction == "to_client":
-                yield observe(reported, frame, "a file is written before any tool call was reported")
+                yield observe(is_reported, frame, "a file is written before any tool call was reported")
 
 
 @rule_v1("TURN-15", side="agent", fix="Give the model the turns before.")
 def a_turn_builds_on_the_ones_before(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
-        found = has_recalled(conversation, turn)
-        if found is not None and turn.exchange.has_result:
+        is_recalled = has_recalled(conversation, turn)
+        if is_recalled is not None and turn.exchange.has_result:
             yield observe(
-                found,
+                is_recalled,
                 turn.exchange.request,
                 "the agent does not remember earlier turns of the session",
                 turn.exchange.answer,
@@ -196,10 +198,10 @@ def a_prompt_to_a_busy_session_is_answered(conversation: Conversation) -> Iterat
             if other_turn.exchange.answer is not None
         ]
         if busy and turn.session:
-            answered = turn.exchange.answer
+            answer = turn.exchange.answer
             later = [turn for turn in conversation.turns if turn.exchange.request.number > request.number]
-            if answered is not None or any(one.exchange.has_result for one in later):
-                yield observe(answered is not None, request, "a second prompt was never answered", answered)
+            if answer is not None or any(later_turn.exchange.has_result for later_turn in later):
+                yield observe(answer is not None, request, "a second prompt was never answered", answer)
 
 
 @rule_v1("TURN-17", side="agent", fix="Run the turns of different sessions at the same time.")
@@ -208,15 +210,15 @@ def turns_of_two_sessions_run_at_once(conversation: Conversation) -> Iterator[Ob
         request = turn.exchange.request
         if is_open(conversation, turn.session, request.number) is not True:
             continue
-        said = [frame for frame in turn.during if frame.direction == "to_client"]
-        first = said[0] if said else turn.exchange.answer
-        for other in running_turns(conversation, request.number):
-            end = other.exchange.answer
-            if other.session == turn.session or end is None:
+        frames = [frame for frame in turn.during if frame.direction == "to_client"]
+        first = frames[0] if frames else turn.exchange.answer
+        for neighbour in running_turns(conversation, request.number):
+            end = neighbour.exchange.answer
+            if neighbour.session == turn.session or end is None:
                 continue
             if first is not None and first.number < end.number:
                 yield observe(True, first, "")
-            elif end.at - request.at > STUCK_SECONDS and _is_stuck(conversation, other, request):
+            elif end.at - request.at > STUCK_SECONDS and _is_stuck(conversation, neighbour, request):
                 yield observe(False, request, "a turn waits for the turn of another session", end)
 
 
@@ -251,22 +253,24 @@ def an_empty_prompt_is_answered(conversation: Conversation) -> Iterator[Observat
 @rule_v1("TURN-23", side="agent", fix="Answer a turn that failed with a JSON-RPC error.")
 def a_turn_that_failed_is_an_error(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
-        one = turn.exchange
-        if one.has_error and one.code not in (BAD_PARAMS, NOT_FOUND, LOGIN_NEEDED):
-            yield observe(True, one.answer, "")
-        elif one.has_result and reason_of(turn) in ("error", "failed", "failure"):
-            yield observe(False, one.answer, "a failure is told as a stop reason")
-        elif one.has_result and is_in_stretch(conversation, one.request, "fail"):
-            yield observe(False, one.answer, "the model failed, and the turn ended as if it had not")
+        exchange = turn.exchange
+        if exchange.has_error and exchange.code not in (BAD_PARAMS, NOT_FOUND, LOGIN_NEEDED):
+            yield observe(True, exchange.answer, "")
+        elif exchange.has_result and reason_of(turn) in ("error", "failed", "failure"):
+            yield observe(False, exchange.answer, "a failure is told as a stop reason")
+        elif exchange.has_result and is_in_stretch(conversation, exchange.request, "fail"):
+            yield observe(False, exchange.answer, "the model failed, and the turn ended as if it had not")
 
 
 @rule_v1("TURN-24", side="agent", fix="Say something in a turn that ends by itself.")
 def a_turn_has_words_or_tool_calls(conversation: Conversation) -> Iterator[Observation]:
     for turn in conversation.turns:
         if reason_of(turn) == "end_turn" and turn.exchange.params.get("prompt"):
-            said = turn.updates("agent_message_chunk", "tool_call")
-            if said or not turn.updates():
-                yield observe(bool(said), turn.exchange.answer, "the turn sent no message and no tool call")
+            updates = turn.updates("agent_message_chunk", "tool_call")
+            if updates or not turn.updates():
+                yield observe(
+                    bool(updates), turn.exchange.answer, "the turn sent no message and no tool call"
+                )
 
 
 @rule_v1("TURN-25", side="agent", fix="Use the client's files and terminals only if it lends them.")

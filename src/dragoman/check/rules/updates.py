@@ -65,8 +65,8 @@ def a_change_of_mode_has_the_name_of_the_schema(conversation: Conversation) -> I
 def updates_of_lists_are_whole(conversation: Conversation) -> Iterator[Observation]:
     parts = [listing.frame.number for listing in listings(conversation) if is_part(conversation, listing)]
     for frame in conversation.updates(*LISTS):
-        found = update_of(frame).get(LISTS[update_of(frame)["sessionUpdate"]])
-        right = type(found) is list and frame.number not in parts
+        entries = update_of(frame).get(LISTS[update_of(frame)["sessionUpdate"]])
+        right = type(entries) is list and frame.number not in parts
         yield observe(right, frame, "the list is missing, or is a part of it")
 
 
@@ -131,14 +131,14 @@ def _compactions(conversation: Conversation) -> dict[tuple[str, str], list[Frame
         for request in setup_requests(conversation, "session/load", "session/resume")
         if request.answer is not None
     ]
-    found: dict[tuple[str, str], list[Frame]] = {}
+    compactions: dict[tuple[str, str], list[Frame]] = {}
     for frame in conversation.updates(*COMPACTIONS):
         if not any(
             replay.request.number < frame.number < replay.answer.number for replay in replays if replay.answer
         ):
             key = (session_of(frame), text(update_of(frame).get("compactionId")))
-            found.setdefault(key, []).append(frame)
-    return found
+            compactions.setdefault(key, []).append(frame)
+    return compactions
 
 
 def _status(frame: Frame) -> str:

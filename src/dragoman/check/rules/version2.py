@@ -55,11 +55,11 @@ def _is_alone(conversation: Conversation, turn: ObservedTurn) -> bool:
     """Whether no other prompt of its session was on its way: what a session says holds for all of them."""
     last = turn.end.number if turn.end is not None else conversation.frames[-1].number
     return not any(
-        other is not turn
-        and other.session == turn.session
-        and other.exchange.request.number < last
-        and (other.end is None or other.end.number > turn.exchange.request.number)
-        for other in conversation.turns
+        neighbour is not turn
+        and neighbour.session == turn.session
+        and neighbour.exchange.request.number < last
+        and (neighbour.end is None or neighbour.end.number > turn.exchange.request.number)
+        for neighbour in conversation.turns
     )
 
 
@@ -128,16 +128,16 @@ def work_ends_with_idle(conversation: Conversation) -> Iterator[Observation]:
 
 def _went_on(conversation: Conversation, turn: ObservedTurn) -> bool:
     """Whether its session was prompted again later, and that prompt was taken too."""
-    later = [other for other in inserted_turns(conversation) if other.session == turn.session]
-    return any(other.exchange.request.number > turn.exchange.request.number for other in later)
+    later = [neighbour for neighbour in inserted_turns(conversation) if neighbour.session == turn.session]
+    return any(neighbour.exchange.request.number > turn.exchange.request.number for neighbour in later)
 
 
 @rule_v2("TURN-04", side="agent", fix="Give stopReason as a string.")
 def a_stop_reason_is_a_string(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.updates("state_update"):
-        told = update_of(frame).get("stopReason")
-        if told is not None:
-            right = type(told) is str and update_of(frame).get("state") == "idle"
+        stop_reason = update_of(frame).get("stopReason")
+        if stop_reason is not None:
+            right = type(stop_reason) is str and update_of(frame).get("state") == "idle"
             yield observe(right, frame, "stopReason is no string, or the session is not idle")
 
 
@@ -153,34 +153,34 @@ def an_idle_session_does_not_work(conversation: Conversation) -> Iterator[Observ
 
 def _late(turn: ObservedTurn) -> list[Frame]:
     """Updates of work after the turn's end, until the session says what it does, or is asked something."""
-    listed = update_of(turn.end).get("background") if turn.end is not None else None
-    background = {text(item.get("toolCallId")) for item in items(listed)} - {""}
-    found: list[Frame] = []
+    entries = update_of(turn.end).get("background") if turn.end is not None else None
+    background = {text(item.get("toolCallId")) for item in items(entries)} - {""}
+    frames: list[Frame] = []
     for frame in turn.after:
         update = update_of(frame)
         if frame.direction == "to_agent" or update.get("sessionUpdate") == "state_update":
             break
         if update.get("sessionUpdate") in WORK and text(update.get("toolCallId")) not in background:
-            found.append(frame)
-    return found
+            frames.append(frame)
+    return frames
 
 
 @rule_v2("TURN-07", side="agent", fix="Name a session of this connection in every update.")
 def updates_name_sessions_that_are_there(conversation: Conversation) -> Iterator[Observation]:
     if conversation.initialize is None:
         return
-    asked = {session_of(call) for call in conversation.calls("session/resume", direction="to_agent")}
-    known = known_sessions(conversation) | asked
+    resumed_ids = {session_of(call) for call in conversation.calls("session/resume", direction="to_agent")}
+    known_ids = known_sessions(conversation) | resumed_ids
     for frame in conversation.updates():
-        yield observe(session_of(frame) in known, frame, "this session is not known on the connection")
+        yield observe(session_of(frame) in known_ids, frame, "this session is not known on the connection")
 
 
 @rule_v2("TURN-09", side="agent", fix="Acknowledge a prompt with the id under which you tell its message.")
 def the_acknowledged_message_is_the_one_that_is_told(conversation: Conversation) -> Iterator[Observation]:
     for turn in inserted_turns(conversation):
-        told = {text(update_of(frame).get("messageId")) for frame in _user_messages(turn)}
-        if told and _is_alone(conversation, turn):
-            right = text(turn.exchange.result.get("messageId")) in told
+        message_ids = {text(update_of(frame).get("messageId")) for frame in _user_messages(turn)}
+        if message_ids and _is_alone(conversation, turn):
+            right = text(turn.exchange.result.get("messageId")) in message_ids
             yield observe(
                 right, turn.exchange.answer, "the message is told under another id than acknowledged"
             )
@@ -193,7 +193,7 @@ def _user_messages(turn: ObservedTurn) -> list[Frame]:
 # Cancelling.
 
 
-def _cancelled(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
+def _cancelled_turns(conversation: Conversation) -> Iterator[tuple[Frame, ObservedTurn]]:
     """Cancels, each with the turn that it surely ended: one that waited for the client, or that ended so, or
     long after.
     """
@@ -218,7 +218,7 @@ def _is_hit(turn: ObservedTurn, cancel: Frame) -> bool:
 
 @rule_v2("CAN-06", side="agent", fix="Say idle with stopReason cancelled after a cancel.")
 def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observation]:
-    for cancel, turn in _cancelled(conversation):
+    for cancel, turn in _cancelled_turns(conversation):
         if reason(turn):  # the official material does not agree whether it must be there
             yield observe(
                 reason(turn) == "cancelled",
@@ -230,13 +230,13 @@ def a_cancelled_session_says_so(conversation: Conversation) -> Iterator[Observat
 
 @rule_v2("CAN-07", side="agent", fix="Catch what an abort raises, and say idle with stopReason cancelled.")
 def an_abort_ends_without_an_error(conversation: Conversation) -> Iterator[Observation]:
-    for cancel, turn in _cancelled(conversation):
+    for cancel, turn in _cancelled_turns(conversation):
         yield observe(reason(turn) != "error", turn.end, "cancelled work ended with an error", cancel)
 
 
 @rule_v2("CAN-08", side="agent", fix="Send what is left to tell before you say idle.")
 def what_is_left_to_tell_comes_before_idle(conversation: Conversation) -> Iterator[Observation]:
-    for cancel, turn in _cancelled(conversation):
+    for cancel, turn in _cancelled_turns(conversation):
         late = _late(turn)
         if late or has_spoken_after(conversation, turn.end, "agent"):
             yield observe(not late, turn.end, "an update comes after idle", cancel, *late[:1])
@@ -244,7 +244,7 @@ def what_is_left_to_tell_comes_before_idle(conversation: Conversation) -> Iterat
 
 @rule_v2("CAN-13", side="agent", fix="Take prompts after a cancel as before.")
 def a_cancelled_session_takes_prompts(conversation: Conversation) -> Iterator[Observation]:
-    for cancel, turn in _cancelled(conversation):
+    for cancel, turn in _cancelled_turns(conversation):
         last = turn.end.number if turn.end is not None else 0
         later = [
             other_turn

@@ -33,16 +33,16 @@ def a_running_session_is_idle_before_it_is_closed(conversation: Conversation) ->
 
 
 def _ran_at(turn: ObservedTurn, frame: Frame) -> bool:
-    taken = turn.exchange.answer
-    begun = taken is not None and taken.number < frame.number
-    return begun and (turn.end is None or turn.end.number > frame.number)
+    answer = turn.exchange.answer
+    has_begun = answer is not None and answer.number < frame.number
+    return has_begun and (turn.end is None or turn.end.number > frame.number)
 
 
 @rule_v2("CLO-03", side="agent", fix="Tell nothing more of a session that is closed.")
 def a_closed_session_is_silent(conversation: Conversation) -> Iterator[Observation]:
     for close in _closes(conversation):
-        opened = _opened_again(conversation, close)
-        after = [] if close.answer is None else conversation.between(close.answer, opened)
+        reopening = _opened_again(conversation, close)
+        after = [] if close.answer is None else conversation.between(close.answer, reopening)
         late = [frame for frame in after if is_update(frame) and session_of(frame) == session_of(close)]
         if late or (after and has_spoken_after(conversation, close.answer, "agent")):
             yield observe(not late, close.answer, "an update of a session that is closed", *late[:1])
@@ -69,23 +69,25 @@ def a_closed_session_takes_no_prompts(conversation: Conversation) -> Iterator[Ob
 def _is_closed_at(conversation: Conversation, turn: ObservedTurn) -> bool:
     number = turn.exchange.request.number
     setup = setup_at(conversation, turn.session, number)
-    closed = [
+    earlier_closes = [
         close
         for close in _closes(conversation)
         if session_of(close) == turn.session and close.request.number < number
     ]
-    return bool(closed) and (setup is None or setup.exchange.request.number < closed[-1].request.number)
+    return bool(earlier_closes) and (
+        setup is None or setup.exchange.request.number < earlier_closes[-1].request.number
+    )
 
 
 @rule_v2("RES-03", side="agent", fix="Send no history on session/resume unless replayFrom asks for it.")
 def history_is_told_only_if_it_is_asked_for(conversation: Conversation) -> Iterator[Observation]:
     for resume in _resumes(conversation):
-        told = [frame for frame in _meanwhile(conversation, resume) if is_update(frame, *HISTORY)]
+        history = [frame for frame in _meanwhile(conversation, resume) if is_update(frame, *HISTORY)]
         running = [
             frame for frame in _meanwhile(conversation, resume) if update_of(frame).get("state") == "running"
         ]
         if resume.params.get("replayFrom") is None and not running:  # what runs may tell of itself
-            yield observe(not told, resume.answer, "history was sent without replayFrom", *told[:1])
+            yield observe(not history, resume.answer, "history was sent without replayFrom", *history[:1])
 
 
 def _resumes(conversation: Conversation) -> list[Exchange]:

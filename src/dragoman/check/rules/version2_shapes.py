@@ -21,7 +21,7 @@ CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 MESSAGES = (*CHUNKS, "user_message", "agent_message", "agent_thought")
 
 
-def _judged(conversation: Conversation, frames: Iterable[Frame]) -> Iterator[Observation]:
+def _observe_shapes(conversation: Conversation, frames: Iterable[Frame]) -> Iterator[Observation]:
     for frame in frames:
         faults = shape_errors(frame, conversation)
         yield observe(not faults, frame, str(faults[0]) if faults else "")
@@ -42,7 +42,7 @@ def an_update_names_its_session_and_kind(conversation: Conversation) -> Iterator
 
 @rule_v2("UPD-02", side="agent", fix="Put one content block and a messageId into every chunk.")
 def chunks_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, conversation.updates(*CHUNKS))
+    yield from _observe_shapes(conversation, conversation.updates(*CHUNKS))
 
 
 @rule_v2(
@@ -52,22 +52,24 @@ def messages_have_ids(conversation: Conversation) -> Iterator[Observation]:
     for frame in conversation.updates(*MESSAGES):
         right = type(update_of(frame).get("messageId")) is str
         yield observe(right, frame, "messageId is missing or no string")
-    yield from _judged(conversation, _answers(conversation, "session/prompt"))
+    yield from _observe_shapes(conversation, _answers(conversation, "session/prompt"))
 
 
 @rule_v2("UPD-06", side="agent", fix="Give a notice a severity and a title.")
 def notices_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, conversation.updates("notice"))
+    yield from _observe_shapes(conversation, conversation.updates("notice"))
 
 
 @rule_v2("UPD-11", side="agent", fix="Give a compaction an id and a status.")
 def compactions_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, conversation.updates("compaction_update", "compaction_summary_chunk"))
+    yield from _observe_shapes(
+        conversation, conversation.updates("compaction_update", "compaction_summary_chunk")
+    )
 
 
 @rule_v2("TURN-13", "TURN-26", side="agent", fix="Send used and size as whole numbers.")
 def usage_is_told_in_numbers(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, conversation.updates("usage_update"))
+    yield from _observe_shapes(conversation, conversation.updates("usage_update"))
 
 
 @rule_v2("TURN-14", side="agent", fix="Send no usage_update while the size of the window is not known.")
@@ -91,27 +93,27 @@ def news_of_a_session_are_whole(conversation: Conversation) -> Iterator[Observat
     "LST-03", "LST-06", side="agent", fix="Answer session/list with sessions, each with an id and a cwd."
 )
 def a_list_of_sessions_is_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, _answers(conversation, "session/list"))
+    yield from _observe_shapes(conversation, _answers(conversation, "session/list"))
 
 
 @rule_v2("RES-06", side="agent", fix="Answer session/resume with an object.")
 def the_answer_to_a_resume_is_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, _answers(conversation, "session/resume"))
+    yield from _observe_shapes(conversation, _answers(conversation, "session/resume"))
 
 
 @rule_v2("CLO-04", side="agent", fix="Answer session/close with an empty object.")
 def the_answer_to_a_close_is_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, _answers(conversation, "session/close"))
+    yield from _observe_shapes(conversation, _answers(conversation, "session/close"))
 
 
 @rule_v2("DEL-04", side="agent", fix="Answer session/delete with an empty object.")
 def the_answer_to_a_deletion_is_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, _answers(conversation, "session/delete"))
+    yield from _observe_shapes(conversation, _answers(conversation, "session/delete"))
 
 
 @rule_v2("CMD-02", side="agent", fix="Give every command a type, a name and a description.")
 def listed_commands_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, conversation.updates("available_commands_update"))
+    yield from _observe_shapes(conversation, conversation.updates("available_commands_update"))
 
 
 @rule_v2("CMD-07", side="agent", fix="Leave the slash out of a command's name.")
@@ -137,7 +139,7 @@ def _option_lists(conversation: Conversation) -> Iterator[tuple[Frame, str, Json
         (frame, session_of(frame), update_of(frame).get("configOptions"))
         for frame in conversation.updates("config_option_update")
     ]
-    yield from sorted(lists, key=lambda found: found[0].number)
+    yield from sorted(lists, key=lambda entry: entry[0].number)
 
 
 def _session(exchange: Exchange) -> str:
@@ -146,7 +148,7 @@ def _session(exchange: Exchange) -> str:
 
 @rule_v2("CFG-01", "CFG-05", side="agent", fix="Give every option configId, name, type and currentValue.")
 def listed_options_are_whole(conversation: Conversation) -> Iterator[Observation]:
-    yield from _judged(conversation, (frame for frame, _, _ in _option_lists(conversation)))
+    yield from _observe_shapes(conversation, (frame for frame, _, _ in _option_lists(conversation)))
 
 
 @rule_v2("CFG-07", side="agent", fix="Name one of the option's own values as its currentValue.")
@@ -182,13 +184,18 @@ def told_options_are_all_options(conversation: Conversation) -> Iterator[Observa
     )
 
 
-def _whole_lists(conversation: Conversation, wanted: set[int]) -> Iterator[Observation]:
+def _whole_lists(conversation: Conversation, numbers: set[int]) -> Iterator[Observation]:
     """Lists that must be whole. Options may go; one that is gone for one list only was left out."""
     lists = [(frame, session, _ids(options)) for frame, session, options in _option_lists(conversation)]
     for at, (frame, session, ids) in enumerate(lists):
-        before = next((known for _, other, known in reversed(lists[:at]) if other == session), None)
-        after = next((known for _, other, known in lists[at + 1 :] if other == session), None)
-        if frame.number not in wanted:
+        before = next(
+            (other_ids for _, other_session, other_ids in reversed(lists[:at]) if other_session == session),
+            None,
+        )
+        after = next(
+            (other_ids for _, other_session, other_ids in lists[at + 1 :] if other_session == session), None
+        )
+        if frame.number not in numbers:
             continue
         missing = (before or set()) - ids
         back = missing & after if after is not None else set()
@@ -202,4 +209,4 @@ def _ids(options: object) -> set[str]:
 @rule_v2("CFG-14", side="client", fix="Set an option with its configId, and a value with its type.")
 def a_change_of_an_option_is_whole(conversation: Conversation) -> Iterator[Observation]:
     calls = conversation.calls("session/set_config_option", direction="to_agent")
-    yield from _judged(conversation, (call.request for call in calls if call.code is None))
+    yield from _observe_shapes(conversation, (call.request for call in calls if call.code is None))

@@ -38,14 +38,14 @@ def is_id(value: object, exchange: Exchange) -> bool:
 
 def _withdrawn_request(conversation: Conversation, frame: Frame) -> Exchange | None:
     """The request that is taken back: the last with this id before."""
-    asked = [
+    requests = [
         call
         for call in conversation.calls(direction=frame.direction)
         if "requestId" in frame.params
         and is_id(frame.params["requestId"], call)
         and call.request.number < frame.number
     ]
-    return asked[-1] if asked else None
+    return requests[-1] if requests else None
 
 
 def _is_pending(exchange: Exchange, frame: Frame) -> bool:
@@ -56,7 +56,7 @@ def _again(conversation: Conversation, exchange: Exchange) -> list[Frame]:
     """Further answers under the id of a request."""
     return [
         frame
-        for frame in conversation.unasked
+        for frame in conversation.stray_answers
         if frame.direction != exchange.request.direction
         and is_id(frame.message.get("id"), exchange)
         and exchange.answer is not None
@@ -84,16 +84,16 @@ def a_withdrawal_is_not_answered(conversation: Conversation, side: Side) -> Iter
 @rule("CRQ-03", fix="Answer a request that was taken back once: with its result or with -32800.")
 def what_was_taken_back_is_answered_once(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        one = _withdrawn_request(conversation, frame)
-        if one is None or not _is_pending(one, frame):
+        request = _withdrawn_request(conversation, frame)
+        if request is None or not _is_pending(request, frame):
             continue
-        again = _again(conversation, one)
-        if one.answer is None:
-            if is_in_stretch(conversation, one.request, "withdrawn"):
-                yield observe(False, one.request, "never answered after it was taken back", frame)
-        elif one.has_result or one.code == CANCELLED or again or _sounds_aborted(one):
-            right = not again and (one.has_result or one.code == CANCELLED)
-            yield observe(right, one.answer, "not answered once, with data or -32800", frame, *again[:1])
+        again = _again(conversation, request)
+        if request.answer is None:
+            if is_in_stretch(conversation, request.request, "withdrawn"):
+                yield observe(False, request.request, "never answered after it was taken back", frame)
+        elif request.has_result or request.code == CANCELLED or again or _sounds_aborted(request):
+            right = not again and (request.has_result or request.code == CANCELLED)
+            yield observe(right, request.answer, "not answered once, with data or -32800", frame, *again[:1])
 
 
 def _sounds_aborted(exchange: Exchange) -> bool:
@@ -133,9 +133,9 @@ def a_withdrawal_that_comes_late_does_nothing(
     conversation: Conversation, side: Side
 ) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        one = _withdrawn_request(conversation, frame)
-        if one is not None and not _is_pending(one, frame):
-            again = [answer for answer in _again(conversation, one) if answer.number > frame.number]
+        request = _withdrawn_request(conversation, frame)
+        if request is not None and not _is_pending(request, frame):
+            again = [answer for answer in _again(conversation, request) if answer.number > frame.number]
             if again or has_spoken_after(conversation, frame, side):
                 yield observe(not again, frame, "a request was answered again", *again[:1])
 
@@ -150,27 +150,31 @@ def a_withdrawal_of_nothing_is_ignored(conversation: Conversation, side: Side) -
 @rule_v1("CRQ-08", fix='Compare ids by type and value: 1 and "1" are two.')
 def the_text_of_a_number_is_another_id(conversation: Conversation, side: Side) -> Iterator[Observation]:
     for frame in withdrawals(conversation, _heard_by(side)):
-        chosen = frame.params.get("requestId")
-        if _withdrawn_request(conversation, frame) is not None or not isinstance(chosen, int | str):
+        request_id = frame.params.get("requestId")
+        if _withdrawn_request(conversation, frame) is not None or not isinstance(request_id, int | str):
             continue
         for call in conversation.calls(direction=frame.direction):
             own = call.request.message.get("id")
-            alike = isinstance(own, int | str) and str(own) == str(chosen)
+            alike = isinstance(own, int | str) and str(own) == str(request_id)
             if alike and call.request.number < frame.number and _is_pending(call, frame):
-                yield from _untouched(conversation, call, frame)
+                yield from _observe_untouched(conversation, call, frame)
 
 
-def _untouched(conversation: Conversation, exchange: Exchange, frame: Frame) -> Iterator[Observation]:
+def _observe_untouched(conversation: Conversation, exchange: Exchange, frame: Frame) -> Iterator[Observation]:
     """Whether a request went on after a withdrawal that only looks like its own."""
-    stops = [other for other in cancels(conversation) if session_of(other) == session_of(exchange)]
-    stops += [
-        other
-        for other in withdrawals(conversation, frame.direction)
-        if _withdrawn_request(conversation, other) == exchange
+    stops = [
+        stop_frame for stop_frame in cancels(conversation) if session_of(stop_frame) == session_of(exchange)
     ]
-    stop = next((other.number for other in stops if other.number > exchange.request.number), None)
-    ended = exchange.code == CANCELLED or exchange.result.get("stopReason") == "cancelled"
-    if exchange.answer is not None and ended and (stop is None or exchange.answer.number < stop):
+    stops += [
+        stop_frame
+        for stop_frame in withdrawals(conversation, frame.direction)
+        if _withdrawn_request(conversation, stop_frame) == exchange
+    ]
+    stop = next(
+        (stop_frame.number for stop_frame in stops if stop_frame.number > exchange.request.number), None
+    )
+    is_cancelled = exchange.code == CANCELLED or exchange.result.get("stopReason") == "cancelled"
+    if exchange.answer is not None and is_cancelled and (stop is None or exchange.answer.number < stop):
         yield observe(False, frame, "a request with another id was cancelled", exchange.answer)
     elif exchange.answer is not None:
         yield observe(True, frame, "")
@@ -179,23 +183,37 @@ def _untouched(conversation: Conversation, exchange: Exchange, frame: Frame) -> 
 @rule_v1("CRQ-09", side="agent", fix="Answer a withdrawn prompt with -32800 or stopReason cancelled.")
 def a_withdrawn_prompt_is_cancelled(conversation: Conversation) -> Iterator[Observation]:
     for frame in withdrawals(conversation, "to_agent"):
-        one = _withdrawn_request(conversation, frame)
-        if one is not None and one.method == "session/prompt" and one.answer and _is_pending(one, frame):
-            ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
-            if ended or one.has_error:
-                yield observe(ended, one.answer, "answered with another error", frame)
+        prompt = _withdrawn_request(conversation, frame)
+        if (
+            prompt is not None
+            and prompt.method == "session/prompt"
+            and prompt.answer
+            and _is_pending(prompt, frame)
+        ):
+            is_cancelled = prompt.code == CANCELLED or prompt.result.get("stopReason") == "cancelled"
+            if is_cancelled or prompt.has_error:
+                yield observe(is_cancelled, prompt.answer, "answered with another error", frame)
 
 
 @rule_v1("CRQ-10", side="client", fix="Answer a withdrawn permission request with outcome cancelled.")
 def a_withdrawn_question_is_cancelled(conversation: Conversation) -> Iterator[Observation]:
     for frame in withdrawals(conversation, "to_client"):
-        one = _withdrawn_request(conversation, frame)
-        if one is None or one.method != "session/request_permission" or not _is_pending(one, frame):
+        question = _withdrawn_request(conversation, frame)
+        if (
+            question is None
+            or question.method != "session/request_permission"
+            or not _is_pending(question, frame)
+        ):
             continue
-        if one.answer is not None:
-            outcome = one.result.get("outcome")
-            ended = type(outcome) is dict and outcome.get("outcome") == "cancelled"
-            yield observe(ended or one.code == CANCELLED, one.answer, "answered with something else", frame)
+        if question.answer is not None:
+            outcome = question.result.get("outcome")
+            is_cancelled = type(outcome) is dict and outcome.get("outcome") == "cancelled"
+            yield observe(
+                is_cancelled or question.code == CANCELLED,
+                question.answer,
+                "answered with something else",
+                frame,
+            )
 
 
 @rule("CRQ-11", fix="Answer unknown requests whose method begins with $/ with -32601.")

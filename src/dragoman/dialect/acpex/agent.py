@@ -12,12 +12,12 @@ from dragoman.dialect.acpex.greeting import read_introduction
 from dragoman.dialect.acpex.ledger_notes import CREDENTIALS, NO_SESSION, NOTIFICATION, REQUEST, SESSION_NAMED
 from dragoman.dialect.acpex.overview import OverviewForm
 from dragoman.dialect.acpex.speaking import SpeakingEdge
-from dragoman.dialect.acpex.turn import failed, read_end
+from dragoman.dialect.acpex.turn import read_end, turn_error
 from dragoman.dialect.acpex.updates import read_update
 from dragoman.dialect.acpex.wire import WireForm
 from dragoman.dialect.credentials import announce_credentials, take_credentials
 from dragoman.dialect.edge import EdgeSettings, Out
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -47,7 +47,7 @@ class AcpexAgent(SpeakingEdge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._streamed = StreamedTurns()
+        self._streamed_turns = StreamedTurns()
         self._sessions: set[str] = set()
 
     def from_inside(self, message: Message) -> list[Out]:
@@ -76,13 +76,13 @@ class AcpexAgent(SpeakingEdge):
         if message.method == "session/load":
             self._sessions.add(session)
         if message.method == "session/prompt":
-            self._streamed.begin(session)
+            self._streamed_turns.begin(session)
             return with_params(message, self.form.prompt(params, self.note))
-        plain = dropped(params)
+        plain = drop_original(params)
         return message if plain is params else with_params(message, plain)
 
     def _login(self, params: Object) -> Object:
-        fields, credentials = take_credentials(dropped(params))
+        fields, credentials = take_credentials(drop_original(params))
         if credentials is None:
             return fields
         if self.has_credentials:
@@ -91,11 +91,11 @@ class AcpexAgent(SpeakingEdge):
         return fields
 
     def from_peer(self, message: Message) -> list[Out]:
-        message = self.tidied(message)
+        message = self.tidy(message)
         if message.is_answer:
-            return self._answered(message, self._asked_peer.settle(message.id))
+            return self._on_answer(message, self._asked_peer.settle(message.id))
         if message.method == "session/update" and message.is_notification:
-            return self._updated(message)
+            return self._on_update(message)
         if message.is_request:
             return self._on_agent_request(message)
         return [("inside", message)]
@@ -111,19 +111,19 @@ class AcpexAgent(SpeakingEdge):
         self._asked_inside.owe(message.id, (str(message.method), ""))
         return [("inside", message)]
 
-    def _updated(self, message: Message) -> list[Out]:
+    def _on_update(self, message: Message) -> list[Out]:
         params, update = as_object(message.params), update_of(message)
         session = as_text(params.get("sessionId"))
         outs: list[Out] = []
         for read in read_update(update, self.form, self.note):
             if read.get("sessionUpdate") == "agent_message_chunk":
-                self._streamed.add(session, read.get("content"))
+                self._streamed_turns.add(session, read.get("content"))
             same = read is update
             outs.append(("inside", message if same else with_params(message, {**params, "update": read})))
         return outs
 
-    def _answered(self, message: Message, asked: tuple[str, str] | None) -> list[Out]:
-        method, session = asked or ("", "")
+    def _on_answer(self, message: Message, pending_request: tuple[str, str] | None) -> list[Out]:
+        method, session = pending_request or ("", "")
         result, went_well = as_object(message.result), message.error is UNSET
         if method == "initialize" and went_well:
             read = read_introduction(result, self.form, self.note)
@@ -133,17 +133,19 @@ class AcpexAgent(SpeakingEdge):
         if method == "session/new" and type(result.get("sessionId")) is str:
             self._sessions.add(result["sessionId"])
         if method == "session/prompt":
-            streamed = self._streamed.end(session)
+            streamed_text = self._streamed_turns.end(session)
             if went_well:
-                return self._ended(message, session, result, streamed)
-        return self.read_answer(message, asked)
+                return self._on_turn_end(message, session, result, streamed_text)
+        return self.read_answer(message, pending_request)
 
-    def _ended(self, message: Message, session: str, result: Object, streamed: StreamedText) -> list[Out]:
-        error = failed(result, self.note)
-        blocks, ended = read_end(result, streamed, self.form, self.note)
+    def _on_turn_end(
+        self, message: Message, session: str, result: Object, streamed_text: StreamedText
+    ) -> list[Out]:
+        error = turn_error(result, self.note)
+        blocks, end_result = read_end(result, streamed_text, self.form, self.note)
         outs: list[Out] = [("inside", _chunk(session, block)) for block in blocks]
         if error is None:
-            return [*outs, ("inside", answer(message.id, ended))]
+            return [*outs, ("inside", answer(message.id, end_result))]
         return [*outs, ("inside", refusal(message.id, INTERNAL_ERROR, error["message"], error["data"]))]
 
 

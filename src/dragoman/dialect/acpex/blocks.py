@@ -6,22 +6,22 @@ from typing import Any
 
 from dragoman.dialect.acpex.form import AcpexForm, original, with_original
 from dragoman.dialect.acpex.ledger_notes import BLOB, EMPTY_RESOURCE, IMAGE_ADDRESS, LINK_NAME, UNKNOWN_BLOCK
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
 
 def read_blocks(content: Json, form: AcpexForm, note: Note) -> list[Object]:
     """Whatever a peer puts where blocks belong: a text, a block or a list of them."""
-    found = content if type(content) is list else [] if content is None else [content]
-    blocks = [read_block(block, form, note) for block in found]
+    entries = content if type(content) is list else [] if content is None else [content]
+    blocks = [read_block(block, form, note) for block in entries]
     return [block for block in blocks if block is not None]
 
 
 def read_block(block: Json, form: AcpexForm, note: Note) -> Object | None:
     if type(block) is str:
         return {"type": "text", "text": block}
-    block = dropped(as_object(block))  # an original that the peer made up itself would be none of ours
+    block = drop_original(as_object(block))  # an original that the peer made up itself would be none of ours
     read = _read(block, note)
     if read is None:
         note(UNKNOWN_BLOCK)
@@ -40,8 +40,8 @@ def _read(block: Object, note: Note) -> Object | None:
     if kind == "resource_link":
         return _read_link(block, note)
     # Its guides stream texts without a type.
-    said = block.get("text")
-    return {"type": "text", "text": said} if kind in ("text", "") and type(said) is str else None
+    text = block.get("text")
+    return {"type": "text", "text": text} if kind in ("text", "") and type(text) is str else None
 
 
 def _read_media(kind: str, block: Object, note: Note) -> Object | None:
@@ -61,8 +61,8 @@ def _read_media(kind: str, block: Object, note: Note) -> Object | None:
 
 
 def _read_resource(block: Object, note: Note) -> Object | None:
-    nested = as_object(block.get("resource"))  # v1's own shape, which the code of ACPex has too
-    fields = nested or block
+    resource = as_object(block.get("resource"))  # v1's own shape, which the code of ACPex has too
+    fields = resource or block
     if type(fields.get("uri")) is not str:
         return None
     contents: Object = {"uri": fields["uri"]}
@@ -98,10 +98,10 @@ def link_name(uri: str) -> str:
 
 def write_flat(block: Object, form: AcpexForm, note: Note) -> Object | None:
     """A block as the overview shows it. What the overview does not show but v1 has goes along."""
-    said = original(block, form, lambda raw: read_block(raw, form, ignore_note) or {}, is_nested)
-    if said is not None:
-        return said
-    fields = {name: value for name, value in dropped(block).items() if value is not None}
+    flat_original = original(block, form, lambda raw: read_block(raw, form, ignore_note) or {}, is_nested)
+    if flat_original is not None:
+        return flat_original
+    fields = {name: value for name, value in drop_original(block).items() if value is not None}
     kind = fields.get("type")
     if kind in ("image", "audio"):
         source = {"type": "base64", "mediaType": fields.pop("mimeType", ""), "data": fields.pop("data", "")}
@@ -131,12 +131,12 @@ def is_flat(block: Object) -> bool:
 
 def write_all(blocks: Json, form: AcpexForm, note: Note) -> list[Object]:
     """Every block that the form can say."""
-    said = [form.block(block, note) for block in as_list(blocks) if type(block) is dict]
-    return [block for block in said if block is not None]
+    written_blocks = [form.block(block, note) for block in as_list(blocks) if type(block) is dict]
+    return [block for block in written_blocks if block is not None]
 
 
 def text_of(block: Json) -> str | None:
     """What a block says in words: its text, or that of the resource in it."""
     fields = as_object(block)
-    said = fields.get("text", as_object(fields.get("resource")).get("text"))
-    return said if type(said) is str else None
+    text = fields.get("text", as_object(fields.get("resource")).get("text"))
+    return text if type(text) is str else None

@@ -62,7 +62,7 @@ class AcpexClient(SpeakingEdge):
         self._agent_takes_credentials = False
 
     def from_peer(self, message: Message) -> list[Out]:
-        message = self.tidied(message)
+        message = self.tidy(message)
         if message.is_answer:
             return self.read_answer(message, self._asked_peer.settle(message.id))
         if message.is_notification:
@@ -82,11 +82,11 @@ class AcpexClient(SpeakingEdge):
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_answer:
-            return self._answered(message)
+            return self._on_answer(message)
         if message.is_request:
             return self._on_client_request(message)
         if message.method == "session/update":
-            return self._updated(message)
+            return self._on_update(message)
         if message.method == NOTICE:
             return self._show_call(question_in(message))
         if str(message.method).startswith("_"):
@@ -117,9 +117,9 @@ class AcpexClient(SpeakingEdge):
         return with_params(message, {**params, **missing})
 
     def _prompt(self, params: Object) -> Object:
-        said = params.get("content", params.get("prompt"))
+        content = params.get("content", params.get("prompt"))
         rest = {name: value for name, value in params.items() if name not in ("content", "prompt")}
-        return {**rest, "prompt": read_blocks(said, self.form, self.note)}
+        return {**rest, "prompt": read_blocks(content, self.form, self.note)}
 
     def _on_client_request(self, message: Message) -> list[Out]:
         method = str(message.method)
@@ -142,11 +142,11 @@ class AcpexClient(SpeakingEdge):
         call, session = as_object(question.get("toolCall")), as_text(question.get("sessionId"))
         if not as_text(call.get("toolCallId")) or self.calls.is_open(session, call):
             return []
-        said = self.convert_update(session, {**call, "sessionUpdate": "tool_call"})
-        params = [{"sessionId": session, "update": update} for update in said]
+        updates = self.convert_update(session, {**call, "sessionUpdate": "tool_call"})
+        params = [{"sessionId": session, "update": update} for update in updates]
         return [("peer", notification("session/update", param)) for param in params]
 
-    def _answered(self, message: Message) -> list[Out]:
+    def _on_answer(self, message: Message) -> list[Out]:
         method, session = self._asked_inside.settle(message.id) or ("", "")
         if method == "session/prompt":
             self.calls.forget(session)
@@ -162,23 +162,27 @@ class AcpexClient(SpeakingEdge):
             return [("peer", answer(message.id, self.form.end(result, self.note)))]
         return self.write_answer(message)
 
-    def _updated(self, message: Message) -> list[Out]:
+    def _on_update(self, message: Message) -> list[Out]:
         params = as_object(message.params)
-        said = self.convert_update(as_text(params.get("sessionId")), update_of(message))
-        return [("peer", with_params(message, {**params, "update": update})) for update in said]
+        updates = self.convert_update(as_text(params.get("sessionId")), update_of(message))
+        return [("peer", with_params(message, {**params, "update": update})) for update in updates]
 
     def convert_update(self, session: str, update: Object) -> list[Object]:
         """The update in the overview's form. A tool call is said when it begins and when it ends."""
         kind = update.get("sessionUpdate")
         if kind not in ("tool_call", "tool_call_update"):
-            return [one for one in (self.form.update(update, self.note),) if one is not None]
-        said = [self.form.update(update, self.note)] if kind == "tool_call" else []
+            return [
+                written_update
+                for written_update in (self.form.update(update, self.note),)
+                if written_update is not None
+            ]
+        updates = [self.form.update(update, self.note)] if kind == "tool_call" else []
         if kind == "tool_call_update":
             note_changes(update, self.note)
-        ended = self.calls.ended(session, update, self.note)
-        if ended is not None:
-            said.append(self.form.update(ended, self.note))
-        return [one for one in said if one is not None]
+        last_update = self.calls.end_of(session, update, self.note)
+        if last_update is not None:
+            updates.append(self.form.update(last_update, self.note))
+        return [written_update for written_update in updates if written_update is not None]
 
 
 class AcpexWireClient(AcpexClient):
@@ -194,8 +198,12 @@ class AcpexWireClient(AcpexClient):
     def convert_update(self, session: str, update: Object) -> list[Object]:
         """Each update has an id of its own, as the schemas demand."""
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
-            self.calls.ended(session, update, ignore_note)
-        said = self.form.update(update, self.note)
-        if said is None:
+            self.calls.end_of(session, update, ignore_note)
+        written_update = self.form.update(update, self.note)
+        if written_update is None:
             return []
-        return [said if "sessionUpdate" in said else {**said, "sessionUpdate": self._ids.next()}]
+        return [
+            written_update
+            if "sessionUpdate" in written_update
+            else {**written_update, "sessionUpdate": self._ids.next()}
+        ]

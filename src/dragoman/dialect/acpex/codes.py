@@ -47,31 +47,31 @@ _LOGIN = re.compile(r"(?i)\b(un)?auth(enticat\w+|oriz\w+)?\b|\bapi key\b|\bcrede
 
 def read_error(error: Json, method: str, note: Note) -> Object:
     """An error of an acpex peer in v1."""
-    code, told = _code_and_error(error)
+    code, fields = _code_and_error(error)
     if code not in MEANINGS:
-        return told
+        return fields
     note(DENIED if code == REFUSED else ERROR_CODE)
-    meaning = MEANINGS[code][-1 if _about_login(method, told["message"]) else 0]
-    return {**told, "code": meaning, "data": _with("acpexCode", code, told)}
+    meaning = MEANINGS[code][-1 if _about_login(method, fields["message"]) else 0]
+    return {**fields, "code": meaning, "data": _with("acpexCode", code, fields)}
 
 
 def write_error(error: Json, note: Note) -> Object:
     """An error of a v1 peer in acpex."""
-    code, told = _code_and_error(error)
-    kept = as_object(told.get("data")).get("acpexCode")
-    if type(kept) is int and code in MEANINGS.get(kept, ()):
-        return _restored(told, kept)
+    code, fields = _code_and_error(error)
+    acpex_code = as_object(fields.get("data")).get("acpexCode")
+    if type(acpex_code) is int and code in MEANINGS.get(acpex_code, ()):
+        return _restore_error(fields, acpex_code)
     if code not in SPOKEN:
-        return told
+        return fields
     note(ERROR_CODE)
-    return {**told, "code": SPOKEN[code], "data": _with("v1Code", code, told)}
+    return {**fields, "code": SPOKEN[code], "data": _with("v1Code", code, fields)}
 
 
 def _code_and_error(error: Json) -> tuple[int, Object]:
     """The error with a code and a message, whatever the peer left out."""
     fields = as_object(error)
-    given, message = fields.get("code"), fields.get("message")
-    code = given if type(given) is int else INTERNAL_ERROR
+    number, message = fields.get("code"), fields.get("message")
+    code = number if type(number) is int else INTERNAL_ERROR
     text = message if type(message) is str else NAMES.get(code, "Error")
     return code, {**fields, "code": code, "message": text}
 
@@ -91,7 +91,7 @@ def _with(name: str, code: int, fields: Object) -> Object:
     return {**data, name: code} if type(data) is dict else {name: code, "acpexData": data}
 
 
-def _restored(fields: Object, code: int) -> Object:
+def _restore_error(fields: Object, code: int) -> Object:
     rest = {name: value for name, value in fields["data"].items() if name != "acpexCode"}
     error = {**fields, "code": code}
     del error["data"]

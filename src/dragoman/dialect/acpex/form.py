@@ -47,9 +47,9 @@ class AcpexForm(ABC):
         """An update that needs no memory to be said."""
 
 
-def with_original(fields: Object, original: Json, said: Json, form: AcpexForm) -> Object:
+def with_original(fields: Object, original: Json, written_again: Json, form: AcpexForm) -> Object:
     """`fields` with the original beside it, unless `said`, our way back, is the original already."""
-    return fields if said == original else keep(fields, form.name, original)
+    return fields if written_again == original else keep(fields, form.name, original)
 
 
 def original(
@@ -58,10 +58,10 @@ def original(
     """The original of `fields`, if there is one and it is in this form: who is written to need not know the
     other one, even though whoever said it used both.
     """
-    found = restore(fields, form.name, convert)
-    return found if type(found) is dict and not foreign(found) else None
+    value = restore(fields, form.name, convert)
+    return value if type(value) is dict and not foreign(value) else None
 
 
-def tried(form: AcpexForm, update: Object) -> Object | None:
+def written_update(form: AcpexForm, update: Object) -> Object | None:
     """How the form would say it, without a word in the ledger."""
     return form.update(update, ignore_note)

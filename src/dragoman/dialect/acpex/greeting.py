@@ -12,7 +12,7 @@ from dragoman.dialect.acpex.ledger_notes import (
     PROTOCOL_VERSION,
     UNNAMED_TERMINAL,
 )
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
@@ -24,14 +24,14 @@ PROMPTS = ("audio", "image", "embeddedContext")
 
 def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
     """Params of `initialize`."""
-    params = dropped(as_object(params))
-    offered = _first_object(params, "clientCapabilities", "capabilities")
-    files = next((offered[name] for name in ("fs", "fileSystem", "filesystem") if name in offered), None)
+    params = drop_original(as_object(params))
+    offers = _first_object(params, "clientCapabilities", "capabilities")
+    files = next((offers[name] for name in ("fs", "fileSystem", "filesystem") if name in offers), None)
     read: Object = {
         "protocolVersion": read_version(params.get("protocolVersion"), note),
         "clientCapabilities": {
             "fs": flags(files, FILES),
-            "terminal": _has_terminals(offered.get("terminal"), note),
+            "terminal": _has_terminals(offers.get("terminal"), note),
         },
     }
     meta = as_object(params.get("_meta"))
@@ -46,17 +46,17 @@ def read_greeting(params: Json, form: AcpexForm, note: Note) -> Object:
 
 def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
     """Result of `initialize`."""
-    result = dropped(as_object(result))
-    offered = _first_object(result, "agentCapabilities", "capabilities")
-    sessions = as_object(offered.get("sessions"))
+    result = drop_original(as_object(result))
+    offers = _first_object(result, "agentCapabilities", "capabilities")
+    sessions = as_object(offers.get("sessions"))
     if sessions.get("new") is False:
         note(NO_NEW_SESSIONS)
     read: Object = {
         "protocolVersion": read_version(result.get("protocolVersion"), note),
         "agentCapabilities": {
-            "loadSession": True in (offered.get("loadSession"), sessions.get("load")),
-            "mcpCapabilities": flags(_first_object(offered, "mcpCapabilities", "mcp"), MCP),
-            "promptCapabilities": flags(_first_object(offered, "promptCapabilities", "prompts"), PROMPTS),
+            "loadSession": True in (offers.get("loadSession"), sessions.get("load")),
+            "mcpCapabilities": flags(_first_object(offers, "mcpCapabilities", "mcp"), MCP),
+            "promptCapabilities": flags(_first_object(offers, "promptCapabilities", "prompts"), PROMPTS),
         },
         "authMethods": _read_logins(result, note),
     }
@@ -69,17 +69,17 @@ def read_introduction(result: Json, form: AcpexForm, note: Note) -> Object:
     return with_original(read, result, form.introduction(read, ignore_note), form)
 
 
-def read_version(given: Json, note: Note) -> int:
+def read_version(value: Json, note: Note) -> int:
     """Its tests send 1.0 and "1.0"; whatever is no number at all is version 1, the only one it knows."""
-    if type(given) is int and 0 <= given < 2**16:
-        return given
+    if type(value) is int and 0 <= value < 2**16:
+        return value
     note(PROTOCOL_VERSION)
-    number = given if type(given) is float else as_text(given)
+    number = value if type(value) is float else as_text(value)
     try:
-        found = int(float(number))
+        version = int(float(number))
     except (ValueError, OverflowError):
         return 1
-    return found if 0 <= found < 2**16 else 1
+    return version if 0 <= version < 2**16 else 1
 
 
 def flags(value: Json, names: tuple[str, ...]) -> Object:
@@ -115,14 +115,14 @@ def _implementation(value: Json) -> Object | None:
     name, version = as_text(fields.get("name")), as_text(fields.get("version"))
     if not name:
         return None
-    titled = {"title": fields["title"]} if as_text(fields.get("title")) else {}
-    return {"name": name, **titled, "version": version or "unknown"}
+    title_member = {"title": fields["title"]} if as_text(fields.get("title")) else {}
+    return {"name": name, **title_member, "version": version or "unknown"}
 
 
 def _read_logins(result: Object, note: Note) -> list[Object]:
     """Only what v1 has in every login: a type of its own could make a client start a program."""
-    given = as_list(result.get("authMethods")) or as_list(result.get("authenticationMethods"))
-    read = [_read_login({"id": item} if type(item) is str else as_object(item), note) for item in given]
+    entries = as_list(result.get("authMethods")) or as_list(result.get("authenticationMethods"))
+    read = [_read_login({"id": item} if type(item) is str else as_object(item), note) for item in entries]
     return [login for login in read if login is not None]
 
 
@@ -133,5 +133,5 @@ def _read_login(fields: Object, note: Note) -> Object | None:
     if not login:
         return None
     read = {"id": login, "name": name or login}
-    told = as_text(fields.get("description"))
-    return {**read, "description": told} if told else read
+    description = as_text(fields.get("description"))
+    return {**read, "description": description} if description else read

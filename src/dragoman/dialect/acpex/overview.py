@@ -24,10 +24,10 @@ from dragoman.dialect.acpex.ledger_notes import (
     PLAN_DETAILS,
     THOUGHT_BLOCK,
 )
-from dragoman.dialect.acpex.tools import dumped, write_call, write_result
+from dragoman.dialect.acpex.tools import to_json, write_call, write_result
 from dragoman.dialect.acpex.turn import original_content, write_end
 from dragoman.dialect.acpex.updates import STEP, read_one
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import LedgerNote, Note, ignore_note
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 
@@ -45,35 +45,35 @@ class OverviewForm(AcpexForm):
 
     def greeting(self, params: Object, note: Note) -> Object:
         read = partial(read_greeting, form=self, note=ignore_note)
-        said = original(params, self, read, lambda raw: "clientCapabilities" in raw)
-        if said is not None:
-            return said
-        offered = as_object(params.get("clientCapabilities"))
-        note_others(offered, ("fs", "terminal", "_meta"), CLIENT_CAPABILITIES, note)
+        first_form = original(params, self, read, lambda raw: "clientCapabilities" in raw)
+        if first_form is not None:
+            return first_form
+        offers = as_object(params.get("clientCapabilities"))
+        note_others(offers, ("fs", "terminal", "_meta"), CLIENT_CAPABILITIES, note)
         capabilities = {
-            "fileSystem": flags(offered.get("fs"), FILES),
-            "terminal": flags(offered.get("terminal") is True, TERMINAL),
+            "fileSystem": flags(offers.get("fs"), FILES),
+            "terminal": flags(offers.get("terminal") is True, TERMINAL),
         }
-        fields = without(dropped(params), "clientCapabilities")
+        fields = without(drop_original(params), "clientCapabilities")
         return {**fields, "capabilities": capabilities, "authenticationMethods": []}
 
     def introduction(self, result: Object, note: Note) -> Object:
         read = partial(read_introduction, form=self, note=ignore_note)
-        said = original(result, self, read, lambda raw: "authMethods" in raw or "agentInfo" in raw)
-        if said is not None:
-            return said
-        offered = as_object(result.get("agentCapabilities"))
-        note_others(offered, CARRIED, AGENT_CAPABILITIES, note)
+        first_form = original(result, self, read, lambda raw: "authMethods" in raw or "agentInfo" in raw)
+        if first_form is not None:
+            return first_form
+        offers = as_object(result.get("agentCapabilities"))
+        note_others(offers, CARRIED, AGENT_CAPABILITIES, note)
         info = as_object(result.get("agentInfo"))
         if not info:
             note(NAMELESS_AGENT)
-        fields = without(dropped(result), "agentCapabilities", "agentInfo", "authMethods")
+        fields = without(drop_original(result), "agentCapabilities", "agentInfo", "authMethods")
         return {
             **fields,
             "agentCapabilities": {
-                "sessions": {"new": True, "load": offered.get("loadSession") is True},
-                "mcp": flags(offered.get("mcpCapabilities"), MCP),
-                "prompts": flags(offered.get("promptCapabilities"), PROMPTS),
+                "sessions": {"new": True, "load": offers.get("loadSession") is True},
+                "mcp": flags(offers.get("mcpCapabilities"), MCP),
+                "prompts": flags(offers.get("promptCapabilities"), PROMPTS),
             },
             "meta": {**NAMELESS, **info},
             "authenticationMethods": as_list(result.get("authMethods")),
@@ -81,7 +81,7 @@ class OverviewForm(AcpexForm):
 
     def prompt(self, params: Object, note: Note) -> Object:
         return {
-            **without(dropped(params), "prompt"),
+            **without(drop_original(params), "prompt"),
             "content": write_all(params.get("prompt"), self, note),
         }
 
@@ -90,17 +90,17 @@ class OverviewForm(AcpexForm):
         return {**write_end(result, self, note), "content": [] if content is None else content}
 
     def update(self, update: Object, note: Note) -> Object | None:
-        known = original(
+        first_form = original(
             update, self, partial(read_one, form=self, note=ignore_note), lambda raw: "type" in raw
         )
-        if known is not None:
-            return _with_strings(known)
-        fields = dropped(update)
+        if first_form is not None:
+            return _with_strings(first_form)
+        fields = drop_original(update)
         content = self._content(as_text(fields.get("sessionUpdate")), fields, note)
         if content is None:
             return None
-        said: Object = {"kind": fields.get("sessionUpdate"), "content": content}
-        return {**said, "_meta": fields["_meta"]} if fields.get("_meta") else said
+        written_update: Object = {"kind": fields.get("sessionUpdate"), "content": content}
+        return {**written_update, "_meta": fields["_meta"]} if fields.get("_meta") else written_update
 
     def _content(self, kind: str, fields: Object, note: Note) -> Object | None:
         if kind == "agent_thought_chunk" or kind in ROLES:
@@ -122,8 +122,8 @@ class OverviewForm(AcpexForm):
             note(MESSAGE_ID)
         block = as_object(fields.get("content"))
         if kind in ROLES:
-            said = self.block(block, note)
-            return None if said is None else {"role": ROLES[kind], "content": [said]}
+            written_block = self.block(block, note)
+            return None if written_block is None else {"role": ROLES[kind], "content": [written_block]}
         thought = text_of(block)
         if thought is None:
             note(THOUGHT_BLOCK)
@@ -134,9 +134,9 @@ CARRIED = ("loadSession", "mcpCapabilities", "promptCapabilities", "_meta")
 NAMELESS = {"name": "unknown", "version": "unknown"}
 
 
-def note_others(offered: Object, carried: tuple[str, ...], phrase: LedgerNote, note: Note) -> None:
+def note_others(offers: Object, names: tuple[str, ...], phrase: LedgerNote, note: Note) -> None:
     """Say so if something is offered that the form has no name for."""
-    if any(value for name, value in offered.items() if name not in carried):
+    if any(value for name, value in offers.items() if name not in names):
         note(phrase)
 
 
@@ -155,4 +155,4 @@ def _with_strings(update: Object) -> Object:
     arguments = function.get("arguments")
     if "arguments" not in function or type(arguments) is str:
         return update
-    return {**update, "content": {**content, "function": {**function, "arguments": dumped(arguments)}}}
+    return {**update, "content": {**content, "function": {**function, "arguments": to_json(arguments)}}}

@@ -13,9 +13,9 @@ from dragoman.dialect.acpex.form import AcpexForm
 from dragoman.dialect.acpex.ledger_notes import NO_JSONRPC, SNAKE_CASE, TRUNCATED, UNASKED
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import Edge, EdgeSettings, Out
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Id, Message, Object, as_object, renamed
+from dragoman.dialect.message import Id, Message, Object, as_object, rename_members
 from dragoman.wire.codes import INTERNAL_ERROR
 
 SNAKE = {
@@ -60,7 +60,7 @@ class SpeakingEdge(Edge):
             self._asked_peer.settle(request_id)
         return [("inside", _failure(request_id, sorry)) for request_id in open_ids]
 
-    def tidied(self, message: Message) -> Message:
+    def tidy(self, message: Message) -> Message:
         """The same message with `jsonrpc` and in camelCase; the very same if there is nothing to do."""
         params, result = self._camel(message.params), self._camel(message.result)
         # An error of null beside a result is none.
@@ -75,12 +75,12 @@ class SpeakingEdge(Edge):
         if type(value) is not dict or not SNAKE.keys() & value.keys():
             return value
         self.note(SNAKE_CASE)
-        return renamed(value, SNAKE)
+        return rename_members(value, SNAKE)
 
-    def read_answer(self, message: Message, asked: tuple[str, str] | None) -> list[Out]:
+    def read_answer(self, message: Message, pending_request: tuple[str, str] | None) -> list[Out]:
         """An answer of the peer that needs no rule of its own."""
-        method, _ = asked or ("", "")
-        if asked is None and message.id is not None:
+        method, _ = pending_request or ("", "")
+        if pending_request is None and message.id is not None:
             # Nobody waits for it. To hand it on could answer a question that the policy has answered.
             self.note(UNASKED)
             return []
@@ -100,8 +100,8 @@ class SpeakingEdge(Edge):
             error = write_error(message.error, self.note)
             return [("peer", message if error == message.error else _failure(message.id, error))]
         result = message.result
-        if type(result) is dict and dropped(result) is not result:
-            return [("peer", Message("2.0", message.id, UNSET, UNSET, dropped(result)))]
+        if type(result) is dict and drop_original(result) is not result:
+            return [("peer", Message("2.0", message.id, UNSET, UNSET, drop_original(result)))]
         return [("peer", message)]
 
 

@@ -43,7 +43,7 @@ def read_call(content: Object, note: Note) -> Object | None:
         read["name"] = name
     read |= _words(content)
     if "arguments" in function:
-        read["rawInput"] = parsed(function["arguments"], note)
+        read["rawInput"] = parse_arguments(function["arguments"], note)
     return read
 
 
@@ -56,9 +56,9 @@ def read_result(content: Object) -> Object | None:
     if "output" not in content:
         return read
     output = content["output"]
-    text = output if type(output) is str else dumped(output)
-    shown = [{"type": "content", "content": {"type": "text", "text": text}}]
-    return {**read, "status": read.get("status", "completed"), "content": shown, "rawOutput": output}
+    text = output if type(output) is str else to_json(output)
+    items = [{"type": "content", "content": {"type": "text", "text": text}}]
+    return {**read, "status": read.get("status", "completed"), "content": items, "rawOutput": output}
 
 
 def call_id(content: Object) -> str:
@@ -67,25 +67,27 @@ def call_id(content: Object) -> str:
 
 def _words(content: Object) -> Object:
     """v1's own words, which the overview does not show but may be there."""
-    known = {"kind": KINDS, "status": STATUSES}
-    return {name: content[name] for name, words in known.items() if as_text(content.get(name)) in words}
+    allowed_words = {"kind": KINDS, "status": STATUSES}
+    return {
+        name: content[name] for name, words in allowed_words.items() if as_text(content.get(name)) in words
+    }
 
 
-def parsed(arguments: Json, note: Note) -> Json:
+def parse_arguments(arguments: Json, note: Note) -> Json:
     """The object in the string; anything else stays as it was said."""
     if type(arguments) is not str:
         return arguments
     try:
-        found = msgspec.json.decode(arguments)
+        value = msgspec.json.decode(arguments)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        found = None
-    if type(found) in (dict, list):
-        return found
+        value = None
+    if type(value) in (dict, list):
+        return value
     note(ARGUMENTS)
     return arguments
 
 
-def dumped(value: Json) -> str:
+def to_json(value: Json) -> str:
     return msgspec.json.encode(value).decode()
 
 
@@ -95,8 +97,8 @@ def write_call(update: Object, note: Note) -> Object:
     if name and title and name != title:
         note(TOOL_TITLE)
     note_details(update, note)
-    given = update.get("rawInput")
-    arguments = given if type(given) is str else dumped({} if given is None else given)
+    raw_input = update.get("rawInput")
+    arguments = raw_input if type(raw_input) is str else to_json({} if raw_input is None else raw_input)
     return {
         "toolCallId": as_text(update.get("toolCallId")),
         "type": "function",
@@ -125,15 +127,15 @@ def write_result(update: Object, note: Note) -> Object:
 
 
 def _output(update: Object, note: Note) -> str:
-    shown = [as_object(item) for item in as_list(update.get("content"))]
-    said = [text_of(item.get("content")) for item in shown]
-    if None in said:
+    items = [as_object(item) for item in as_list(update.get("content"))]
+    item_texts = [text_of(item.get("content")) for item in items]
+    if None in item_texts:
         note(TOOL_CONTENT)
-    texts = [text for text in said if text is not None]
+    texts = [text for text in item_texts if text is not None]
     raw = update.get("rawOutput")
     if texts:
         return "\n".join(texts)
-    return "" if raw is None else raw if type(raw) is str else dumped(raw)
+    return "" if raw is None else raw if type(raw) is str else to_json(raw)
 
 
 class AcpexToolCalls:
@@ -142,19 +144,19 @@ class AcpexToolCalls:
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], Object] = {}
 
-    def ended(self, session: str, update: Object, note: Note) -> Object | None:
+    def end_of(self, session: str, update: Object, note: Note) -> Object | None:
         """Everything that is known of a call if this update ends it, else None."""
         key = (session, as_text(update.get("toolCallId")))
         news = {name: update[name] for name in ("content", "rawOutput") if update.get(name) is not None}
-        known = {**self._calls.pop(key, {}), **news}
+        facts = {**self._calls.pop(key, {}), **news}
         status = update.get("status")
         if status in ENDS:
             # What was announced is said already, with whatever was kept of it.
             rest = update if update.get("sessionUpdate") == "tool_call_update" else {"toolCallId": key[1]}
-            return {**rest, **known, "sessionUpdate": "tool_call_update", "status": status}
+            return {**rest, **facts, "sessionUpdate": "tool_call_update", "status": status}
         if status not in (None, "pending"):
             note(TOOL_STATUS)
-        self._calls[key] = known
+        self._calls[key] = facts
         return None
 
     def is_open(self, session: str, call: Object) -> bool:

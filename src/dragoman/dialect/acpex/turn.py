@@ -9,7 +9,7 @@ from __future__ import annotations
 from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.form import AcpexForm
 from dragoman.dialect.acpex.ledger_notes import ENDED_BY_ERROR, FINAL_CONTENT, REPEATED_CONTENT, STOP_REASON
-from dragoman.dialect.keeping import KEY, dropped, keep
+from dragoman.dialect.keeping import KEY, drop_original, keep
 from dragoman.dialect.ledger import Note
 from dragoman.dialect.message import Json, Object, as_object, as_text
 from dragoman.dialect.streamed import StreamedText
@@ -20,20 +20,20 @@ BY_ERROR = "acpexStopReason"
 
 
 def read_end(
-    result: Object, streamed: StreamedText, form: AcpexForm, note: Note
+    result: Object, streamed_text: StreamedText, form: AcpexForm, note: Note
 ) -> tuple[list[Object], Object]:
     """The blocks that are still to be said, and v1's result."""
-    result = dropped(result)
+    result = drop_original(result)
     reason = as_text(result.get("stopReason"))
-    found = NEAREST.get(reason, reason)
-    if found not in REASONS:
+    stop_reason = NEAREST.get(reason, reason)
+    if stop_reason not in REASONS:
         note(STOP_REASON)
-        found = "end_turn"
-    read: Object = {"stopReason": found}
+        stop_reason = "end_turn"
+    read: Object = {"stopReason": stop_reason}
     if type(result.get("_meta")) is dict:
         read["_meta"] = result["_meta"]
     blocks = read_blocks(result.get("content"), form, note)
-    if blocks and not streamed.repeats(blocks):
+    if blocks and not streamed_text.repeats(blocks):
         note(FINAL_CONTENT)
         return blocks, _with_reason(read, {"stopReason": reason}, form)
     if blocks:
@@ -54,10 +54,10 @@ SPOKEN = {"end_turn": "done"}
 def write_end(result: Object, form: AcpexForm, note: Note) -> Object:
     """A v1 result with its reason in the peer's words; content is the form's affair."""
     reason = as_text(result.get("stopReason"))
-    said = as_text(_original_result(result, form).get("stopReason"))
-    fields = dropped(result)
-    if said and reason in (NEAREST.get(said, said), "end_turn"):
-        return {**fields, "stopReason": said}
+    peer_reason = as_text(_original_result(result, form).get("stopReason"))
+    fields = drop_original(result)
+    if peer_reason and reason in (NEAREST.get(peer_reason, peer_reason), "end_turn"):
+        return {**fields, "stopReason": peer_reason}
     if reason not in SPOKEN and reason != "cancelled":
         note(STOP_REASON)
     return {**fields, "stopReason": SPOKEN.get(reason, reason)}
@@ -68,11 +68,11 @@ def original_content(result: Object, form: AcpexForm) -> Json | None:
 
 
 def _original_result(result: Object, form: AcpexForm) -> Object:
-    kept = as_object(as_object(result.get("_meta")).get(KEY))
-    return as_object(kept.get("raw")) if kept.get("name") == form.name else {}
+    entry = as_object(as_object(result.get("_meta")).get(KEY))
+    return as_object(entry.get("raw")) if entry.get("name") == form.name else {}
 
 
-def failed(result: Object, note: Note) -> Object | None:
+def turn_error(result: Object, note: Note) -> Object | None:
     """The error that an `error` at the end of a turn is in v1."""
     if result.get("stopReason") != "error":
         return None

@@ -88,14 +88,14 @@ def _read_call(kind: str, update: Object, form: AcpexForm, note: Note) -> Object
 
 
 def _nearest(
-    name: str, update: Object, words: set[str], near: dict[str, str], other: str | None, note: Note
+    name: str, update: Object, words: set[str], near: dict[str, str], default: str | None, note: Note
 ) -> Object:
-    given = as_text(update.get(name))
-    if not given or given in words:
-        return {name: given} if given else {}
+    word = as_text(update.get(name))
+    if not word or word in words:
+        return {name: word} if word else {}
     note(TOOL_WORDS)
-    found = near.get(given, other)
-    return {name: found} if found else {}
+    nearest = near.get(word, default)
+    return {name: nearest} if nearest else {}
 
 
 def _read_item(item: Json, form: AcpexForm, note: Note) -> Object | None:
@@ -145,17 +145,17 @@ def _read_entry(fields: Object, note: Note) -> Object | None:
 
 def write_typed(kind: str, fields: Object, form: AcpexForm, note: Note) -> Object:
     """The members of a v1 update in the manner of the schemas; chunks have their block said already."""
-    said = {name: value for name, value in fields.items() if value is not None}
+    members = {name: value for name, value in fields.items() if value is not None}
     if kind in ("tool_call", "tool_call_update"):
-        if said.get("status") == "in_progress":
-            said["status"] = "running"
-        if "content" in said:
-            items = [_write_item(as_object(item), form, note) for item in as_list(said["content"])]
-            said["content"] = [item for item in items if item is not None]
+        if members.get("status") == "in_progress":
+            members["status"] = "running"
+        if "content" in members:
+            items = [_write_item(as_object(item), form, note) for item in as_list(members["content"])]
+            members["content"] = [item for item in items if item is not None]
     if kind == "plan":
-        entries = [as_object(entry) for entry in as_list(said.get("entries"))]
-        said["entries"] = [_write_entry(number, entry) for number, entry in enumerate(entries, 1)]
-    return said
+        entries = [as_object(entry) for entry in as_list(members.get("entries"))]
+        members["entries"] = [_write_entry(number, entry) for number, entry in enumerate(entries, 1)]
+    return members
 
 
 def _write_item(item: Object, form: AcpexForm, note: Note) -> Object | None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.dialect.acpex.blocks import read_blocks
-from dragoman.dialect.acpex.form import AcpexForm, tried, with_original
+from dragoman.dialect.acpex.form import AcpexForm, with_original, written_update
 from dragoman.dialect.acpex.ledger_notes import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE
-from dragoman.dialect.acpex.tools import parsed, read_call, read_result
+from dragoman.dialect.acpex.tools import parse_arguments, read_call, read_result
 from dragoman.dialect.acpex.typed import TYPES, read_typed
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 
@@ -30,27 +30,29 @@ CHUNKS = {
 
 def read_update(update: Object, form: AcpexForm, note: Note) -> list[Object]:
     """In v1; none if there is nothing in it that v1 could say, several for a message of several blocks."""
-    update = dropped(update)  # an original that the peer made up itself would be none of ours
-    typed = as_text(update.get("type"))
-    if not typed and type(update.get("sessionUpdate")) is str:
+    update = drop_original(update)  # an original that the peer made up itself would be none of ours
+    type_name = as_text(update.get("type"))
+    if not type_name and type(update.get("sessionUpdate")) is str:
         return [update]
-    kind = TYPES.get(typed, typed) or as_text(update.get("kind"))
+    kind = TYPES.get(type_name, type_name) or as_text(update.get("kind"))
     if kind in CHUNKS:
-        found = _read_chunks(CHUNKS[kind], update, form, note)
-    elif typed in TYPES:
-        found = [read_typed(kind, update, form, note)]
-    elif typed:
-        found = [_read_flat(kind, update)]
+        updates = _read_chunks(CHUNKS[kind], update, form, note)
+    elif type_name in TYPES:
+        updates = [read_typed(kind, update, form, note)]
+    elif type_name:
+        updates = [_read_flat(kind, update)]
     else:
-        found = [_read_nested(kind, as_object(update.get("content")), note)]
-    read = [_with_meta(one, update) for one in found if one is not None]
+        updates = [_read_nested(kind, as_object(update.get("content")), note)]
+    read = [_with_meta(v1_update, update) for v1_update in updates if v1_update is not None]
     if not read:
         note(UNKNOWN_UPDATE)
-    if len(read) != 1 or form.tag != ("type" if typed else "kind"):
+    if len(read) != 1 or form.tag != ("type" if type_name else "kind"):
         return read
     original = _without_strings(update)
-    said = None if typed else _without_strings(tried(form, read[0]))  # what is typed has an id, ours has not
-    return [with_original(read[0], original, said, form)]
+    written_again = (
+        None if type_name else _without_strings(written_update(form, read[0]))
+    )  # what is typed has an id, ours has not
+    return [with_original(read[0], original, written_again, form)]
 
 
 def read_one(update: Json, form: AcpexForm, note: Note) -> Object:
@@ -126,8 +128,8 @@ def _without_strings(update: Json) -> Json:
     function = as_object(content.get("function"))
     if "arguments" not in function:
         return update
-    arguments = parsed(function["arguments"], ignore_note)
-    seen = {name: value for name, value in function.items() if name != "arguments"}
+    arguments = parse_arguments(function["arguments"], ignore_note)
+    function_members = {name: value for name, value in function.items() if name != "arguments"}
     if type(arguments) is not str:
-        seen["arguments"] = arguments
-    return {**update, "content": {**content, "function": seen}}
+        function_members["arguments"] = arguments
+    return {**update, "content": {**content, "function": function_members}}

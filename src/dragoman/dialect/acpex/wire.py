@@ -19,7 +19,7 @@ from dragoman.dialect.acpex.overview import CARRIED, note_others, without
 from dragoman.dialect.acpex.turn import write_end
 from dragoman.dialect.acpex.typed import TYPES, write_typed
 from dragoman.dialect.acpex.updates import CHUNKS, read_one
-from dragoman.dialect.keeping import dropped
+from dragoman.dialect.keeping import drop_original
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 
@@ -31,64 +31,67 @@ class WireForm(AcpexForm):
     tag = "type"
 
     def block(self, block: Object, note: Note) -> Object | None:
-        said = original(block, self, lambda raw: read_block(raw, self, ignore_note) or {}, is_flat)
-        return dropped(block) if said is None else said
+        first_form = original(block, self, lambda raw: read_block(raw, self, ignore_note) or {}, is_flat)
+        return drop_original(block) if first_form is None else first_form
 
     def greeting(self, params: Object, note: Note) -> Object:
         read = partial(read_greeting, form=self, note=ignore_note)
-        known = original(params, self, read, lambda raw: "capabilities" in raw or "clientInfo" in raw)
-        if known is not None:
-            return known
-        offered = as_object(params.get("clientCapabilities"))
-        note_others(offered, ("fs", "terminal", "_meta"), CLIENT_CAPABILITIES, note)
-        fields = without(dropped(params), "clientInfo")
-        said = {
+        first_form = original(params, self, read, lambda raw: "capabilities" in raw or "clientInfo" in raw)
+        if first_form is not None:
+            return first_form
+        offers = as_object(params.get("clientCapabilities"))
+        note_others(offers, ("fs", "terminal", "_meta"), CLIENT_CAPABILITIES, note)
+        fields = without(drop_original(params), "clientInfo")
+        params_written = {
             **fields,
             "clientCapabilities": {
-                "fs": flags(offered.get("fs"), FILES),
-                "terminal": offered.get("terminal") is True,
+                "fs": flags(offers.get("fs"), FILES),
+                "terminal": offers.get("terminal") is True,
             },
         }
         if not params.get("clientInfo"):
-            return said
+            return params_written
         note(CLIENT_INFO)
-        return {**said, "_meta": {**as_object(fields.get("_meta")), "clientInfo": params["clientInfo"]}}
+        return {
+            **params_written,
+            "_meta": {**as_object(fields.get("_meta")), "clientInfo": params["clientInfo"]},
+        }
 
     def introduction(self, result: Object, note: Note) -> Object:
         read = partial(read_introduction, form=self, note=ignore_note)
-        known = original(result, self, read, lambda raw: "meta" in raw or "authenticationMethods" in raw)
-        if known is not None:
-            return known
-        offered = as_object(result.get("agentCapabilities"))
-        note_others(offered, CARRIED, AGENT_CAPABILITIES, note)
-        fields = without(dropped(result), "agentInfo")
-        said = {
+        first_form = original(result, self, read, lambda raw: "meta" in raw or "authenticationMethods" in raw)
+        if first_form is not None:
+            return first_form
+        offers = as_object(result.get("agentCapabilities"))
+        note_others(offers, CARRIED, AGENT_CAPABILITIES, note)
+        fields = without(drop_original(result), "agentInfo")
+        result_written = {
             **fields,
             "agentCapabilities": {
-                "loadSession": offered.get("loadSession") is True,
-                "mcpCapabilities": flags(offered.get("mcpCapabilities"), MCP),
-                "promptCapabilities": flags(offered.get("promptCapabilities"), PROMPTS),
+                "loadSession": offers.get("loadSession") is True,
+                "mcpCapabilities": flags(offers.get("mcpCapabilities"), MCP),
+                "promptCapabilities": flags(offers.get("promptCapabilities"), PROMPTS),
             },
             "authMethods": as_list(result.get("authMethods")),
         }
         meta = {**as_object(fields.get("_meta")), **as_object(result.get("agentInfo"))}
-        return {**said, "_meta": meta} if meta else said
+        return {**result_written, "_meta": meta} if meta else result_written
 
     def prompt(self, params: Object, note: Note) -> Object:
-        return {**dropped(params), "prompt": write_all(params.get("prompt"), self, note)}
+        return {**drop_original(params), "prompt": write_all(params.get("prompt"), self, note)}
 
     def end(self, result: Object, note: Note) -> Object:
         return write_end(result, self, note)
 
     def update(self, update: Object, note: Note) -> Object | None:
         """Without an id, unless it is one that had one; the edge numbers the others."""
-        known = original(
+        first_form = original(
             update, self, partial(read_one, form=self, note=ignore_note), lambda raw: "type" not in raw
         )
-        if known is not None:
-            return known
+        if first_form is not None:
+            return first_form
         kind = as_text(update.get("sessionUpdate"))
-        fields = without(dropped(update), "sessionUpdate")
+        fields = without(drop_original(update), "sessionUpdate")
         if kind not in TYPES:
             note(OTHER_KIND)
         if kind in CHUNKS:

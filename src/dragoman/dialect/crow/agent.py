@@ -79,20 +79,20 @@ class CrowAgent(Edge):
     def from_inside(self, message: Message) -> list[Out]:
         method, params = message.method, as_object(message.params)
         if method is UNSET:
-            return self._decided(message)
+            return self._on_client_answer(message)
         if method == "session/cancel":
             return self._cancel(as_text(params.get("sessionId")))
         if method == "$/cancel_request":
-            asked, session = self._pending_requests.look(_id(params.get("requestId"))) or ("", "")
-            return self._cancel(session) if asked == "session/prompt" else []
+            request_method, session = self._pending_requests.look(_id(params.get("requestId"))) or ("", "")
+            return self._cancel(session) if request_method == "session/prompt" else []
         if message.is_notification and not method.startswith("_"):
             self.note(NO_NOTIFICATION)
             return []
         if message.is_notification:
             return [("peer", message)]
-        return self._requested(message, method, params)
+        return self._on_request(message, method, params)
 
-    def _requested(self, message: Message, method: str, params: Object) -> list[Out]:
+    def _on_request(self, message: Message, method: str, params: Object) -> list[Out]:
         if self._pending_requests.look(message.id) is not None:
             return [("inside", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
         write = WRITERS.get(method)
@@ -119,7 +119,7 @@ class CrowAgent(Edge):
         self._pending_requests.owe(own, (OWN, method))
         return ("peer", request(own, method, params))
 
-    def _decided(self, message: Message) -> list[Out]:
+    def _on_client_answer(self, message: Message) -> list[Out]:
         """The client's answer: to a question of the agent, or to an extension."""
         wish = self._wishes.settle(message.id)
         if wish is None:
@@ -134,40 +134,40 @@ class CrowAgent(Edge):
 
     def _choice(self, message: Message, wish: CrowPermission) -> str | None:
         outcome = as_object(as_object(message.result).get("outcome"))
-        chosen = outcome.get("optionId")
-        if outcome.get("outcome") != "selected" or type(chosen) is not str:
+        option_id = outcome.get("optionId")
+        if outcome.get("outcome") != "selected" or type(option_id) is not str:
             if outcome.get("outcome") != "cancelled":
                 self.note(NOT_CHOSEN)
             return None
-        if chosen not in wish.options:
+        if option_id not in wish.options:
             self.note(NOT_OFFERED)
             return None
-        return chosen
+        return option_id
 
     # From the agent.
 
     def from_peer(self, message: Message) -> list[Out]:
         method = message.method
         if method is UNSET:
-            return self._answered(message)
+            return self._on_answer(message)
         if method == "session/update" and message.is_notification:
-            return self._updated(message)
+            return self._on_update(message)
         if method.startswith("_"):
-            return self._extended(message, method)
+            return self._on_extension(message, method)
         if message.is_notification:
             self.note(NOT_CROWS_NOTIFICATION)
             return []
         self.note(NOT_CROW)
         return [("peer", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
 
-    def _extended(self, message: Message, method: str) -> list[Out]:
+    def _on_extension(self, message: Message, method: str) -> list[Out]:
         if message.is_request:
             if self._extensions.look(message.id) is not None or self._wishes.look(message.id) is not None:
                 return [("peer", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
             self._extensions.owe(message.id, method)
         return [("inside", message)]
 
-    def _updated(self, message: Message) -> list[Out]:
+    def _on_update(self, message: Message) -> list[Out]:
         session = either(as_object(message.params), "sessionId", "session_id")
         update = update_of(message)
         if type(session) is not str:
@@ -175,13 +175,15 @@ class CrowAgent(Edge):
             return []
         if update.get("@type") == QUESTION:
             return (
-                self._replayed(session, update) if self._is_history(session) else self._ask(session, update)
+                self._replay_question(session, update)
+                if self._is_history(session)
+                else self._ask(session, update)
             )
         fields = read_update(update, self.note)
         if fields is None:
             return []
         if self._replays and fields.get("sessionUpdate") == "tool_call":
-            fields = self._told_once(session, fields)
+            fields = self._announce_once(session, fields)
         return [("inside", notification("session/update", {"sessionId": session, "update": fields}))]
 
     def _is_history(self, session: str) -> bool:
@@ -189,7 +191,7 @@ class CrowAgent(Edge):
         runs = any(request == ("session/prompt", session) for _, request in self._pending_requests.items())
         return session in self._replays and not runs
 
-    def _replayed(self, session: str, update: Object) -> list[Out]:
+    def _replay_question(self, session: str, update: Object) -> list[Out]:
         """A question of the past is shown as its tool call: nobody is asked, and nothing is answered."""
         call_id, title = update.get("tool_call_id"), update.get("title")
         if type(call_id) is not str:
@@ -200,17 +202,17 @@ class CrowAgent(Edge):
         fields["title"] = title if type(title) is str else TITLE
         if update.get("arguments") is not None:
             fields["rawInput"] = {"arguments": update["arguments"]}
-        fields = self._told_once(session, fields)
+        fields = self._announce_once(session, fields)
         return [("inside", notification("session/update", {"sessionId": session, "update": fields}))]
 
-    def _told_once(self, session: str, fields: Object) -> Object:
+    def _announce_once(self, session: str, fields: Object) -> Object:
         """A replay may tell of a call in its start and in its question; the second is news of the first."""
-        told = self._replays.get(session)
-        if told is None:
+        call_ids = self._replays.get(session)
+        if call_ids is None:
             return fields
-        if fields["toolCallId"] in told:
+        if fields["toolCallId"] in call_ids:
             return {**fields, "sessionUpdate": "tool_call_update"}
-        told.add(fields["toolCallId"])
+        call_ids.add(fields["toolCallId"])
         return fields
 
     def _ask(self, session: str, update: Object) -> list[Out]:
@@ -220,8 +222,8 @@ class CrowAgent(Edge):
             call_id = update.get("tool_call_id")
             if type(call_id) is not str:
                 return []  # there is no way to answer it
-            refused = write_choice(session, call_id, rejecting(update))
-            return [self._own("permission_response", refused)]
+            rejection = write_choice(session, call_id, rejecting(update))
+            return [self._own("permission_response", rejection)]
         options = frozenset(option["optionId"] for option in params["options"])
         wish = CrowPermission(session=session, call_id=update["tool_call_id"], params=params, options=options)
         if self._waiting.enter(wish):
@@ -236,7 +238,7 @@ class CrowAgent(Edge):
         self._wishes.owe(own, wish)
         return ("inside", request(own, "session/request_permission", wish.params))
 
-    def _answered(self, message: Message) -> list[Out]:
+    def _on_answer(self, message: Message) -> list[Out]:
         method, session = self._pending_requests.settle(message.id) or ("", "")
         if method == "session/load":
             self._replays.pop(session, None)
@@ -263,19 +265,19 @@ class CrowAgent(Edge):
             return answer(message.id, read_welcome(result, self.note))
         if method == "session/load":
             return answer(message.id, read_loaded(result, self.note))
-        opened = read_opened(result, self.note) if method == "session/new" else None
-        if opened is not None:
-            return answer(message.id, opened)
+        session = read_opened(result, self.note) if method == "session/new" else None
+        if session is not None:
+            return answer(message.id, session)
         self.note(ANSWER_ODD)
         return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
 
     def peer_ended(self) -> list[Out]:
         """What the client still waits for gets no other answer."""
-        gone = "Internal error: the agent is gone"
+        reason = "Internal error: the agent is gone"
         waiting = [request_id for request_id, (method, _) in self._pending_requests.items() if method != OWN]
         for request_id in waiting:
             self._pending_requests.settle(request_id)
-        return [("inside", refusal(request_id, INTERNAL_ERROR, gone)) for request_id in waiting]
+        return [("inside", refusal(request_id, INTERNAL_ERROR, reason)) for request_id in waiting]
 
 
 def _id(value: object) -> int | str | None:

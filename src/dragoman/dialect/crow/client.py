@@ -22,7 +22,7 @@ from dragoman.dialect.crow.names import NAME, either
 from dragoman.dialect.crow.permission import read_choice, write_question
 from dragoman.dialect.crow.questions import CrowQuestion, OpenQuestions
 from dragoman.dialect.crow.sessions import (
-    Checked,
+    ParamsOrErrors,
     read_load,
     read_new,
     read_prompt,
@@ -80,25 +80,25 @@ class CrowClient(Edge):
         if message.is_notification:
             self.note(NOT_CROWS_NOTIFICATION)
             return []
-        return self._requested(message, method, params)
+        return self._on_request(message, method, params)
 
-    def _requested(self, message: Message, method: str, params: Object) -> list[Out]:
+    def _on_request(self, message: Message, method: str, params: Object) -> list[Out]:
         if self._requests.look(message.id) is not None:
             return [("peer", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
         if method.startswith("_"):
             self._requests.owe(message.id, method)
             return [("inside", message)]
         if method == "initialize":
-            carried: Checked = read_hello(params, self.note)
+            v1_params: ParamsOrErrors = read_hello(params, self.note)
         elif method in READERS:
-            carried = READERS[method](params, self.settings, self.note)
+            v1_params = READERS[method](params, self.settings, self.note)
         else:
             self.note(NOT_CROW)
             return [("peer", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
-        if isinstance(carried, list):
-            return [("peer", invalid_params(message.id, *carried))]
+        if isinstance(v1_params, list):
+            return [("peer", invalid_params(message.id, *v1_params))]
         self._requests.owe(message.id, method)
-        return [("inside", request(message.id, method, carried))]
+        return [("inside", request(message.id, method, v1_params))]
 
     def _cancel(self, message: Message, params: Object) -> list[Out]:
         """The client may ask for it; v1 only tells. Whoever cancels a turn answers its questions too, unless
@@ -110,14 +110,14 @@ class CrowClient(Edge):
             return self._answer_if_request(message, invalid_params(message.id, missing))
         outs: list[Out] = [("inside", notification("session/cancel", {"sessionId": session}))]
         if self.settings.answers_for_peer:
-            outs += [_unanswered(question) for question in self._questions.of_session(session)]
+            outs += [_cancel_question(question) for question in self._questions.of_session(session)]
         return outs + self._answer_if_request(message, answer(message.id, {}))
 
     def _set_model(self, message: Message, params: Object) -> list[Out]:
         session = either(params, "session_id", "sessionId")
         call_id = either(params, "tool_call_id", "toolCallId")
-        known = type(session) is str and type(call_id) is str
-        question = self._questions.look(session, call_id) if known else None
+        has_names = type(session) is str and type(call_id) is str
+        question = self._questions.look(session, call_id) if has_names else None
         if question is None:
             self.note(NOT_ASKED)
             field = "tool_call_id" if type(session) is str else "session_id"
@@ -129,24 +129,24 @@ class CrowClient(Edge):
             return self._on_wrong_choice(message, question, call_id, choice)
         self._questions.settle(session, call_id)
         if is_cancelled:
-            return [_unanswered(question), *self._answer_if_request(message, _done(message))]
+            return [_cancel_question(question), *self._answer_if_request(message, _empty_answer(message))]
         outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
         return [
             ("inside", answer(question.request_id, outcome)),
-            *self._answer_if_request(message, _done(message)),
+            *self._answer_if_request(message, _empty_answer(message)),
         ]
 
     def _on_wrong_choice(
         self, message: Message, question: CrowQuestion, name: str, choice: str | None
     ) -> list[Out]:
         """The client chose nothing that was offered. Where others are asked too, its question stays open."""
-        other = ParamError("option_id", "is none of the options that were offered")
-        told = self._answer_if_request(message, invalid_params(message.id, other))
+        wrong_option = ParamError("option_id", "is none of the options that were offered")
+        refusals = self._answer_if_request(message, invalid_params(message.id, wrong_option))
         if not self.settings.answers_for_peer:
-            return told
+            return refusals
         self._questions.settle(question.session, name)
         self.note(NOT_CHOSEN if choice is None else NOT_OFFERED)
-        return [_unanswered(question), *told]
+        return [_cancel_question(question), *refusals]
 
     def _answer_if_request(self, message: Message, incoming: Message) -> list[Out]:
         """Who asked is answered; who only told something is not."""
@@ -157,9 +157,9 @@ class CrowClient(Edge):
     def from_inside(self, message: Message) -> list[Out]:
         method = message.method
         if method == "session/update":  # first, because nearly everything is one
-            return self._updated(message)
+            return self._on_update(message)
         if method is UNSET:
-            return self._answered(message)
+            return self._on_answer(message)
         if method == "session/request_permission" and message.is_request:
             return self._ask(message)
         if method == "$/cancel_request":
@@ -176,23 +176,27 @@ class CrowClient(Edge):
 
     def _on_withdrawal(self, request_id: Json) -> list[Out]:
         """A question is settled elsewhere. The client is told in the word that it would have used."""
-        found = self._questions.withdraw(request_id)
-        outs: list[Out] = [_unanswered(one) for _, one in found if self.settings.answers_for_peer]
-        for name, question in found:
+        questions = self._questions.withdraw(request_id)
+        outs: list[Out] = [
+            _cancel_question(question_of_id)
+            for _, question_of_id in questions
+            if self.settings.answers_for_peer
+        ]
+        for name, question in questions:
             update = {"@type": ANSWER, "tool_call_id": name, "outcome": "settled"}
             outs.append(
                 ("peer", notification("session/update", {"sessionId": question.session, "update": update}))
             )
         return outs
 
-    def _updated(self, message: Message) -> list[Out]:
+    def _on_update(self, message: Message) -> list[Out]:
         params = message.params
-        found = params.get("update") if type(params) is dict else None
-        update = write_update(found if type(found) is dict else {}, self.note)
+        value = params.get("update") if type(params) is dict else None
+        update = write_update(value if type(value) is dict else {}, self.note)
         if update is None:
             return []
-        told = {"sessionId": as_object(params).get("sessionId"), "update": update}
-        return [("peer", Message("2.0", UNSET, "session/update", told))]
+        update_params = {"sessionId": as_object(params).get("sessionId"), "update": update}
+        return [("peer", Message("2.0", UNSET, "session/update", update_params))]
 
     def _ask(self, message: Message) -> list[Out]:
         params = as_object(message.params)
@@ -211,7 +215,7 @@ class CrowClient(Edge):
         self._questions.open(name, CrowQuestion(request_id=message.id, session=session, options=options))
         return [("peer", notification("session/update", {"sessionId": session, "update": update}))]
 
-    def _answered(self, message: Message) -> list[Out]:
+    def _on_answer(self, message: Message) -> list[Out]:
         method = self._requests.settle(message.id)
         if method is None and is_complaint(message):
             return [("peer", message)]
@@ -232,19 +236,19 @@ class CrowClient(Edge):
             return answer(message.id, write_welcome(result, self.note))
         if method == "session/load":
             return answer(message.id, write_loaded(result, self.note))
-        opened = write_opened(result, self.note) if method == "session/new" else None
-        if opened is not None:
-            return answer(message.id, opened)
+        session = write_opened(result, self.note) if method == "session/new" else None
+        if session is not None:
+            return answer(message.id, session)
         self.note(ANSWER_ODD)
         return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
 
     def peer_ended(self) -> list[Out]:
-        return [_unanswered(question) for question in self._questions.all()]
+        return [_cancel_question(question) for question in self._questions.all()]
 
 
-def _unanswered(question: CrowQuestion) -> Out:
+def _cancel_question(question: CrowQuestion) -> Out:
     return ("inside", answer(question.request_id, CANCELLED))
 
 
-def _done(message: Message) -> Message:
+def _empty_answer(message: Message) -> Message:
     return answer(message.id, {})

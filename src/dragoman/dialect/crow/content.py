@@ -38,22 +38,22 @@ def write_text(update: Object, note: Note) -> Object | None:
     text = flat(block)
     if text is None:
         return None
-    written: Object = {"@type": TEXTS[update["sessionUpdate"]], "text": text}
+    fields: Object = {"@type": TEXTS[update["sessionUpdate"]], "text": text}
     if len(block) > 2 or block.get("type") != "text":
         note(BESIDE if block.get("type") == "text" else NOT_TEXT)
-        written["content"] = to_snake(block)
+        fields["content"] = to_snake(block)
     if len(update) > 2:
-        _write_rest(update, written, note)
-    return written
+        _write_rest(update, fields, note)
+    return fields
 
 
-def _write_rest(update: Object, written: Object, note: Note) -> None:
+def _write_rest(update: Object, fields: Object, note: Note) -> None:
     if type(update.get("messageId")) is str:
         note(BESIDE)
-        written["message_id"] = update["messageId"]
+        fields["message_id"] = update["messageId"]
     if update.get("_meta"):
         note(BESIDE)
-        written["_meta"] = update["_meta"]
+        fields["_meta"] = update["_meta"]
 
 
 def _read_block(update: Object, text: str) -> Object:
@@ -74,11 +74,11 @@ def flat(block: Object) -> str | None:
         return f"[{as_text(block.get('name'))}]({as_text(block.get('uri'))})"
     if kind == "resource":
         inner = as_object(block.get("resource"))
-        return _described(inner.get("text"), as_text(inner.get("uri")))
+        return _describe(inner.get("text"), as_text(inner.get("uri")))
     if type(kind) is str:
         return f"[{kind} {as_text(block.get('mimeType'))}]"
     return None
 
 
-def _described(text: Json, uri: str) -> str:
+def _describe(text: Json, uri: str) -> str:
     return f"[{uri}]\n{text}" if type(text) is str else f"[{uri}]"

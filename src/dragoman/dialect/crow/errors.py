@@ -45,46 +45,48 @@ class ParamError(Struct, frozen=True):
 
 def param_errors(fields: Object, kind: str) -> list[ParamError]:
     """Everything in these params (in v1's words) that v1 does not take, in crow's words."""
-    found: list[ParamError] = []
+    errors: list[ParamError] = []
     for _ in range(len(_FILLERS) + 1):
         try:
             _, deviations = examine(msgspec.json.encode(fields), getattr(v1, kind))
         except (SchemaError, ValueError, TypeError, RecursionError) as error:
             path = error.path if isinstance(error, SchemaError) else "$"
             reason = error.reason if isinstance(error, SchemaError) else "cannot be read"
-            found.append(ParamError(_spelled(path, SNAKE_OF), reason))
+            errors.append(ParamError(_rename_path(path, SNAKE_OF), reason))
             first = _first_name(path)
             if first not in _FILLERS:
                 break
             fields = {**fields, first: _FILLERS[first]}
             continue
         wrong = [deviation for deviation in deviations if deviation.kind != "unknown field"]
-        found += [
-            ParamError(_spelled(error.path, SNAKE_OF), f"{error.kind}: {error.name}") for error in wrong
+        errors += [
+            ParamError(_rename_path(error.path, SNAKE_OF), f"{error.kind}: {error.name}") for error in wrong
         ]
         break
-    return found
+    return errors
 
 
 def invalid_params(request_id: Id | UnsetType, *errors: ParamError, why: str = "Invalid params") -> Message:
     """The refusal of a request of a crow client."""
-    told = [{"field": error.field, "reason": error.reason} for error in errors]
-    return refusal(request_id, INVALID_PARAMS, why, {"errors": told})
+    entries = [{"field": error.field, "reason": error.reason} for error in errors]
+    return refusal(request_id, INVALID_PARAMS, why, {"errors": entries})
 
 
 def write_error(message: Message, note: Note) -> Message:
     """An error of a v1 agent, for a crow client."""
     if not is_error(message.error):
-        return _mended(message, note)
+        return _replace_error(message, note)
     error = as_object(message.error)
     if error["code"] != INVALID_PARAMS:
         return message
     data = error.get("data")
     if type(as_object(data).get("errors")) is list:
-        return _renamed(message, error, as_object(data), SNAKE_OF)
+        return _rename_fields(message, error, as_object(data), SNAKE_OF)
     note(INVALID_FIELD)
-    told = list(_param_errors(data)) or [_in_words(as_text(error["message"]))]
-    errors = [{"field": _spelled(one.field, SNAKE_OF), "reason": one.reason} for one in told]
+    param_faults = list(_param_errors(data)) or [_in_words(as_text(error["message"]))]
+    errors = [
+        {"field": _rename_path(fault.field, SNAKE_OF), "reason": fault.reason} for fault in param_faults
+    ]
     beside = as_object(data) if shallow(data) else {}
     return refusal(message.id, INVALID_PARAMS, error["message"], {**beside, "errors": errors})
 
@@ -92,11 +94,11 @@ def write_error(message: Message, note: Note) -> Message:
 def read_error(message: Message, note: Note) -> Message:
     """An error of a crow agent, for a v1 client. What is none becomes one."""
     if not is_error(message.error):
-        return _mended(message, note)
+        return _replace_error(message, note)
     error = as_object(message.error)
     data = as_object(error.get("data"))
     if error["code"] == INVALID_PARAMS and type(data.get("errors")) is list:
-        return _renamed(message, error, data, CAMEL_OF)
+        return _rename_fields(message, error, data, CAMEL_OF)
     return message
 
 
@@ -111,30 +113,30 @@ def is_complaint(message: Message) -> bool:
     return message.error is not UNSET and message.id in (None, UNSET)
 
 
-def _mended(message: Message, note: Note) -> Message:
+def _replace_error(message: Message, note: Note) -> Message:
     note(ERROR_ODD)
     return refusal(message.id, INTERNAL_ERROR, "Internal error: the peer's error makes no sense")
 
 
-def _renamed(message: Message, error: Object, data: Object, names: dict[str, str]) -> Message:
+def _rename_fields(message: Message, error: Object, data: Object, names: dict[str, str]) -> Message:
     """The same error, with its fields under the names that its reader knows."""
-    errors = [_renamed_entry(entry, names) for entry in as_list(data["errors"])]
+    errors = [_rename_entry(entry, names) for entry in as_list(data["errors"])]
     if errors == data["errors"]:
         return message
     return refusal(message.id, error["code"], error["message"], {**data, "errors": errors})
 
 
-def _renamed_entry(entry: Json, names: dict[str, str]) -> Json:
+def _rename_entry(entry: Json, names: dict[str, str]) -> Json:
     if type(entry) is not dict:
         return entry
-    spelled = dict(entry)
+    renamed_entry = dict(entry)
     for name in ("field", "loc", "path"):
         value = entry.get(name)
         if type(value) is str:
-            spelled[name] = ".".join(names.get(part, part) for part in value.split("."))
+            renamed_entry[name] = ".".join(names.get(part, part) for part in value.split("."))
         elif type(value) is list:
-            spelled[name] = [names.get(part, part) if type(part) is str else part for part in value]
-    return spelled
+            renamed_entry[name] = [names.get(part, part) if type(part) is str else part for part in value]
+    return renamed_entry
 
 
 def _param_errors(data: Json) -> Iterator[ParamError]:
@@ -165,19 +167,19 @@ def _told_in_tree(data: Object, place: str, depth: int) -> Iterator[ParamError]:
 
 
 def _in_words(text: str) -> ParamError:
-    found = _SENTENCE.fullmatch(text)
-    field, reason = (found["field"], found["reason"]) if found else (None, text)
+    match = _SENTENCE.fullmatch(text)
+    field, reason = (match["field"], match["reason"]) if match else (None, text)
     return ParamError(
         field.removeprefix("$").lstrip(".") if field else WHOLE, reason.strip() or "not accepted"
     )
 
 
-def _spelled(path: str, names: dict[str, str]) -> str:
+def _rename_path(path: str, names: dict[str, str]) -> str:
     """`$.prompt[0].mimeType` in the names of one side."""
     bare = path.removeprefix("$").lstrip(".")
     return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), bare) or WHOLE
 
 
 def _first_name(path: str) -> str:
-    found = re.match(r"\$\.(\w+)", path)
-    return found[1] if found else ""
+    match = re.match(r"\$\.(\w+)", path)
+    return match[1] if match else ""

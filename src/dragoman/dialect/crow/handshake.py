@@ -18,7 +18,7 @@ from dragoman.dialect.crow.ledger_notes import (
     VERSION,
 )
 from dragoman.dialect.crow.names import NAME, fits, with_original
-from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.keeping import drop_original, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
 
@@ -41,7 +41,7 @@ def write_hello(params: Object, note: Note) -> Object:
     original = restore(params, NAME, lambda raw: read_hello(as_object(raw), ignore_note))
     if type(original) is dict:
         return original
-    if dropped(as_object(params.get("clientCapabilities"))):
+    if drop_original(as_object(params.get("clientCapabilities"))):
         note(CLIENT_ABILITIES)
     hello: Object = {"protocol_version": params.get("protocolVersion"), "client_capabilities": {}}
     hello["client_info"] = _some_info(params.get("clientInfo"), note)
@@ -75,7 +75,7 @@ def write_welcome(result: Object, note: Note) -> Object:
     if type(original) is dict:
         return original
     able = as_object(result.get("agentCapabilities"))
-    if dropped({name: value for name, value in able.items() if value and name not in _NAMED}):
+    if drop_original({name: value for name, value in able.items() if value and name not in _NAMED}):
         note(AGENT_ABILITIES)
     if as_list(result.get("authMethods")):
         note(LOGIN)
@@ -96,11 +96,11 @@ _NAMED = frozenset({"promptCapabilities", "mcpCapabilities", "loadSession"})
 
 
 def _written_prompt(prompt: Object, note: Note) -> Object:
-    written = {"text": True, **{crow: prompt.get(name) is True for crow, name in _PROMPT.items()}}
+    capabilities = {"text": True, **{crow: prompt.get(name) is True for crow, name in _PROMPT.items()}}
     if prompt.get("audio") is True:
         note(AUDIO)
-        written["audio"] = True
-    return written
+        capabilities["audio"] = True
+    return capabilities
 
 
 def _version(version: Json, note: Note) -> int:
@@ -111,18 +111,18 @@ def _version(version: Json, note: Note) -> int:
 
 
 def _info(info: Json, note: Note) -> Object | None:
-    named = {name: value for name, value in as_object(info).items() if name in ("name", "title", "version")}
-    if named and fits(named, "Implementation"):
-        return named
+    members = {name: value for name, value in as_object(info).items() if name in ("name", "title", "version")}
+    if members and fits(members, "Implementation"):
+        return members
     if info is not None:
         note(INFO)
     return None
 
 
 def _some_info(info: Json, note: Note) -> Object:
-    named = dropped(as_object(info))
-    if fits(named, "Implementation"):
-        return named
+    members = drop_original(as_object(info))
+    if fits(members, "Implementation"):
+        return members
     note(INFO)
     return {"name": "unknown", "version": "unknown"}
 

@@ -26,7 +26,7 @@ _CAMEL = (
     *("lastModified", "mimeType", "newText", "oldText", "rawInput", "rawOutput", "updatedAt"),
 )
 
-SNAKE_OF = {name: re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name) for name in _CAMEL}
+SNAKE_OF = {name: re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name) for name in _CAMEL}
 CAMEL_OF = {snake: camel for camel, snake in SNAKE_OF.items()}
 
 _OPAQUE = frozenset({"_meta", "rawInput", "rawOutput", "raw_input", "raw_output", "arguments"})
@@ -35,24 +35,24 @@ _DEPTH = 50
 
 
 def to_camel(value: Json) -> Json:
-    return _spelled(value, CAMEL_OF, _DEPTH)
+    return _rename_members(value, CAMEL_OF, _DEPTH)
 
 
 def to_snake(value: Json) -> Json:
-    return _spelled(value, SNAKE_OF, _DEPTH)
+    return _rename_members(value, SNAKE_OF, _DEPTH)
 
 
-def _spelled(value: Json, names: dict[str, str], depth: int) -> Json:
+def _rename_members(value: Json, names: dict[str, str], depth: int) -> Json:
     if type(value) is list and depth:
-        return [_spelled(inner, names, depth - 1) for inner in value]
+        return [_rename_members(inner, names, depth - 1) for inner in value]
     if type(value) is not dict or not depth:
         return value
-    spelled = {}
+    result = {}
     for name, inner in value.items():
-        other = names.get(name, name)
-        if other == name or other not in value:  # a member that already has the new name wins
-            spelled[other] = inner if name in _OPAQUE else _spelled(inner, names, depth - 1)
-    return spelled
+        new_name = names.get(name, name)
+        if new_name == name or new_name not in value:  # a member that already has the new name wins
+            result[new_name] = inner if name in _OPAQUE else _rename_members(inner, names, depth - 1)
+    return result
 
 
 def either(fields: Object, snake: str, camel: str) -> Json:
@@ -91,9 +91,9 @@ def shallow(value: Json) -> bool:
     for _ in range(_DEPTH):
         level = [
             inner
-            for one in level
-            if type(one) in (dict, list)
-            for inner in (one.values() if type(one) is dict else one)
+            for node in level
+            if type(node) in (dict, list)
+            for inner in (node.values() if type(node) is dict else node)
         ]
         if not level:
             return True

@@ -17,7 +17,7 @@ from dragoman.dialect.crow.ledger_notes import BESIDE, DEFAULTS, KEPT
 from dragoman.dialect.crow.names import NAME, either, readable, to_snake, with_original, without_nulls
 from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
 from dragoman.dialect.crow.updates import QUESTION
-from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.keeping import drop_original, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
@@ -31,8 +31,8 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
     """The params of v1's question. None if it is none that could be asked."""
     options = [_read_option(option) for option in as_list(update.get("permission_options"))]
     call_id = update.get("tool_call_id")
-    known = [option for option in options if option is not None]
-    if type(call_id) is not str or not known or len(known) < len(options):
+    known_options = [option for option in options if option is not None]
+    if type(call_id) is not str or not known_options or len(known_options) < len(options):
         return None
     title = update.get("title")
     call: Object = {"toolCallId": call_id, "title": title if type(title) is str else TITLE}
@@ -44,7 +44,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
     if update.get("arguments") is not None:
         call["rawInput"] = {"arguments": update["arguments"]}
     call |= rest
-    params: Object = {"sessionId": session, "toolCall": call, "options": known}
+    params: Object = {"sessionId": session, "toolCall": call, "options": known_options}
     if not readable(params, "RequestPermissionRequest"):
         return None
     if write_question(params, call_id, ignore_note) == update:
@@ -61,16 +61,18 @@ def has_kinds(update: Object) -> bool:
 
 def _read_option(option: Json) -> Object | None:
     fields = as_object(option)
-    option_id, name, said = fields.get("id"), fields.get("title"), fields.get("kind")
+    option_id, name, kind_member = fields.get("id"), fields.get("title"), fields.get("kind")
     if type(option_id) is not str:
         return None
     kind = option_id if option_id in PERMISSION_OPTION_KINDS else _KINDS.get(option_id)
-    if said is not None:  # ours: crow's options have no kind. It may say more than the id, not the opposite.
-        if type(said) is not str or said not in PERMISSION_OPTION_KINDS:
+    if (
+        kind_member is not None
+    ):  # ours: crow's options have no kind. It may say more than the id, not the opposite.
+        if type(kind_member) is not str or kind_member not in PERMISSION_OPTION_KINDS:
             return None
-        if kind is not None and kind.partition("_")[0] != said.partition("_")[0]:
+        if kind is not None and kind.partition("_")[0] != kind_member.partition("_")[0]:
             return None
-        kind = said
+        kind = kind_member
     if kind is None:
         return None
     return {"optionId": option_id, "name": name if type(name) is str else option_id, "kind": kind}
@@ -92,7 +94,7 @@ def write_question(params: Object, call_id: str, note: Note) -> Object | None:
         del rest["rawInput"]
     if rest:
         note(BESIDE)
-    beside = {name: value for name, value in to_snake(dropped(rest)).items() if name not in _ASKED}
+    beside = {name: value for name, value in to_snake(drop_original(rest)).items() if name not in _ASKED}
     return {
         "@type": QUESTION,
         "tool_call_id": call_id,
@@ -113,17 +115,17 @@ def _is_option(option: Json) -> bool:
 
 def _write_options(options: list[Json]) -> list[Object]:
     """The first that allows once is the primary one, as in crow's document."""
-    written: list[Object] = []
+    crow_options: list[Object] = []
     primary = next((option for option in options if option.get("kind") == "allow_once"), None)
     for option in options:
         option_id, kind = option["optionId"], option.get("kind")
-        shown: Object = {"id": option_id, "title": as_text(option.get("name")) or option_id}
+        crow_option: Object = {"id": option_id, "title": as_text(option.get("name")) or option_id}
         if option is primary:
-            shown["is_primary"] = True
+            crow_option["is_primary"] = True
         if type(kind) is str and _KINDS.get(option_id) != kind:
-            shown["kind"] = kind  # crow has no word for it, and its ids do not say it
-        written.append(shown)
-    return written
+            crow_option["kind"] = kind  # crow has no word for it, and its ids do not say it
+        crow_options.append(crow_option)
+    return crow_options
 
 
 def _is_arguments(raw: Json) -> bool:
@@ -153,23 +155,23 @@ def read_choice(params: Object) -> str | None:
     Besides our form, v1's own outcome is understood: as an object, or its members side by side.
     """
     outcome = params.get("outcome")
-    named = either(params, "option_id", "optionId")
+    option_id = either(params, "option_id", "optionId")
     if type(outcome) is dict:
         inner = either(outcome, "option_id", "optionId")
-        if named is not None and named != inner:
+        if option_id is not None and option_id != inner:
             return None
-        named, outcome = inner, outcome.get("outcome")
+        option_id, outcome = inner, outcome.get("outcome")
     elif outcome is None and "outcome" not in params:
         outcome = "selected"
-    return named if outcome == "selected" and type(named) is str else None
+    return option_id if outcome == "selected" and type(option_id) is str else None
 
 
 def rejecting(update: Object) -> str | None:
     """The option of a question that nobody was asked which says no, by its id. None: there is no such one."""
     for option in as_list(update.get("permission_options")):
         fields = as_object(option)
-        known = _read_option({"id": fields.get("id")})
-        said = fields.get("kind") in (None, "reject_once", "reject_always")
-        if said and known is not None and known["kind"].startswith("reject"):
-            return str(known["optionId"])
+        known_option = _read_option({"id": fields.get("id")})
+        may_reject = fields.get("kind") in (None, "reject_once", "reject_always")
+        if may_reject and known_option is not None and known_option["kind"].startswith("reject"):
+            return str(known_option["optionId"])
     return None

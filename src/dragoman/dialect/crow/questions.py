@@ -24,7 +24,7 @@ class CrowQuestion(Struct, frozen=True, kw_only=True):
     options: frozenset[str]
 
 
-Wanted: TypeAlias = Callable[[CrowQuestion], bool]
+QuestionFilter: TypeAlias = Callable[[CrowQuestion], bool]
 
 
 class OpenQuestions:
@@ -54,10 +54,14 @@ class OpenQuestions:
 
     def withdraw(self, request_id: Id) -> list[tuple[str, CrowQuestion]]:
         """Those that were asked under this id of the agent's, by their names."""
-        found = [(name, one) for (_, name), one in self._open.items() if one.request_id == request_id]
-        for name, question in found:
+        questions = [
+            (name, open_question)
+            for (_, name), open_question in self._open.items()
+            if open_question.request_id == request_id
+        ]
+        for name, question in questions:
             self.settle(question.session, name)
-        return found
+        return questions
 
     def of_session(self, session: str) -> list[CrowQuestion]:
         return self._take(lambda question: question.session == session)
@@ -65,11 +69,11 @@ class OpenQuestions:
     def all(self) -> list[CrowQuestion]:
         return self._take(lambda question: True)
 
-    def _take(self, wanted: Wanted) -> list[CrowQuestion]:
-        taken = {key: question for key, question in self._open.items() if wanted(question)}
-        for key in taken:
+    def _take(self, matches: QuestionFilter) -> list[CrowQuestion]:
+        questions = {key: question for key, question in self._open.items() if matches(question)}
+        for key in questions:
             del self._open[key]
-        return list(taken.values())
+        return list(questions.values())
 
 
 class CrowPermission(Struct, frozen=True, kw_only=True):

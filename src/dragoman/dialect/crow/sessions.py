@@ -11,37 +11,37 @@ from dragoman.dialect.crow.errors import ParamError, param_errors
 from dragoman.dialect.crow.ledger_notes import CWD, FOLDERS, KEPT, SERVERS, SETTINGS
 from dragoman.dialect.crow.names import NAME, either, fits, readable, to_camel, to_snake, with_original
 from dragoman.dialect.edge import EdgeSettings
-from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.keeping import drop_original, restore
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Json, Object, as_list, as_object
 
-Checked: TypeAlias = "Object | list[ParamError]"
+ParamsOrErrors: TypeAlias = "Object | list[ParamError]"
 """Params of v1, or everything that is wrong with them."""
 
 
-def read_new(params: Object, settings: EdgeSettings, note: Note) -> Checked:
+def read_new(params: Object, settings: EdgeSettings, note: Note) -> ParamsOrErrors:
     servers = either(params, "mcp_servers", "mcpServers")
     fields: Object = {
         "cwd": _cwd(params, settings, note),
         "mcpServers": list(settings.mcp_servers) if servers is None else servers,
     }
-    known = {"cwd", "mcpServers", "mcp_servers"}
-    return _checked(fields, params, known, "NewSessionRequest", note)
+    names = {"cwd", "mcpServers", "mcp_servers"}
+    return _check(fields, params, names, "NewSessionRequest", note)
 
 
 def write_new(params: Object, note: Note) -> Object:
-    return dropped(params)
+    return drop_original(params)
 
 
-def read_load(params: Object, settings: EdgeSettings, note: Note) -> Checked:
+def read_load(params: Object, settings: EdgeSettings, note: Note) -> ParamsOrErrors:
     servers = either(params, "mcp_servers", "mcpServers")
     fields: Object = {
         "sessionId": either(params, "session_id", "sessionId"),
         "cwd": _cwd(params, settings, note),
         "mcpServers": list(settings.mcp_servers) if servers is None else servers,
     }
-    known = {"session_id", "sessionId", "cwd", "mcpServers", "mcp_servers"}
-    return _checked(fields, params, known, "LoadSessionRequest", note)
+    names = {"session_id", "sessionId", "cwd", "mcpServers", "mcp_servers"}
+    return _check(fields, params, names, "LoadSessionRequest", note)
 
 
 def write_load(params: Object, note: Note) -> Object:
@@ -49,17 +49,17 @@ def write_load(params: Object, note: Note) -> Object:
         note(SERVERS)
     if as_list(params.get("additionalDirectories")):
         note(FOLDERS)
-    written = {"session_id": params.get("sessionId"), "cwd": params.get("cwd")}
-    meta = as_object(dropped(params).get("_meta"))
-    return {**written, "_meta": meta} if meta else written
+    fields = {"session_id": params.get("sessionId"), "cwd": params.get("cwd")}
+    meta = as_object(drop_original(params).get("_meta"))
+    return {**fields, "_meta": meta} if meta else fields
 
 
-def read_prompt(params: Object, settings: EdgeSettings, note: Note) -> Checked:
+def read_prompt(params: Object, settings: EdgeSettings, note: Note) -> ParamsOrErrors:
     fields: Object = {
         "sessionId": either(params, "session_id", "sessionId"),
         "prompt": to_camel(params.get("prompt")),
     }
-    return _checked(fields, params, {"session_id", "sessionId", "prompt"}, "PromptRequest", note)
+    return _check(fields, params, {"session_id", "sessionId", "prompt"}, "PromptRequest", note)
 
 
 def write_prompt(params: Object, note: Note) -> Object:
@@ -68,7 +68,7 @@ def write_prompt(params: Object, note: Note) -> Object:
     )
     if type(original) is dict:
         return original
-    snake: Object = to_snake(dropped(params))
+    snake: Object = to_snake(drop_original(params))
     return snake
 
 
@@ -79,13 +79,13 @@ def _cwd(params: Object, settings: EdgeSettings, note: Note) -> Json:
     return settings.cwd
 
 
-def _checked(fields: Object, params: Object, known: set[str], kind: str, note: Note) -> Checked:
+def _check(fields: Object, params: Object, names: set[str], kind: str, note: Note) -> ParamsOrErrors:
     if type(params.get("_meta")) is dict:
         fields["_meta"] = params["_meta"]
     if not readable(fields, kind):
         absent = [name for name, value in fields.items() if value is None]
         return param_errors({name: value for name, value in fields.items() if name not in absent}, kind)
-    if params.keys() - known - {"_meta"}:
+    if params.keys() - names - {"_meta"}:
         note(KEPT)
         return with_original(fields, params)
     return fields
@@ -104,12 +104,12 @@ def read_opened(result: Json, note: Note) -> Object | None:
 
 
 def write_opened(result: Json, note: Note) -> Object | None:
-    opened = dropped(as_object(result))
-    if type(opened.get("sessionId")) is not str:
+    session = drop_original(as_object(result))
+    if type(session.get("sessionId")) is not str:
         return None
-    if opened.get("modes") or opened.get("configOptions"):
+    if session.get("modes") or session.get("configOptions"):
         note(SETTINGS)
-    return opened
+    return session
 
 
 def read_loaded(result: Json, note: Note) -> Object:
@@ -122,7 +122,7 @@ def read_loaded(result: Json, note: Note) -> Object:
 
 
 def write_loaded(result: Json, note: Note) -> Object:
-    loaded = dropped(as_object(result))
-    if loaded.get("modes") or loaded.get("configOptions"):
+    session = drop_original(as_object(result))
+    if session.get("modes") or session.get("configOptions"):
         note(SETTINGS)
-    return as_object(to_snake(loaded))
+    return as_object(to_snake(session))

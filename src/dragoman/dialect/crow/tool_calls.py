@@ -84,8 +84,8 @@ def read_rest(update: Object, note: Note) -> Object:
 
 
 def _fitting(items: list[Json], kind: str, note: Note) -> list[Json]:
-    spelled = [to_camel(item) for item in items]
-    good = [item for item in spelled if type(item) is dict and readable(item, kind)]
+    camel_items = [to_camel(item) for item in items]
+    good = [item for item in camel_items if type(item) is dict and readable(item, kind)]
     if len(good) < len(items):
         note(VALUES)
     return good
@@ -93,24 +93,24 @@ def _fitting(items: list[Json], kind: str, note: Note) -> list[Json]:
 
 def write_call(update: Object, note: Note) -> Object | None:
     starts = update["sessionUpdate"] == CALL
-    given = without_nulls(update)
-    call_id = given.get("toolCallId")
+    members = without_nulls(update)
+    call_id = members.get("toolCallId")
     if type(call_id) is not str:
         return None
-    written: Object = {"@type": START if starts else PROGRESS, "tool_call_id": call_id}
+    fields: Object = {"@type": START if starts else PROGRESS, "tool_call_id": call_id}
     for name, default in (("title", TITLE), ("kind", "other"), ("status", "pending")):
-        if type(given.get(name)) is str:
-            written[name] = given[name]
+        if type(members.get(name)) is str:
+            fields[name] = members[name]
         elif starts:
             note(DEFAULTS)
-            written[name] = default
-    rest = {name: value for name, value in given.items() if name not in _WRITTEN}
-    if starts and rest.get("name") == written["title"]:
+            fields[name] = default
+    rest = {name: value for name, value in members.items() if name not in _WRITTEN}
+    if starts and rest.get("name") == fields["title"]:
         del rest["name"]
     if rest:
         note(BESIDE)
-        written |= {name: value for name, value in to_snake(rest).items() if name not in SHOWN}
-    return written
+        fields |= {name: value for name, value in to_snake(rest).items() if name not in SHOWN}
+    return fields
 
 
 _WRITTEN = frozenset({"sessionUpdate", "toolCallId", "title", "kind", "status"})

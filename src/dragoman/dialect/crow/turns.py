@@ -18,7 +18,7 @@ from dragoman.dialect.crow.ledger_notes import (
     STOP_UNKNOWN_TO_CROW,
 )
 from dragoman.dialect.crow.names import NAME, fits, shallow, to_camel, to_snake, with_original
-from dragoman.dialect.keeping import dropped, original_of, restore, without_secrets
+from dragoman.dialect.keeping import drop_original, original_of, restore, without_secrets
 from dragoman.dialect.ledger import Note, ignore_note
 from dragoman.dialect.message import Id, Message, Object, answer, as_object, refusal
 from dragoman.schema.v1.prompt import STOP_REASONS
@@ -47,7 +47,7 @@ def read_end(message: Message, note: Note) -> Message:
     stop = result.get("stop_reason")
     if stop == "error":
         note(STOP_ERROR)
-        return _failed(message.id, result)
+        return _failure(message.id, result)
     if type(stop) is str and stop in STOP_REASONS:
         fields = to_camel(result)
         if fits(fields, "PromptResponse"):
@@ -58,12 +58,12 @@ def read_end(message: Message, note: Note) -> Message:
     return answer(message.id, with_original({"stopReason": "end_turn"}, result))
 
 
-def _failed(request_id: Id | UnsetType, result: Object) -> Message:
+def _failure(request_id: Id | UnsetType, result: Object) -> Message:
     """With the error that was said once, if this was one before."""
     error = as_object(as_object(original_of(result, NAME)).get("error"))
     if is_error(error) and error["code"] not in _NEVER_BEGAN:
         return refusal(request_id, error["code"], error["message"], error.get("data", UNSET))
-    data = without_secrets(dropped(result)) if shallow(result) else {"stop_reason": "error"}
+    data = without_secrets(drop_original(result)) if shallow(result) else {"stop_reason": "error"}
     return refusal(request_id, INTERNAL_ERROR, "Internal error: the agent ended the turn with an error", data)
 
 
@@ -81,7 +81,7 @@ def write_end(message: Message, note: Note) -> Message:
         return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
     if stop not in _CROWS:
         note(STOP_UNKNOWN_TO_CROW)
-    return answer(message.id, to_snake(dropped(result)))
+    return answer(message.id, to_snake(drop_original(result)))
 
 
 def _write_failure(message: Message, note: Note) -> Message:

@@ -95,8 +95,8 @@ def _read_entry(entry: Json, note: Note) -> Object | None:
         note(VALUES)
         return None
     priority, status = entry.get("priority"), entry.get("status")
-    known = type(priority) is str and priority in PLAN_ENTRY_PRIORITIES
-    if not known:
+    is_priority = type(priority) is str and priority in PLAN_ENTRY_PRIORITIES
+    if not is_priority:
         note(VALUES)
         priority = "medium"
     if type(status) is not str or status not in PLAN_ENTRY_STATUSES:
@@ -128,20 +128,20 @@ def write_update(update: Object, note: Note) -> Object | None:
             return original
         update = _without_original(update)
     if type(kind) is not str:
-        written = None
+        fields = None
     elif kind in TEXTS:
-        written = write_text(update, note)
+        fields = write_text(update, note)
     elif kind in (CALL, PROGRESS):
-        written = write_call(update, note)
+        fields = write_call(update, note)
     elif kind == "plan":
-        written = _write_plan(update.get("entries"), note)
+        fields = _write_plan(update.get("entries"), note)
     elif kind == "plan_update":
         return _write_plan_with_id(as_object(update.get("plan")), note)
     else:
-        written = _write_other(update, kind, note)
-    if written is None:
+        fields = _write_other(update, kind, note)
+    if fields is None:
         note(UPDATE_ODD)
-    return written
+    return fields
 
 
 def _without_original(update: Object) -> Object:
@@ -153,11 +153,13 @@ def _without_original(update: Object) -> Object:
 def _write_plan(entries: Json, note: Note) -> Object | None:
     if type(entries) is not list:
         return None
-    shown = [as_object(entry) for entry in entries]
-    if not all({"content", "priority", "status"} <= entry.keys() for entry in shown):
+    plan_entries = [as_object(entry) for entry in entries]
+    if not all({"content", "priority", "status"} <= entry.keys() for entry in plan_entries):
         note(DEFAULTS)
-        shown = [{"content": "", "priority": "medium", "status": "pending", **entry} for entry in shown]
-    return {"@type": PLAN, "entries": shown}
+        plan_entries = [
+            {"content": "", "priority": "medium", "status": "pending", **entry} for entry in plan_entries
+        ]
+    return {"@type": PLAN, "entries": plan_entries}
 
 
 def _write_plan_with_id(plan: Object, note: Note) -> Object | None:

@@ -11,7 +11,7 @@ from dragoman.dialect.haven.names import NAME, PERMISSION, UPDATE
 from dragoman.dialect.haven.permission import HavenQuestions
 from dragoman.dialect.haven.tools import HavenToolCalls, read_call
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, Object, answer, as_object, as_text, renamed, with_params
+from dragoman.dialect.message import Message, Object, answer, as_object, as_text, rename_members, with_params
 
 
 class HavenAgent(Edge):
@@ -36,14 +36,14 @@ class HavenAgent(Edge):
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_answer:
-            heard = self._questions.hear(message, self)
-            return [] if heard is None else [("peer", heard)]
+            choice = self._questions.hear(message, self)
+            return [] if choice is None else [("peer", choice)]
         if not message.is_request:
             return [("peer", message)]
         params = as_object(message.params)
         self._requests.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
         if message.method == "initialize" and "clientCapabilities" in params:
-            params = renamed(params, {"clientCapabilities": "capabilities"})
+            params = rename_members(params, {"clientCapabilities": "capabilities"})
         elif message.method == "session/prompt" and "prompt" in params:
             params = {**params, "prompt": write_blocks(params["prompt"])}
         return [("peer", message if params == message.params else with_params(message, params))]
@@ -52,20 +52,20 @@ class HavenAgent(Edge):
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_answer:
-            return [("inside", self._answered(message))]
+            return [("inside", self._convert_answer(message))]
         if message.method == UPDATE:
-            return [("inside", self._updated(message))]
+            return [("inside", self._convert_update(message))]
         if message.is_request:
             if message.method == PERMISSION:
                 message = with_params(message, self.question(message))
             self._questions.ask(message)
         return [("inside", message)]
 
-    def _answered(self, message: Message) -> Message:
+    def _convert_answer(self, message: Message) -> Message:
         result = as_object(message.result)
         method, _ = self._requests.settle(message.id) or ("", "")
         if method == "initialize" and "capabilities" in result:
-            return answer(message.id, renamed(result, {"capabilities": "agentCapabilities"}))
+            return answer(message.id, rename_members(result, {"capabilities": "agentCapabilities"}))
         return message
 
     def is_history(self, session: str) -> bool:
@@ -79,7 +79,7 @@ class HavenAgent(Edge):
         call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
         return {**params, "toolCall": read_call(call, session, self._calls, self)}
 
-    def _updated(self, message: Message) -> Message:
+    def _convert_update(self, message: Message) -> Message:
         params = as_object(message.params)
         before = params.get("update")
         if type(before) is not dict:

@@ -28,7 +28,7 @@ from dragoman.dialect.message import (
     as_object,
     as_text,
     notification,
-    renamed,
+    rename_members,
     with_params,
 )
 
@@ -60,14 +60,14 @@ class HavenClient(Edge):
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_answer:
-            heard = self._questions.hear(message, self)
-            return [] if heard is None else [("inside", heard)]
+            choice = self._questions.hear(message, self)
+            return [] if choice is None else [("inside", choice)]
         if not message.is_request:
             return [("inside", message)]
         if message.method == "session/cancel":
-            self.repaired(*CANCEL)
-            told = notification("session/cancel", message.params)
-            return [("inside", told), ("peer", answer(message.id, {}))]
+            self.note_repair(*CANCEL)
+            cancel = notification("session/cancel", message.params)
+            return [("inside", cancel), ("peer", answer(message.id, {}))]
         self._requests.owe(message.id, str(message.method))
         return [("inside", self._asking(message))]
 
@@ -76,7 +76,7 @@ class HavenClient(Edge):
         if message.method == "initialize":
             read = params
             if "capabilities" in params:
-                read = renamed(params, {"capabilities": "clientCapabilities"})
+                read = rename_members(params, {"capabilities": "clientCapabilities"})
             read = self.announce_limits(read)
             return message if read is params else with_params(message, read)
         if message.method == "session/prompt" and "prompt" in params:
@@ -87,25 +87,25 @@ class HavenClient(Edge):
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_answer:
-            return [("peer", self._answered(message))]
+            return [("peer", self._convert_answer(message))]
         if message.is_request:
-            return self._questioned(message)
+            return self._on_question(message)
         if message.method == UPDATE:
-            return [("peer", self._updated(message))]
+            return [("peer", self._convert_update(message))]
         if message.method == "$/cancel_request" and not self.settings.answers_for_peer:
             self._questions.forget(as_object(message.params).get("requestId"))
         return [("peer", message)]
 
-    def _answered(self, message: Message) -> Message:
+    def _convert_answer(self, message: Message) -> Message:
         method = self._requests.settle(message.id)
         result = as_object(message.result)
         if method == "initialize" and "agentCapabilities" in result:
-            return answer(message.id, renamed(result, {"agentCapabilities": "capabilities"}))
+            return answer(message.id, rename_members(result, {"agentCapabilities": "capabilities"}))
         if method == "session/prompt" and result and as_text(result.get("stopReason")) not in STOP_REASONS:
-            self.lost(*STOPPED)
+            self.note_loss(*STOPPED)
         return message
 
-    def _questioned(self, message: Message) -> list[Out]:
+    def _on_question(self, message: Message) -> list[Out]:
         self._questions.ask(message)
         if message.method == PERMISSION:
             message = with_params(message, self.question(as_object(message.params)))
@@ -116,19 +116,19 @@ class HavenClient(Edge):
         call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
         return {**params, "toolCall": write_call(call, session, self._calls, self, whole=True)}
 
-    def _updated(self, message: Message) -> Message:
+    def _convert_update(self, message: Message) -> Message:
         params = as_object(message.params)
         before = params.get("update")
         if type(before) is not dict:
             return message
-        update = self.written(before, as_text(params.get("sessionId")))
+        update = self.write_update(before, as_text(params.get("sessionId")))
         return message if update == before else with_params(message, {**params, "update": update})
 
-    def written(self, update: Object, session: str) -> Object:
+    def write_update(self, update: Object, session: str) -> Object:
         """An update of v1 in the dialect."""
         kind = as_text(update.get("sessionUpdate"))
         if kind not in LISTED:
-            self.lost(*UNLISTED)
+            self.note_loss(*UNLISTED)
         elif kind in ("tool_call", "tool_call_update"):
             return write_call(update, session, self._calls, self, whole=kind == "tool_call")
         elif kind.endswith("_chunk") and "content" in update:
@@ -136,4 +136,4 @@ class HavenClient(Edge):
         return update
 
     def peer_ended(self) -> list[Out]:
-        return [("inside", nothing) for nothing in self._questions.cancelled()]
+        return [("inside", nothing) for nothing in self._questions.cancel_all()]

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.names import BARE, FLAT, NAME, NAMELESS_LINK
-from dragoman.dialect.keeping import dropped, keep, restore
+from dragoman.dialect.keeping import drop_original, keep, restore
 from dragoman.dialect.message import Json, Object, as_object, as_text
 
 EMBEDDED = "embedded_resource"
@@ -31,26 +31,26 @@ def read_block(block: Json, edge: Edge) -> Json:
     """A block of the dialect in v1."""
     fields = as_object(block)
     if _is_flat(fields):
-        edge.repaired(*FLAT)
-        return keep(_converted(fields), NAME, fields)
+        edge.note_repair(*FLAT)
+        return keep(_convert(fields), NAME, fields)
     if _is_nameless(fields):
-        edge.repaired(*NAMELESS_LINK)
-        return keep(_converted(fields), NAME, fields)
-    return _converted(fields) if fields.get("type") == EMBEDDED else block
+        edge.note_repair(*NAMELESS_LINK)
+        return keep(_convert(fields), NAME, fields)
+    return _convert(fields) if fields.get("type") == EMBEDDED else block
 
 
 def write_block(block: Json) -> Json:
     """A block of v1 in the dialect."""
     fields = as_object(block)
-    original = restore(fields, NAME, _converted)
+    original = restore(fields, NAME, _convert)
     if original is not None:
         return original
     if fields.get("type") == "resource":
-        return dropped({**fields, "type": EMBEDDED})
-    return dropped(fields) if fields else block
+        return drop_original({**fields, "type": EMBEDDED})
+    return drop_original(fields) if fields else block
 
 
-def _converted(block: Object) -> Object:
+def _convert(block: Object) -> Object:
     if _is_nameless(block):
         return {**block, "name": _end_of(block["uri"])}
     if block.get("type") != EMBEDDED:
@@ -94,7 +94,7 @@ def has_diff(content: Json) -> bool:
 def _read_item(item: Json, edge: Edge) -> Json:
     fields = as_object(item)
     if as_text(fields.get("type")) in _BLOCKS:
-        edge.repaired(*BARE)
+        edge.note_repair(*BARE)
         return {"type": "content", "content": read_block(item, edge)}
     if fields.get("type") == "content" and "content" in fields:
         return {**fields, "content": read_block(fields["content"], edge)}

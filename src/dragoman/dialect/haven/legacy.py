@@ -25,7 +25,7 @@ from dragoman.dialect.haven.names import (
 )
 from dragoman.dialect.haven.permission import allows
 from dragoman.dialect.haven.tools import UNNAMED
-from dragoman.dialect.message import Message, Object, as_object, as_text, notification, renamed
+from dragoman.dialect.message import Message, Object, as_object, as_text, notification, rename_members
 from dragoman.dialect.permission import NOTICE, answer_unasked, decide, question_in
 
 
@@ -39,7 +39,7 @@ class LegacyClient(HavenClient):
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request and message.method == PERMISSION:
             if self.settings.answers_for_peer:
-                self.lost(*UNANSWERABLE)
+                self.note_loss(*UNANSWERABLE)
             return [self._notify(as_object(message.params)), ("inside", answer_unasked(message, self))]
         if message.is_notification and message.method == NOTICE:
             question = question_in(message)
@@ -49,8 +49,8 @@ class LegacyClient(HavenClient):
     def _notify(self, question: Object) -> Out:
         return ("peer", notification(PERMISSION, self.question(question)))
 
-    def written(self, update: Object, session: str) -> Object:
-        return renamed(super().written(update, session), {"sessionUpdate": "type"})
+    def write_update(self, update: Object, session: str) -> Object:
+        return rename_members(super().write_update(update, session), {"sessionUpdate": "type"})
 
 
 class LegacyAgent(HavenAgent):
@@ -61,36 +61,36 @@ class LegacyAgent(HavenAgent):
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_notification and message.method == PERMISSION:
-            return self._announced(message)
+            return self._on_announcement(message)
         return super().from_peer(message)
 
     def read(self, update: Object, session: str) -> Object:
         if "sessionUpdate" not in update and "type" in update:
             if as_text(update["type"]) not in KNOWN:
-                self.lost(*UNKNOWN_KIND)
+                self.note_loss(*UNKNOWN_KIND)
                 return update
-            update = renamed(update, {"type": "sessionUpdate"})
+            update = rename_members(update, {"type": "sessionUpdate"})
         return super().read(update, session)
 
-    def _announced(self, message: Message) -> list[Out]:
+    def _on_announcement(self, message: Message) -> list[Out]:
         params = as_object(message.params)
         session = as_text(params.get("sessionId"))
-        seen = bool(self._calls.of(session, as_object(params.get("toolCall")).get("id")))
+        is_known_call = bool(self._calls.of(session, as_object(params.get("toolCall")).get("id")))
         question = self.question(message)
-        outs = _call_update(question["toolCall"], session, seen=seen)
+        outs = _call_update(question["toolCall"], session, is_known_call=is_known_call)
         if self.is_history(session):
-            self.repaired(*REPLAYED)
+            self.note_repair(*REPLAYED)
             return outs
-        self.lost(*UNANSWERABLE)
+        self.note_loss(*UNANSWERABLE)
         if not allows(question, decide(question, self)):
             outs.append(("peer", notification("session/cancel", {"sessionId": session})))
         return outs
 
 
-def _call_update(call: Object, session: str, *, seen: bool) -> list[Out]:
+def _call_update(call: Object, session: str, *, is_known_call: bool) -> list[Out]:
     """The tool call that it asks for, as an update; as a new call if nothing was said of it before."""
     if type(call.get("toolCallId")) is not str:
         return []
-    new: Object = {"title": UNNAMED} if not seen else {}
-    update = {**new, **call, "sessionUpdate": "tool_call_update" if seen else "tool_call"}
+    new: Object = {"title": UNNAMED} if not is_known_call else {}
+    update = {**new, **call, "sessionUpdate": "tool_call_update" if is_known_call else "tool_call"}
     return [("inside", notification(UPDATE, {"sessionId": session, "update": update}))]

@@ -12,7 +12,7 @@ from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.names import NO_CHOICE, PERMISSION, UNASKED
 from dragoman.dialect.message import Id, Message, Object, answer, as_list, as_object
-from dragoman.dialect.permission import CANCELLED, answer_unchosen, offered
+from dragoman.dialect.permission import CANCELLED, answer_unchosen, option_kinds
 
 
 class HavenQuestions:
@@ -25,20 +25,20 @@ class HavenQuestions:
     def ask(self, request: Message) -> None:
         self._requests.owe(request.id, True)
         if request.method == PERMISSION:
-            self._open.owe(request.id, frozenset(offered(as_object(request.params))))
+            self._open.owe(request.id, frozenset(option_kinds(as_object(request.params))))
 
     def hear(self, message: Message, edge: Edge) -> Message | None:
         """The answer as it may go on; None if nobody asked. A complaint about no request in particular has
         no id and goes on.
         """
         if self._requests.settle(message.id) is None and message.id is not None:
-            edge.lost(*UNASKED)
+            edge.note_loss(*UNASKED)
             return None
         choices = self._open.settle(message.id)
         if choices is None or _is_answer(message, choices):
             return message
         if edge.settings.answers_for_peer:
-            edge.repaired(*NO_CHOICE)
+            edge.note_repair(*NO_CHOICE)
         return answer_unchosen(message.id, edge)
 
     def forget(self, request_id: Id) -> None:
@@ -46,7 +46,7 @@ class HavenQuestions:
         self._requests.settle(request_id)
         self._open.settle(request_id)
 
-    def cancelled(self) -> list[Message]:
+    def cancel_all(self) -> list[Message]:
         """What to say to those who still wait for a permission, when nobody is left to give it."""
         waiting = [request_id for request_id, _ in self._open.items()]
         for request_id in waiting:
@@ -61,15 +61,17 @@ def _is_answer(message: Message, choices: frozenset[str]) -> bool:
     outcome = as_object(as_object(message.result).get("outcome"))
     if outcome.get("outcome") == "cancelled":
         return True
-    chosen = outcome.get("optionId")
-    return outcome.get("outcome") == "selected" and type(chosen) is str and chosen in choices
+    option_id = outcome.get("optionId")
+    return outcome.get("outcome") == "selected" and type(option_id) is str and option_id in choices
 
 
 def allows(question: Object, result: Object) -> bool:
     """Whether a decision lets the tool run."""
-    chosen = as_object(result.get("outcome")).get("optionId")
+    option_id = as_object(result.get("outcome")).get("optionId")
     options = [as_object(option) for option in as_list(question.get("options"))]
-    kinds = [option.get("kind") for option in options if option.get("optionId") == chosen]
+    kinds = [option.get("kind") for option in options if option.get("optionId") == option_id]
     return (
-        chosen is not None and bool(kinds) and all(kind in ("allow_once", "allow_always") for kind in kinds)
+        option_id is not None
+        and bool(kinds)
+        and all(kind in ("allow_once", "allow_always") for kind in kinds)
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.content import has_diff, read_tool_content, write_tool_content
 from dragoman.dialect.haven.names import FILE, NAME, NAMELESS_CALL, NEAREST, NO_KIND, NO_STATUS, TITLE
-from dragoman.dialect.keeping import dropped, keep, original_of
-from dragoman.dialect.message import Json, Object, as_object, as_text, renamed
+from dragoman.dialect.keeping import drop_original, keep, original_of
+from dragoman.dialect.message import Json, Object, as_object, as_text, rename_members
 
 _TO_V1 = {"command": "execute", "search": "search", "other": "other"}
 _EXACT = {"execute": "command", "search": "search", "other": "other", "read": "file", "edit": "file"}
@@ -44,17 +44,17 @@ def read_call(
     """A tool call, an update of one, or the one that a permission is about, in v1. `whole` if it must say all
     that v1 demands of a new call.
     """
-    known = calls.of(session, call.get("id", call.get("toolCallId")))
-    fields = renamed(call, {"id": "toolCallId"})
+    facts = calls.of(session, call.get("id", call.get("toolCallId")))
+    fields = rename_members(call, {"id": "toolCallId"})
     if type(call.get("name")) is str:
         fields.setdefault("title", call["name"])
     elif whole and type(fields.get("title")) is not str:
-        edge.repaired(*NAMELESS_CALL)
+        edge.note_repair(*NAMELESS_CALL)
         fields["title"] = UNNAMED
     if "content" in call:
         fields["content"] = read_tool_content(call["content"], edge)
-    fields = _with_kind(fields, known, edge)
-    calls.note(session, fields.get("toolCallId"), {"seen": True, "guess": _guess(fields, known)})
+    fields = _with_kind(fields, facts, edge)
+    calls.note(session, fields.get("toolCallId"), {"seen": True, "guess": _guess(fields, facts)})
     return fields
 
 
@@ -70,18 +70,18 @@ def _with_kind(fields: Object, report: Object, edge: Edge) -> Object:
     kind = fields.get("kind")
     if type(kind) is not str:
         if kind is None and report.get("guess") == "read" and has_diff(fields.get("content")):
-            edge.repaired(*FILE)
+            edge.note_repair(*FILE)
             return keep({**fields, "kind": "edit"}, NAME, {"kind": kind} if "kind" in fields else {})
         return fields
     if kind == "file":
-        edge.repaired(*FILE)
+        edge.note_repair(*FILE)
         edits = has_diff(fields.get("content")) or report.get("guess") == "edit"
         return keep({**fields, "kind": "edit" if edits else "read"}, NAME, {"kind": kind})
     if kind in _TO_V1:
         return {**fields, "kind": _TO_V1[kind]}
     if kind in _EXACT or kind in _NEAREST:  # it speaks v1 here
         return fields
-    edge.repaired(*NO_KIND)
+    edge.note_repair(*NO_KIND)
     return keep({**fields, "kind": "other"}, NAME, {"kind": kind})
 
 
@@ -89,24 +89,24 @@ def write_call(
     call: Object, session: str, calls: HavenToolCalls, edge: Edge, *, whole: bool = False
 ) -> Object:
     """The same in the dialect. `whole` if it must say all that the reference demands of a call."""
-    known = calls.of(session, call.get("toolCallId"))
-    name = _name(call, known, edge)
-    fields = renamed(call, {"toolCallId": "id"})
+    facts = calls.of(session, call.get("toolCallId"))
+    name = _name(call, facts, edge)
+    fields = rename_members(call, {"toolCallId": "id"})
     fields.pop("title", None)
     if name:
         fields["name"] = name
     elif whole:
-        if "name" not in known:
-            edge.repaired(*NAMELESS_CALL)
-        fields["name"] = known.get("name", UNNAMED)
+        if "name" not in facts:
+            edge.note_repair(*NAMELESS_CALL)
+        fields["name"] = facts.get("name", UNNAMED)
     if whole and type(fields.get("status")) is not str:
-        if "status" not in known:
-            edge.repaired(*NO_STATUS)
-        fields["status"] = known.get("status", "pending")
+        if "status" not in facts:
+            edge.note_repair(*NO_STATUS)
+        fields["status"] = facts.get("status", "pending")
     if "content" in call:
         fields["content"] = write_tool_content(call["content"])
     _note_written(call, session, calls, fields)
-    return dropped(_with_written_kind(fields, edge))
+    return drop_original(_with_written_kind(fields, edge))
 
 
 def _name(call: Object, fields: Object, edge: Edge) -> str:
@@ -114,37 +114,37 @@ def _name(call: Object, fields: Object, edge: Edge) -> str:
     name, title = as_text(call.get("name")), as_text(call.get("title"))
     own = name or fields.get("own", "")
     if own and title and title != own:
-        edge.lost(*TITLE)
+        edge.note_loss(*TITLE)
     return own or title if name or title else ""
 
 
 def _note_written(call: Object, session: str, calls: HavenToolCalls, fields: Object) -> None:
-    said: Object = {}
+    facts: Object = {}
     if type(call.get("name")) is str:
-        said["own"] = call["name"]
+        facts["own"] = call["name"]
     if type(fields.get("status")) is str:
-        said["status"] = fields["status"]
+        facts["status"] = fields["status"]
     if "name" in fields:
-        said["name"] = fields["name"]
-    calls.note(session, call.get("toolCallId"), said)
+        facts["name"] = fields["name"]
+    calls.note(session, call.get("toolCallId"), facts)
 
 
 def _with_written_kind(fields: Object, edge: Edge) -> Object:
-    kind, said = fields.get("kind"), original_of(fields, NAME)
-    if type(said) is dict and _can_mean(said.get("kind"), kind):
+    kind, first_form = fields.get("kind"), original_of(fields, NAME)
+    if type(first_form) is dict and _can_mean(first_form.get("kind"), kind):
         rest = {name: value for name, value in fields.items() if name != "kind"}
-        return {**rest, "kind": said["kind"]} if "kind" in said else rest
+        return {**rest, "kind": first_form["kind"]} if "kind" in first_form else rest
     if type(kind) is not str:
         return fields
     if kind not in _EXACT:
-        edge.repaired(*NEAREST)
+        edge.note_repair(*NEAREST)
     return {**fields, "kind": _EXACT.get(kind) or _NEAREST.get(kind, "other")}
 
 
-def _can_mean(said: Json, kind: Json) -> bool:
+def _can_mean(word: Json, kind: Json) -> bool:
     """Whether a call that said `said` was read as `kind`."""
-    if said is None:
+    if word is None:
         return bool(kind == "edit")
-    if said == "file":
+    if word == "file":
         return kind in ("read", "edit")
-    return type(said) is str and bool(kind == "other") and said not in _EXACT and said not in _NEAREST
+    return type(word) is str and bool(kind == "other") and word not in _EXACT and word not in _NEAREST

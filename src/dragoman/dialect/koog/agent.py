@@ -30,7 +30,7 @@ from dragoman.dialect.message import (
     answer,
     as_object,
     as_text,
-    renamed,
+    rename_members,
     update_of,
     with_params,
 )
@@ -56,112 +56,114 @@ class KoogAgent(Edge):
         self._requests: PendingRequests[tuple[str, str]] = (
             PendingRequests()
         )  # what the client asked, and for which session
-        self._streamed = StreamedTurns()
+        self._streamed_turns = StreamedTurns()
         self._message_ids = OwnIds(f"message-{settings.nonce}" if settings.nonce else "message")
 
     @property
     def plain_from_peer(self) -> Plain:
         """While a turn runs everything is looked at: its answer may repeat what was streamed, or not."""
-        return _NOT_PLAIN if self._streamed else _PLAIN
+        return _NOT_PLAIN if self._streamed_turns else _PLAIN
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
             session = as_text(as_object(message.params).get("sessionId"))
             self._requests.owe(message.id, (str(message.method), session))
             if message.method == "session/prompt":
-                self._streamed.begin(session)
+                self._streamed_turns.begin(session)
         return [("peer", message)]
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.method == UPDATE and message.is_notification:
-            return self._updated(message)
+            return self._on_update(message)
         if message.is_answer:
-            return self._answered(message)
+            return self._on_answer(message)
         return [("inside", message)]
 
-    def _answered(self, message: Message) -> list[Out]:
+    def _on_answer(self, message: Message) -> list[Out]:
         method, session = self._requests.settle(message.id) or ("", "")
         result = as_object(message.result)
         if method == "initialize" and ("serverInfo" in result or "capabilities" in result):
-            return [("inside", answer(message.id, self._introduced(result)))]
+            return [("inside", answer(message.id, self._convert_introduction(result)))]
         if method != "session/prompt":
             return [("inside", message)]
-        streamed = self._streamed.end(session)
+        streamed_text = self._streamed_turns.end(session)
         if "content" not in result:
             return [("inside", message)]
-        return self._ended(message, session, result, streamed)
+        return self._on_turn_end(message, session, result, streamed_text)
 
-    def _introduced(self, result: Object) -> Object:
+    def _convert_introduction(self, result: Object) -> Object:
         if as_object(result.get("capabilities")).get("tools"):
-            self.repaired(*TOOLS)
+            self.note_repair(*TOOLS)
         if type(result.get("protocolVersion")) is not int:
-            self.repaired(*NO_VERSION)
-        if "serverInfo" in result and introduced(result).get("agentInfo") != result["serverInfo"]:
-            self.repaired(*NO_NAME)
-        return keep(introduced(result), NAME, result)
+            self.note_repair(*NO_VERSION)
+        if "serverInfo" in result and read_introduction(result).get("agentInfo") != result["serverInfo"]:
+            self.note_repair(*NO_NAME)
+        return keep(read_introduction(result), NAME, result)
 
-    def _updated(self, message: Message) -> list[Out]:
-        message = self._mended(message)
+    def _on_update(self, message: Message) -> list[Out]:
+        message = self._repair_update(message)
         params = as_object(message.params)
         update, session = as_object(params.get("update")), as_text(params.get("sessionId"))
         kind = update.get("sessionUpdate")
         messages = [message]
         if kind == WHOLE:
             messages = split(update, params, self._message_ids.next(), self)
-        for one in messages if self._streamed else ():
-            chunk = update_of(one)
+        for part in messages if self._streamed_turns else ():
+            chunk = update_of(part)
             if chunk.get("sessionUpdate") == "agent_message_chunk":
-                self._streamed.add(session, chunk.get("content"))
+                self._streamed_turns.add(session, chunk.get("content"))
         return [("inside", message) for message in messages]
 
-    def _mended(self, message: Message) -> Message:
+    def _repair_update(self, message: Message) -> Message:
         """The two common mistakes: members of the update where its wrapper should be, and no kind."""
         params = as_object(message.params)
         if "update" not in params and as_text(params.get("sessionUpdate", params.get("type"))) in SHOWN:
-            self.repaired(*UNWRAPPED)
+            self.note_repair(*UNWRAPPED)
             around = {name: params[name] for name in ("sessionId", "_meta") if name in params}
             update = {name: value for name, value in params.items() if name not in around}
-            return with_params(message, {**around, "update": renamed(update, _TYPE)})
+            return with_params(message, {**around, "update": rename_members(update, _TYPE)})
         update = as_object(params.get("update"))
         if not update or "sessionUpdate" in update:
             return message
         if as_text(update.get("type")) in SHOWN:
-            update = renamed(update, _TYPE)
+            update = rename_members(update, _TYPE)
         elif "role" in update and "content" in update:
             update = {"sessionUpdate": WHOLE, **update}
         else:
             return message
-        self.repaired(*KINDLESS)
+        self.note_repair(*KINDLESS)
         return with_params(message, {**params, "update": update})
 
-    def _ended(self, message: Message, session: str, result: Object, streamed: StreamedText) -> list[Out]:
+    def _on_turn_end(
+        self, message: Message, session: str, result: Object, streamed_text: StreamedText
+    ) -> list[Out]:
         """The guide lets an agent repeat its text in the answer. What repeats is not said again; what does
         not is said before the answer, because a v1 client looks for no content there.
         """
         rest = {name: value for name, value in result.items() if name != "content"}
         final: Object = {"sessionUpdate": WHOLE, "role": "assistant", "content": result["content"]}
-        with self.ledger.muted():
+        with self.ledger.mute():
             blocks = [update_of(update)["content"] for update in split(final, {}, "", self)]
-        ended = answer(message.id, keep(rest, NAME, {"content": result["content"]}))
-        if streamed.repeats(blocks):
+        end_answer = answer(message.id, keep(rest, NAME, {"content": result["content"]}))
+        if streamed_text.repeats(blocks):
             if blocks:
-                self.repaired(*REPEATED)
-            return [("inside", ended)]
-        if streamed.is_silent:
-            self.repaired(*SILENT)
+                self.note_repair(*REPEATED)
+            return [("inside", end_answer)]
+        if streamed_text.is_silent:
+            self.note_repair(*SILENT)
         else:
-            self.repaired(*UNSAID)
+            self.note_repair(*UNSAID)
             final[IN_ANSWER] = True
         chunks = split(final, {"sessionId": session}, self._message_ids.next(), self)
-        return [*(("inside", chunk) for chunk in chunks), ("inside", ended)]
+        return [*(("inside", chunk) for chunk in chunks), ("inside", end_answer)]
 
 
 _TYPE = {"type": "sessionUpdate"}
 
 
-def introduced(result: Object) -> Object:
+def read_introduction(result: Object) -> Object:
     """The agent's answer to `initialize` in v1."""
-    plain = renamed(result, {"serverInfo": "agentInfo"})
+    plain = rename_members(result, {"serverInfo": "agentInfo"})
     plain.pop("capabilities", None)
     if type(plain.get("protocolVersion")) is not int:
         plain["protocolVersion"] = 1

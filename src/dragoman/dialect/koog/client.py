@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from dragoman.dialect.debts import PendingRequests
 from dragoman.dialect.edge import NEVER, Edge, EdgeSettings, Needles, Out, Plain
-from dragoman.dialect.keeping import dropped, original_of, restore
-from dragoman.dialect.koog.agent import introduced
+from dragoman.dialect.keeping import drop_original, original_of, restore
+from dragoman.dialect.koog.agent import read_introduction
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
 from dragoman.dialect.koog.whole import Gathering, is_in_answer
 from dragoman.dialect.ledger import Ledger
@@ -55,42 +55,42 @@ class KoogClient(Edge):
     def from_inside(self, message: Message) -> list[Out]:
         if is_in_answer(message):
             return []
-        return [("peer", self._convert(one)) for one in self._gathering.take(message)]
+        return [("peer", self._convert(whole_message)) for whole_message in self._gathering.take(message)]
 
     def _convert(self, message: Message) -> Message:
         if message.method == UPDATE:
-            return self._updated(message)
+            return self._convert_update(message)
         if not message.is_answer:
             return message
         method = self._requests.settle(message.id)
         result = as_object(message.result)
         if method == "initialize" and result:
-            return answer(message.id, _introduced(result))
-        if method == "session/prompt" and dropped(result) is not result:
-            return answer(message.id, {**dropped(result), **as_object(original_of(result, NAME))})
+            return answer(message.id, _write_introduction(result))
+        if method == "session/prompt" and drop_original(result) is not result:
+            return answer(message.id, {**drop_original(result), **as_object(original_of(result, NAME))})
         return message
 
-    def _updated(self, message: Message) -> Message:
+    def _convert_update(self, message: Message) -> Message:
         update = update_of(message)
         changes: Object = {}
         if update.get("sessionUpdate") == "tool_call":
             changes = {name: value for name, value in TOOL_CALL.items() if not as_text(update.get(name))}
             if changes:
-                self.repaired(*SPARSE)
+                self.note_repair(*SPARSE)
         if update.get("kind") == "switch_mode":
-            self.repaired(*SWITCH)
+            self.note_repair(*SWITCH)
             changes["kind"] = "other"
         if not changes:
             return message
         return with_params(message, {**as_object(message.params), "update": {**update, **changes}})
 
 
-def _introduced(result: Object) -> Object:
-    original = restore(result, NAME, introduced)
+def _write_introduction(result: Object) -> Object:
+    original = restore(result, NAME, read_introduction)
     if original is not None:
         return as_object(original)
     # Its v1 fields stay: who reads more than the guide teaches learns what the agent can do.
-    return {**dropped(result), **server_words(result)}
+    return {**drop_original(result), **server_words(result)}
 
 
 def server_words(result: Object) -> Object:
@@ -105,8 +105,8 @@ def _tools(result: Object) -> list[Object]:
     koog agent listed, whoever changed the rest of its answer, or what an agent of ours names.
     """
     meta = as_object(result.get("_meta"))
-    listed = as_object(as_object(original_of(result, NAME)).get("capabilities")).get("tools")
-    tools = as_list(listed) or as_list(as_object(meta.get("dragoman")).get("tools"))
+    own_tools = as_object(as_object(original_of(result, NAME)).get("capabilities")).get("tools")
+    tools = as_list(own_tools) or as_list(as_object(meta.get("dragoman")).get("tools"))
     return [_tool(tool) for tool in tools if as_text(as_object(tool).get("name"))]
 
 

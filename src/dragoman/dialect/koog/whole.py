@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.dialect.edge import Edge
-from dragoman.dialect.keeping import dropped, keep, original_of
+from dragoman.dialect.keeping import drop_original, keep, original_of
 from dragoman.dialect.koog.names import NAME, NO_BLOCK, PLAIN_TEXT, ROLE, UPDATE, WHOLE
 from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification, update_of
 
@@ -23,7 +23,7 @@ def split(update: Object, params: Object, message_id: str, edge: Edge) -> list[M
     """The chunks of a whole message. `params` is what stood around it."""
     role = as_text(update.get("role", "assistant"))
     if role not in _KINDS:
-        edge.repaired(*ROLE)
+        edge.note_repair(*ROLE)
     blocks = _blocks(update.get("content"), edge)
     shell = {name: value for name, value in update.items() if name != "content"}
     kind = _KINDS.get(role, _KINDS["assistant"])
@@ -42,16 +42,16 @@ def _part(shell: Object, number: int, of: int) -> Object:
 
 def _blocks(content: Json, edge: Edge) -> list[Object]:
     items: list[Any] = content if type(content) is list else [content]
-    found: list[Object] = []
+    blocks: list[Object] = []
     for item in items:
         if type(item) is dict:
-            found.append(item)
+            blocks.append(item)
         elif type(item) is str:
-            edge.repaired(*PLAIN_TEXT)
-            found.append({"type": "text", "text": item})
+            edge.note_repair(*PLAIN_TEXT)
+            blocks.append({"type": "text", "text": item})
         else:
-            edge.lost(*NO_BLOCK)
-    return found
+            edge.note_loss(*NO_BLOCK)
+    return blocks
 
 
 class Gathering:
@@ -63,16 +63,16 @@ class Gathering:
     def take(self, message: Message) -> list[Message]:
         """What can be said now. A part is held until its message is whole or something else comes."""
         part = _part_of(message)
-        said: list[Message] = []
+        messages: list[Message] = []
         if self.parts and not self._continues(message, part):
-            said, self.parts = [bare(part) for part in self.parts], []
+            messages, self.parts = [bare(part) for part in self.parts], []
         if part is None or part["part"] != len(self.parts):
-            return [*said, bare(message)]
+            return [*messages, bare(message)]
         self.parts.append(message)
         if len(self.parts) == part["of"]:
-            said.append(self._joined(part))
+            messages.append(self._join(part))
             self.parts = []
-        return said
+        return messages
 
     def _continues(self, message: Message, part: Object | None) -> bool:
         if part is None:
@@ -82,7 +82,7 @@ class Gathering:
         same_message = update_of(message)["messageId"] == update_of(first)["messageId"]
         return same and same_message and part == {**(_part_of(first) or {}), "part": len(self.parts)}
 
-    def _joined(self, part: Object) -> Message:
+    def _join(self, part: Object) -> Message:
         content = [update_of(part)["content"] for part in self.parts]
         update = {"sessionUpdate": WHOLE, **part["message"], "content": content}
         return notification(UPDATE, {**as_object(self.parts[0].params), "update": update})
@@ -105,13 +105,15 @@ def _part_of(message: Message) -> Object | None:
         return None
     kind = _KINDS.get(as_text(shell.get("role", "assistant")), _KINDS["assistant"])
     whole = update.get("sessionUpdate") == kind and type(update.get("content")) is dict
-    return part if whole and dropped(update).keys() == {"sessionUpdate", "messageId", "content"} else None
+    return (
+        part if whole and drop_original(update).keys() == {"sessionUpdate", "messageId", "content"} else None
+    )
 
 
 def bare(message: Message) -> Message:
     """The same without what it was made of."""
     update = update_of(message)
-    if message.method != UPDATE or dropped(update) is update:
+    if message.method != UPDATE or drop_original(update) is update:
         return message
-    params = {**as_object(message.params), "update": dropped(update)}
+    params = {**as_object(message.params), "update": drop_original(update)}
     return Message(message.jsonrpc, message.id, message.method, params)

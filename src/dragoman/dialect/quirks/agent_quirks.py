@@ -37,7 +37,7 @@ class AnnouncedTwice(Quirk):
     position = "agent"
     who = re.compile(r"(?i)@zed-industries/claude-code-acp")
     what = "a tool call that is announced twice"
-    done = "the second time sent as an update of it"
+    action = "the second time sent as an update of it"
     fix = "announce a call once, and send tool_call_update after that"
     PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": Needles(b'"tool_call"'),
@@ -46,7 +46,7 @@ class AnnouncedTwice(Quirk):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._announced: set[tuple[str, str]] = set()
+        self._announced_calls: set[tuple[str, str]] = set()
 
     def on_peer_notification(self, message: Message) -> Message:
         update = update_of(message)
@@ -54,17 +54,17 @@ class AnnouncedTwice(Quirk):
         if update.get("sessionUpdate") != "tool_call" or type(call_id) is not str:
             return message
         call = (session_of(message), call_id)
-        if call not in self._announced:
-            self._announced.add(call)
+        if call not in self._announced_calls:
+            self._announced_calls.add(call)
             return message
         self.repair()
-        renamed = {**update, "sessionUpdate": "tool_call_update"}
-        return with_params(message, {**as_object(message.params), "update": renamed})
+        second_update = {**update, "sessionUpdate": "tool_call_update"}
+        return with_params(message, {**as_object(message.params), "update": second_update})
 
     def on_inside_request(self, message: Message) -> Message:
         if message.method == "session/load":  # a replay announces everything once more, and rightly so
             session = session_of(message)
-            self._announced = {call for call in self._announced if call[0] != session}
+            self._announced_calls = {call for call in self._announced_calls if call[0] != session}
         return message
 
 
@@ -81,28 +81,28 @@ class CancelledTurn(Quirk):
     position = "agent"
     who = re.compile(r"(?i)cline|openhands.*")
     what = "end_turn after a cancel"
-    done = "sent as cancelled"
+    action = "sent as cancelled"
     fix = "end a turn that was cancelled with the stop reason cancelled"
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._cancelled: set[Id] = set()  # open prompts
+        self._cancelled_ids: set[Id] = set()  # open prompts
 
     def on_inside_notification(self, message: Message) -> Message:
         if message.method == "session/cancel":
             session = session_of(message)
-            self._cancelled |= {
+            self._cancelled_ids |= {
                 request_id
-                for request_id, asked in self._asked_by_inside.items()
-                if asked.method == "session/prompt" and session_of(asked) == session
+                for request_id, request in self._asked_by_inside.items()
+                if request.method == "session/prompt" and session_of(request) == session
             }
         return message
 
     def on_peer_answer(self, incoming: Message, message: Message) -> Message:
-        if message.id is UNSET or message.id not in self._cancelled:
+        if message.id is UNSET or message.id not in self._cancelled_ids:
             return message
-        self._cancelled.discard(message.id)
+        self._cancelled_ids.discard(message.id)
         result = as_object(message.result)
         if message.error is not UNSET or result.get("stopReason") != "end_turn":
             return message
@@ -122,7 +122,7 @@ class LineZero(Quirk):
     position = "agent"
     who = re.compile(r"(?i)@zed-industries/claude-code-acp")
     what = "line 0 of a location"
-    done = "left out: lines are counted from 1"
+    action = "left out: lines are counted from 1"
     fix = "count lines from 1, and leave line out where there is none"
     PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": re.compile(rb'"line"\s*:\s*0'),
@@ -135,11 +135,13 @@ class LineZero(Quirk):
         if not any(_is_nowhere(place) for place in places):
             return message
         self.repair()
-        kept = [
+        places_without_line = [
             {name: value for name, value in place.items() if name != "line"} if _is_nowhere(place) else place
             for place in places
         ]
-        return with_params(message, {**as_object(message.params), "update": {**update, "locations": kept}})
+        return with_params(
+            message, {**as_object(message.params), "update": {**update, "locations": places_without_line}}
+        )
 
 
 def _is_nowhere(place: object) -> bool:
@@ -161,7 +163,7 @@ class MissingFile(Quirk):
     position = "agent"
     who = re.compile(r"(?i)gemini-cli")
     what = "a missing file that the agent reads before it creates it"
-    done = "answered as an empty file"
+    action = "answered as an empty file"
     fix = "take the error for a missing file as such, and create it"
 
     def on_inside_answer(self, incoming: Message, message: Message) -> Message:
@@ -190,7 +192,7 @@ class ShellLine(Quirk):
     position = "agent"
     who = re.compile(r"(?i)@zed-industries/claude-code-acp")
     what = "a shell line as the command of a terminal"
-    done = "given to /bin/sh -c"
+    action = "given to /bin/sh -c"
     fix = "name the program in command and its arguments in args, or call /bin/sh with -c"
 
     def on_peer_request(self, message: Message) -> list[Out]:
@@ -217,7 +219,7 @@ class Unannounced(Quirk):
     position = "agent"
     who = re.compile(r"(?i)gemini-cli|codex-acp|deepagents.*|openhands.*")
     what = "permission for a tool call that was never announced"
-    done = "announced before it is asked"
+    action = "announced before it is asked"
     fix = "send tool_call before asking for permission for it"
     PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": Needles(b'"tool_call"'),
@@ -226,12 +228,12 @@ class Unannounced(Quirk):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._announced: set[tuple[str, str]] = set()
+        self._announced_calls: set[tuple[str, str]] = set()
 
     def on_peer_notification(self, message: Message) -> Message:
         update = update_of(message)
         if update.get("sessionUpdate") == "tool_call":
-            self._announced.add((session_of(message), str(update.get("toolCallId"))))
+            self._announced_calls.add((session_of(message), str(update.get("toolCallId"))))
         return message
 
     def on_peer_request(self, message: Message) -> list[Out]:
@@ -239,9 +241,9 @@ class Unannounced(Quirk):
         session, call_id = session_of(message), call.get("toolCallId")
         if message.method != "session/request_permission" or type(call_id) is not str:
             return [("inside", message)]
-        if (session, call_id) in self._announced:
+        if (session, call_id) in self._announced_calls:
             return [("inside", message)]
-        self._announced.add((session, call_id))
+        self._announced_calls.add((session, call_id))
         self.repair()
         title = call.get("title")
         update = {
@@ -249,8 +251,8 @@ class Unannounced(Quirk):
             "sessionUpdate": "tool_call",
             "title": title if type(title) is str and title else "Tool call",
         }
-        told = notification("session/update", {"sessionId": session, "update": update})
-        return [("inside", told), ("inside", message)]
+        announcement = notification("session/update", {"sessionId": session, "update": update})
+        return [("inside", announcement), ("inside", message)]
 
 
 _SAYS_UNKNOWN = re.compile(r"(?i)\b(session not found|unknown session|no such session)\b")
@@ -268,7 +270,7 @@ class UnknownSession(Quirk):
     position = "agent"
     who = re.compile(r"(?i)gemini-cli|opencode|@zed-industries/claude-code-acp")
     what = "an unknown session refused with another code"
-    done = "sent with the code for it"
+    action = "sent with the code for it"
     fix = "answer with the code -32002"
 
     def on_peer_answer(self, incoming: Message, message: Message) -> Message:

@@ -49,18 +49,18 @@ class QuirkChain(Edge):
 
     def _follow(self, start: list[tuple[int, Out]]) -> list[Out]:
         """Each message through the edge that it stands before, until it has left on one side."""
-        waiting, left = deque(start), list[Out]()
+        waiting, outs = deque(start), list[Out]()
         while waiting:
             at, out = waiting.popleft()
             toward, message = out
             if not 0 <= at < len(self._edges):
-                left.append(out)
+                outs.append(out)
                 continue
             edge = self._edges[at]
-            caused = edge.from_peer(message) if toward == "inside" else edge.from_inside(message)
-            steps = [(at + 1 if one[0] == "inside" else at - 1, one) for one in caused]
+            edge_outs = edge.from_peer(message) if toward == "inside" else edge.from_inside(message)
+            steps = [(at + 1 if edge_out[0] == "inside" else at - 1, edge_out) for edge_out in edge_outs]
             waiting.extendleft(reversed(steps))
-        return left
+        return outs
 
 
 class _Any:

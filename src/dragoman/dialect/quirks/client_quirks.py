@@ -24,7 +24,7 @@ class DeafToQuestions(Quirk):
     position = "client"
     who = re.compile(r"(?i)example-client|crow(-cli|-ide)?")
     what = "a permission request that the client does not know"
-    done = "answered as cancelled"
+    action = "answered as cancelled"
     fix = "answer session/request_permission, if only with the outcome cancelled"
 
     def on_peer_answer(self, incoming: Message, message: Message) -> Message:
@@ -49,7 +49,7 @@ class NullWrite(Quirk):
     position = "client"
     who = re.compile(r"(?i)toad|codecompanion.*")
     what = "null as the answer to fs/write_text_file"
-    done = "sent as an empty object"
+    action = "sent as an empty object"
     fix = "answer with an empty object"
 
     def on_peer_answer(self, incoming: Message, message: Message) -> Message:
@@ -75,7 +75,7 @@ class RawText(Quirk):
     position = "client"
     who = re.compile(r"(?i)toad")
     what = "a raw value of a tool call that is no object"
-    done = "put into one, under input or output"
+    action = "put into one, under input or output"
     fix = "take any JSON value as rawInput and rawOutput"
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {
         "session/update": Needles(b'"rawInput"', b'"rawOutput"'),
@@ -83,14 +83,16 @@ class RawText(Quirk):
     }
 
     def on_inside_notification(self, message: Message) -> Message:
-        return self._mended(message, "update", update_of(message))
+        return self._wrap_raw_values(message, "update", update_of(message))
 
     def on_inside_request(self, message: Message) -> Message:
         if message.method != "session/request_permission":
             return message
-        return self._mended(message, "toolCall", as_object(as_object(message.params).get("toolCall")))
+        return self._wrap_raw_values(
+            message, "toolCall", as_object(as_object(message.params).get("toolCall"))
+        )
 
-    def _mended(self, message: Message, member: str, call: Object) -> Message:
+    def _wrap_raw_values(self, message: Message, member: str, call: Object) -> Message:
         changes = {
             name: {inner: call[name]}
             for name, inner in _MEMBERS.items()
@@ -114,7 +116,7 @@ class SessionInfo(Quirk):
     position = "client"
     who = re.compile(r"(?i)toad")
     what = "session_info_update, which the client refuses"
-    done = "not sent"
+    action = "not sent"
     fix = "skip updates that are not known"
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {
         "session/update": Needles(b'"session_info_update"'),

@@ -74,10 +74,10 @@ class Quirks(Edge):
 
     def _know(self, info: Json) -> None:
 
-        found = quirks_of(as_text(as_object(info).get("name")), self._position)
-        if found:
+        quirks = quirks_of(as_text(as_object(info).get("name")), self._position)
+        if quirks:
             self._next = QuirkChain(
-                [quirk(self.settings, self.ledger) for quirk in found], self.settings, self.ledger
+                [quirk(self.settings, self.ledger) for quirk in quirks], self.settings, self.ledger
             )
         else:
             self._next = Edge(self.settings, self.ledger)

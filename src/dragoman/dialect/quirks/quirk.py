@@ -28,7 +28,7 @@ class Quirk(Edge):
     """The names of those who have it."""
     what: ClassVar[str]
     """What the ledger calls it."""
-    done: ClassVar[str]
+    action: ClassVar[str]
     """What the ledger says was done."""
     fix: ClassVar[str]
     """What its author should do instead."""
@@ -47,8 +47,8 @@ class Quirk(Edge):
             self._asked_by_peer.owe(message.id, message)
             return self.on_peer_request(message)
         if message.is_answer:
-            asked = self._asked_by_inside.settle(message.id)
-            return [("inside", message if asked is None else self.on_peer_answer(asked, message))]
+            request = self._asked_by_inside.settle(message.id)
+            return [("inside", message if request is None else self.on_peer_answer(request, message))]
         return [("inside", self.on_peer_notification(message))]
 
     def from_inside(self, message: Message) -> list[Out]:
@@ -56,13 +56,13 @@ class Quirk(Edge):
             self._asked_by_inside.owe(message.id, message)
             return [("peer", self.on_inside_request(message))]
         if message.is_answer:
-            asked = self._asked_by_peer.settle(message.id)
-            return [("peer", message if asked is None else self.on_inside_answer(asked, message))]
-        told = self.on_inside_notification(message)
-        return [] if told is None else [("peer", told)]
+            request = self._asked_by_peer.settle(message.id)
+            return [("peer", message if request is None else self.on_inside_answer(request, message))]
+        notification = self.on_inside_notification(message)
+        return [] if notification is None else [("peer", notification)]
 
     def repair(self) -> None:
-        self.repaired(self.what, self.done)
+        self.note_repair(self.what, self.action)
 
     # What a quirk says otherwise. Whatever comes back as the same object passes as the same bytes.
 

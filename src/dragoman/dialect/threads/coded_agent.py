@@ -14,7 +14,7 @@ from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text
 from dragoman.dialect.threads import listing
-from dragoman.dialect.threads.content import chunk_update, replayed, text_of_chunk
+from dragoman.dialect.threads.content import chunk_update, replay_updates, text_of_chunk
 from dragoman.dialect.threads.files import IN_V1
 from dragoman.dialect.threads.ledger_notes import Lost
 from dragoman.dialect.threads.turning import TurningEdge
@@ -51,19 +51,19 @@ class CodedAgent(TurningEdge):
         params = as_object(message.params)
         if params.get("cursor") is not None:
             return [self.refuse_inside(message.id, INVALID_PARAMS, "Invalid params: there is no such page")]
-        then = partial(self._listed, message.id, as_text(params.get("cwd")))
+        then = partial(self._on_list, message.id, as_text(params.get("cwd")))
         return [self.ask_peer("getThreads", None, then)]
 
-    def _listed(self, request_id: Id | UnsetType, wanted: str, answer: Message) -> list[Out]:
+    def _on_list(self, request_id: Id | UnsetType, folder: str, answer: Message) -> list[Out]:
         """Threads have no folder; one that was never a session here is in whichever is asked for."""
         if answer.error is not UNSET:
             return [self.fail_inside(request_id, answer.error)]
         sessions = []
         for metadata in as_list(as_object(answer.result).get("threads")):
-            known = self._folders.get(as_text(as_object(metadata).get("id")), {})
-            cwd = known.get("cwd", wanted or self.settings.cwd)
+            folders = self._folders.get(as_text(as_object(metadata).get("id")), {})
+            cwd = folders.get("cwd", folder or self.settings.cwd)
             session = listing.session(metadata, cwd)
-            if session is not None and wanted in ("", cwd):
+            if session is not None and folder in ("", cwd):
                 sessions.append(session)
         return [self.tell_inside(request_id, {"sessions": sessions})]
 
@@ -72,10 +72,12 @@ class CodedAgent(TurningEdge):
         if folders is None:
             return [self.refuse_inside(message.id, INVALID_PARAMS, "Invalid params: cwd is missing")]
         self._creating.append(folders)
-        return [self.ask_peer("createThread", None, partial(self._created, message.id, folders))]
+        return [self.ask_peer("createThread", None, partial(self._on_creation, message.id, folders))]
 
-    def _created(self, request_id: Id | UnsetType, folders: Object, answer: Message) -> list[Out]:
-        self._creating = [other for other in self._creating if other is not folders]
+    def _on_creation(self, request_id: Id | UnsetType, folders: Object, answer: Message) -> list[Out]:
+        self._creating = [
+            pending_folders for pending_folders in self._creating if pending_folders is not folders
+        ]
         if answer.error is not UNSET:
             return [self.fail_inside(request_id, answer.error)]
         thread_id = as_text(as_object(answer.result).get("threadId"))
@@ -92,10 +94,12 @@ class CodedAgent(TurningEdge):
             return [self.refuse_inside(message.id, INVALID_PARAMS, why)]
         before = self._folders.get(thread_id)
         self._folders[thread_id] = folders  # the agent may read while it opens
-        then = partial(self._opened, message, thread_id, before)
+        then = partial(self._on_open, message, thread_id, before)
         return [self.ask_peer("openThread", {"threadId": thread_id}, then)]
 
-    def _opened(self, question: Message, thread_id: str, before: Object | None, answer: Message) -> list[Out]:
+    def _on_open(
+        self, question: Message, thread_id: str, before: Object | None, answer: Message
+    ) -> list[Out]:
         if answer.error is not UNSET:
             self._forget(thread_id, before)
             return [self.fail_inside(question.id, answer.error)]
@@ -111,7 +115,7 @@ class CodedAgent(TurningEdge):
             self._forget(thread_id, before)
             return [self.fail_inside(request_id, answer.error)]
         entries = as_object(answer.result).get("entries")
-        updates = replayed(thread_id, entries, self.note)
+        updates = replay_updates(thread_id, entries, self.note)
         return [*(("inside", update) for update in updates), self.tell_inside(request_id, {})]
 
     def _forget(self, thread_id: str, before: Object | None) -> None:

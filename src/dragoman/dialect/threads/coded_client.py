@@ -30,7 +30,7 @@ OF_A_THREAD = ("openThread", "getThreadEntries", "sendMessage")
 class CodedClient(OpeningEdge, ReadsAtPeer):
     """What the client asks, what the agent says."""
 
-    offered: ClassVar[Object] = {
+    client_capabilities: ClassVar[Object] = {
         "fs": {"readTextFile": True, "writeTextFile": False},
         "terminal": False,
         "_meta": {"dragoman": {"extensions": list(EXTENSIONS)}},
@@ -62,7 +62,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
         return [self.tell_peer(request_id, None)]
 
     def _tell_entries(self, request_id: Id | UnsetType, thread: Thread) -> list[Out]:
-        return [self.tell_peer(request_id, {"entries": thread.entries.listed()})]
+        return [self.tell_peer(request_id, {"entries": thread.entries.to_json()})]
 
     # Messages.
 
@@ -94,18 +94,20 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
         thread.facts.prompt(texts)
         thread.facts.touch(self.now())
         params = {"sessionId": thread.id, "prompt": question.prompt}
-        return [self.ask_inside("session/prompt", params, partial(self._turned, thread, question.request_id))]
+        return [
+            self.ask_inside("session/prompt", params, partial(self._on_turn_end, thread, question.request_id))
+        ]
 
-    def _turned(self, thread: Thread, request_id: Id | UnsetType, answer: Message) -> list[Out]:
+    def _on_turn_end(self, thread: Thread, request_id: Id | UnsetType, answer: Message) -> list[Out]:
         thread.is_busy = False
         thread.facts.touch(self.now())
         if answer.error is not UNSET:
-            told = self.fail_peer(request_id, answer.error)
+            reply = self.fail_peer(request_id, answer.error)
         else:
             if as_object(answer.result).get("stopReason") != "end_turn":
                 self.note(Lost.STOP_REASON)
-            told = self.tell_peer(request_id, None)
-        return [told, *self._next_turn(thread)]
+            reply = self.tell_peer(request_id, None)
+        return [reply, *self._next_turn(thread)]
 
     # What the agent says.
 
@@ -120,9 +122,9 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
         if thread is None:
             self.note(Lost.OTHER_UPDATES)
             return []
-        return self._updated(thread, update_of(message))
+        return self._on_update(thread, update_of(message))
 
-    def _updated(self, thread: Thread, update: Object) -> list[Out]:
+    def _on_update(self, thread: Thread, update: Object) -> list[Out]:
         kind = as_text(update.get("sessionUpdate"))
         if kind == "session_info_update":
             thread.facts.describe(update)

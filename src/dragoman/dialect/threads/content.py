@@ -53,9 +53,9 @@ def blocks_of(message: Json) -> list[Object] | None:
 def chunks_of(prompt: Json, note: Note) -> list[Object]:
     """A prompt as chunks. Text and links are what every agent has to understand; the rest was not offered."""
     chunks = []
-    for one in as_list(prompt):
-        text = text_of_block(one)
-        fields = as_object(one)
+    for block in as_list(prompt):
+        text = text_of_block(block)
+        fields = as_object(block)
         if text is None and fields.get("type") == "resource_link":
             note(Repaired.LINKS)
             text = f"[{as_text(fields.get('name')) or 'file'}]({as_text(fields.get('uri'))})"
@@ -95,14 +95,14 @@ def text_of_call(content: Json) -> str | None:
         inner = as_object(as_object(item).get("content"))
         text = text_of_block(inner)
         if text is None and inner.get("type") == "resource":
-            held = as_object(inner.get("resource")).get("text")
-            text = held if type(held) is str else None
+            resource_text = as_object(inner.get("resource")).get("text")
+            text = resource_text if type(resource_text) is str else None
         if text is not None:
             texts.append(text)
     return "".join(texts) if texts else None
 
 
-def replayed(thread: str, entries: Json, note: Note) -> list[Message]:
+def replay_updates(thread: str, entries: Json, note: Note) -> list[Message]:
     """The entries of a thread as the updates of a session that is loaded, in order.
 
     An entry is named by its place, so that it has the same name whenever the thread is loaded.

@@ -28,15 +28,15 @@ OVERHEAD = 100
 
 @dataclass
 class _Entry:
-    fixed: Object
+    fields: Object
     texts: list[str] = field(default_factory=list)
     message_id: str = ""
     size: int = OVERHEAD
 
-    def listed(self) -> Object:
-        if self.fixed["type"] != "message":
-            return self.fixed
-        return {**self.fixed, "chunks": [chunk(text) for text in self.texts]}
+    def to_json(self) -> Object:
+        if self.fields["type"] != "message":
+            return self.fields
+        return {**self.fields, "chunks": [chunk(text) for text in self.texts]}
 
 
 class Entries:
@@ -50,8 +50,8 @@ class Entries:
         self._read: dict[str, None] = {}  # files whose read was entered, and that no tool call told of yet
         self._calls: dict[str, Object] = {}  # tool calls that are not over, as far as they were told
 
-    def listed(self) -> list[Object]:
-        return [entry.listed() for entry in self._entries]
+    def to_json(self) -> list[Object]:
+        return [entry.to_json() for entry in self._entries]
 
     def clear(self) -> None:
         self._entries.clear()
@@ -86,15 +86,15 @@ class Entries:
             return
         message_id = as_text(update.get("messageId"))
         last = self._entries[-1] if self._entries else None
-        if last is None or last.fixed.get("role") != role or last.message_id != message_id:
+        if last is None or last.fields.get("role") != role or last.message_id != message_id:
             self._enter(_Entry({"type": "message", "role": role}, message_id=message_id))
         self._grow(text)
 
     def _call(self, update: Object) -> None:
         call_id = as_text(update.get("toolCallId"))
-        known = self._calls.pop(call_id, {})
-        told = {name: value for name, value in update.items() if value is not None}
-        call = {**known, **told}
+        earlier = self._calls.pop(call_id, {})
+        members = {name: value for name, value in update.items() if value is not None}
+        call = {**earlier, **members}
         if call.get("kind") != "read" and update.get("sessionUpdate") == "tool_call":
             self._note(Lost.TOOL_CALLS)
         if call.get("status") not in ("completed", "failed"):
@@ -106,14 +106,14 @@ class Entries:
         """A file that the client was asked for is entered already. Where it was not asked, the call has to
         tell; what a call shows may be less than the file.
         """
-        paths, shown = _paths(call), text_of_call(call.get("content"))
-        entered = [path for path in paths if path in self._read]
-        for path in entered:
+        paths, text = _paths(call), text_of_call(call.get("content"))
+        entered_paths = [path for path in paths if path in self._read]
+        for path in entered_paths:
             del self._read[path]
-        if entered:
+        if entered_paths:
             return
-        if paths and shown is not None:
-            self._enter_read(paths[0], shown)
+        if paths and text is not None:
+            self._enter_read(paths[0], text)
         else:
             self._note(Lost.EMPTY_READS)
 
@@ -151,9 +151,9 @@ class Entries:
             self._note(Lost.OLD_ENTRIES)
         last = self._entries[-1]
         while self._size > self._most and len(last.texts) > 1:
-            gone = OVERHEAD + len(last.texts.pop(0))
-            last.size -= gone
-            self._size -= gone
+            freed_size = OVERHEAD + len(last.texts.pop(0))
+            last.size -= freed_size
+            self._size -= freed_size
             self._note(Lost.OLD_ENTRIES)
 
 
@@ -162,6 +162,6 @@ WATCHED = ("kind", "status", "locations", "content", "rawInput")
 
 def _paths(call: Object) -> list[str]:
     places = [as_text(as_object(place).get("path")) for place in as_list(call.get("locations"))]
-    found = [path for path in dict.fromkeys(places) if path]
+    paths = [path for path in dict.fromkeys(places) if path]
     raw = as_text(as_object(call.get("rawInput")).get("path"))
-    return found or ([raw] if raw else [])
+    return paths or ([raw] if raw else [])

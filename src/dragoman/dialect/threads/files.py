@@ -50,10 +50,10 @@ def wrong_params(thread: str, method: str) -> str:
 def asked_in_v1(name: str, params: Json) -> Object | None:
     """What a threads agent wants, as params of v1."""
     fields = as_object(params)
-    wanted: Object = {"sessionId": fields.get("threadId")}
+    v1_params: Object = {"sessionId": fields.get("threadId")}
     subject = "pattern" if name == "globSearch" else "path"
-    wanted[subject] = fields.get(subject)
-    if not all(type(value) is str for value in wanted.values()):
+    v1_params[subject] = fields.get(subject)
+    if not all(type(value) is str for value in v1_params.values()):
         return None
     for theirs, ours, base in WINDOWS.get(name, ()):
         count = fields.get(theirs)
@@ -61,17 +61,17 @@ def asked_in_v1(name: str, params: Json) -> Object | None:
             continue
         if type(count) is not int or not 0 <= count < (2**32 - 1 if base else 2**53):
             return None
-        wanted[ours] = count + base
-    return wanted
+        v1_params[ours] = count + base
+    return v1_params
 
 
 def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
     """What a v1 agent wants, as params of this dialect."""
     fields = as_object(params)
-    wanted: Object = {"threadId": fields.get("sessionId")}
+    threads_params: Object = {"threadId": fields.get("sessionId")}
     subject = "pattern" if method == "_dragoman/fs/glob" else "path"
-    wanted[subject] = fields.get(subject)
-    if not all(type(value) is str for value in wanted.values()):
+    threads_params[subject] = fields.get(subject)
+    if not all(type(value) is str for value in threads_params.values()):
         return None
     if fields.get("hidden") is True:
         note(Repaired.HIDDEN)
@@ -81,24 +81,24 @@ def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
             continue
         if type(count) is not int or count < 0:
             return None
-        wanted[theirs] = max(count - base, 0)  # v1 takes line 0 for line 1
-    return wanted
+        threads_params[theirs] = max(count - base, 0)  # v1 takes line 0 for line 1
+    return threads_params
 
 
 def told_in_v1(method: str, params: Json, result: Json, note: Note) -> Object | None:
     """What a threads client answered, for the v1 agent that asked."""
-    asked, fields = as_object(params), as_object(result)
+    request, fields = as_object(params), as_object(result)
     if method == "_dragoman/fs/stat":
-        found = {"exists": fields.get("exists"), "isDirectory": fields.get("isDirectory")}
-        return found if all(type(value) is bool for value in found.values()) else None
+        stat = {"exists": fields.get("exists"), "isDirectory": fields.get("isDirectory")}
+        return stat if all(type(value) is bool for value in stat.values()) else None
     if method == "_dragoman/fs/glob":
-        return _matches_in_v1(asked, fields)
+        return _matches_in_v1(request, fields)
     content = fields.get("content")
     if type(content) is not str:
         return None
     if method == "fs/read_text_file":
         return with_version({"content": content}, fields.get("version"))
-    return _range_in_v1(asked, content, fields.get("version"), note)
+    return _range_in_v1(request, content, fields.get("version"), note)
 
 
 def _matches_in_v1(report: Object, fields: Object) -> Object | None:
@@ -113,11 +113,14 @@ def _matches_in_v1(report: Object, fields: Object) -> Object | None:
 def _range_in_v1(fields: Object, content: str, version: Json, note: Note) -> Object:
     limit, offset = fields.get("limit"), fields.get("offset") or 0
     length = len(content) // 4 * 3 - content[-2:].count("=")  # of what stands in base64
-    told: Object = {"content": content, "version": token_of(version) if is_version(version) else "unknown"}
+    v1_result: Object = {
+        "content": content,
+        "version": token_of(version) if is_version(version) else "unknown",
+    }
     if type(limit) is int and length >= limit:
         note(Repaired.SIZES)
-        return {**told, "eof": False}
-    return {**told, "size": offset + length, "eof": True}
+        return {**v1_result, "eof": False}
+    return {**v1_result, "size": offset + length, "eof": True}
 
 
 def is_excerpt(params: Object) -> bool:
@@ -127,12 +130,12 @@ def is_excerpt(params: Object) -> bool:
 
 def needs_whole_text(name: str, params: Object, result: Json) -> bool:
     """Whether the version cannot be told from this answer: it holds a part of the file, and no version."""
-    told = as_object(result)
+    members = as_object(result)
     return (
         name == "readTextFile"
         and is_excerpt(params)
-        and type(told.get("content")) is str
-        and version_in(told) is None
+        and type(members.get("content")) is str
+        and version_in(members) is None
     )
 
 

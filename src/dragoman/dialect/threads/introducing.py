@@ -28,7 +28,7 @@ BUSY = "too much is waiting already"
 class IntroducingEdge(ThreadsEdge):
     """In front of a v1 agent. `offered` is what the client can be asked for."""
 
-    offered: ClassVar[Object] = {}
+    client_capabilities: ClassVar[Object] = {}
     asks_permission = False
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
@@ -55,23 +55,23 @@ class IntroducingEdge(ThreadsEdge):
         self._introducing = True
         params = {
             "protocolVersion": 1,
-            "clientCapabilities": self.offered,
+            "clientCapabilities": self.client_capabilities,
             "clientInfo": {"name": "dragoman-threads", "version": "1"},
         }
         self.note(Repaired.INTRODUCTION)
-        return [self.ask_inside("initialize", self.announce_limits(params), self._introduced)]
+        return [self.ask_inside("initialize", self.announce_limits(params), self._on_introduction)]
 
-    def _introduced(self, answer: Message) -> list[Out]:
-        held, self._held_messages, self._held_bytes = self._held_messages, [], 0
+    def _on_introduction(self, answer: Message) -> list[Out]:
+        messages, self._held_messages, self._held_bytes = self._held_messages, [], 0
         self._introducing = False
         if answer.error is not UNSET:
-            return [self.fail_peer(message.id, answer.error) for message in held]
+            return [self.fail_peer(message.id, answer.error) for message in messages]
         result = as_object(answer.result)
         if result.get("protocolVersion") != 1:
             why = "the agent speaks another version of its protocol"
-            return [self.refuse_peer(message.id, INTERNAL_ERROR, why) for message in held]
+            return [self.refuse_peer(message.id, INTERNAL_ERROR, why) for message in messages]
         self.capabilities = as_object(result.get("agentCapabilities"))
-        return [out for message in held for out in self.asked_when_ready(message)]
+        return [out for message in messages for out in self.asked_when_ready(message)]
 
     def can(self, *path: str) -> bool:
         """Whether the agent has said that it can: anything but nothing, null and false says so."""

@@ -29,15 +29,15 @@ class ThreadFacts:
 
     title: str = ""
     first_message: str = ""
-    created: str = ""
-    changed: str = ""
-    updated: str = ""
+    created_at: str = ""
+    changed_at: str = ""
+    updated_at: str = ""
 
     def touch(self, now: str) -> None:
         """Something was said in it just now."""
-        self.created = self.created or now
-        self.changed = now
-        self.updated = ""
+        self.created_at = self.created_at or now
+        self.changed_at = now
+        self.updated_at = ""
 
     def prompt(self, texts: list[str]) -> None:
         """A message of the user; the first one names a thread that nobody else names."""
@@ -49,7 +49,7 @@ class ThreadFacts:
         """
         if "title" in info:
             self.title = as_text(info["title"])
-        self.updated = as_text(info.get("updatedAt")) or self.updated
+        self.updated_at = as_text(info.get("updatedAt")) or self.updated_at
 
     @property
     def best_title(self) -> str:
@@ -57,7 +57,7 @@ class ThreadFacts:
 
     @property
     def best_time(self) -> str:
-        return self.updated or self.changed or self.created
+        return self.updated_at or self.changed_at or self.created_at
 
 
 def title_from(text: str) -> str:
@@ -69,7 +69,7 @@ def title_from(text: str) -> str:
 def metadata(thread_id: str, facts: ThreadFacts, note: Note) -> Object:
     if not facts.title:
         note(Repaired.TITLES)
-    if not facts.updated and not facts.changed:
+    if not facts.updated_at and not facts.changed_at:
         note(Repaired.TIMES)
     return {
         "id": thread_id,
@@ -84,19 +84,19 @@ def session(metadata: Json, cwd: str) -> Object | None:
     thread_id, title, at = (as_text(fields.get(name)) for name in ("id", "title", "modifiedAt"))
     if not thread_id:
         return None
-    return session_info(thread_id, cwd, title=title, updated="" if at == LONG_AGO else at)
+    return session_info(thread_id, cwd, title=title, updated_at="" if at == LONG_AGO else at)
 
 
-def session_info(thread_id: str, cwd: str, *, title: str, updated: str) -> Object:
+def session_info(thread_id: str, cwd: str, *, title: str, updated_at: str) -> Object:
     info: Object = {"sessionId": thread_id, "cwd": cwd}
     if title:
         info["title"] = title
-    if updated:
-        info["updatedAt"] = updated
+    if updated_at:
+        info["updatedAt"] = updated_at
     return info
 
 
 def infos(result: Json) -> list[Object]:
     """The sessions of an answer to `session/list` that have an id."""
-    listed = as_list(as_object(result).get("sessions"))
-    return [as_object(one) for one in listed if as_text(as_object(one).get("sessionId"))]
+    entries = as_list(as_object(result).get("sessions"))
+    return [as_object(entry) for entry in entries if as_text(as_object(entry).get("sessionId"))]

@@ -47,7 +47,7 @@ class OpeningEdge(IntroducingEdge):
 
     def create_thread(self, request_id: Id | UnsetType) -> list[Out]:
         self._creating += 1
-        return [self.ask_inside("session/new", self.session_setup(), partial(self._created, request_id))]
+        return [self.ask_inside("session/new", self.session_setup(), partial(self._on_creation, request_id))]
 
     def _list(
         self, request_id: Id | UnsetType, objects: dict[str, Object], cursor: str | None, page: int
@@ -55,9 +55,9 @@ class OpeningEdge(IntroducingEdge):
         if not self.can("sessionCapabilities", "list"):
             return self._tell_threads(request_id, objects)
         params = {} if cursor is None else {"cursor": cursor}
-        return [self.ask_inside("session/list", params, partial(self._listed, request_id, objects, page))]
+        return [self.ask_inside("session/list", params, partial(self._on_list, request_id, objects, page))]
 
-    def _listed(
+    def _on_list(
         self, request_id: Id | UnsetType, objects: dict[str, Object], page: int, answer: Message
     ) -> list[Out]:
         if answer.error is not UNSET:
@@ -82,7 +82,7 @@ class OpeningEdge(IntroducingEdge):
                 objects[thread.id] = listing.metadata(thread.id, thread.facts, self.note)
         return [self.tell_peer(request_id, {"threads": list(objects.values())})]
 
-    def _created(self, request_id: Id | UnsetType, answer: Message) -> list[Out]:
+    def _on_creation(self, request_id: Id | UnsetType, answer: Message) -> list[Out]:
         self._creating -= 1
         result = as_object(answer.result)
         thread_id = as_text(result.get("sessionId"))
@@ -120,18 +120,18 @@ class OpeningEdge(IntroducingEdge):
         thread.entries.clear()
         thread.opening = [waiting]
         params = {"sessionId": thread_id, **self.session_setup(self._folders.get(thread_id))}
-        return [self.ask_inside(method, params, partial(self._opened, thread, method))]
+        return [self.ask_inside(method, params, partial(self._on_open, thread, method))]
 
-    def _opened(self, thread: Thread, method: str, answer: Message) -> list[Out]:
+    def _on_open(self, thread: Thread, method: str, answer: Message) -> list[Out]:
         waiting, thread.opening = thread.opening or [], None
         if answer.error is not UNSET:
             self.threads.pop(thread.id, None)
-            return [self.fail_peer(one.request_id, answer.error) for one in waiting]
+            return [self.fail_peer(request.request_id, answer.error) for request in waiting]
         thread.is_open = True
         self._note_modes(as_object(answer.result))
         if method == "session/resume":
             self.note(Lost.RESUMED_ENTRIES)
-        return [out for one in waiting for out in one.then(thread)]
+        return [out for request in waiting for out in request.then(thread)]
 
     def stranger(self, session_id: str) -> Thread | None:
         """An agent may say something in a session before it has answered the request that makes it."""
@@ -154,7 +154,7 @@ class OpeningEdge(IntroducingEdge):
             return thread.facts
         if thread_id not in self._listed_threads and len(self._listed_threads) >= MOST_SEEN:
             del self._listed_threads[next(iter(self._listed_threads))]
-        return self._listed_threads.setdefault(thread_id, ThreadFacts(created=self.now()))
+        return self._listed_threads.setdefault(thread_id, ThreadFacts(created_at=self.now()))
 
     def _note_modes(self, result: Object) -> None:
         if result.get("modes") or result.get("configOptions"):

@@ -62,7 +62,7 @@ class ProbingAgent(Edge):
 
     def __init__(self, settings: EdgeSettings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._coded = CodedAgent(replace(settings, as_written=False), ledger)
+        self._coded_agent = CodedAgent(replace(settings, as_written=False), ledger)
         self._edge: CodedAgent | WrittenAgent | None = None
         self._greeting: Message | None = None
         self._open: dict[object, Message] = {}  # what the client asked and has no answer to
@@ -77,7 +77,7 @@ class ProbingAgent(Edge):
             self._open[message.id] = message
             if message.method == "initialize":
                 self._greeting = message
-        return self._passed(self._coded.from_inside(message))
+        return self._note_answers(self._coded_agent.from_inside(message))
 
     def from_peer(self, message: Message) -> list[Out]:
         if self._edge is not None:
@@ -87,29 +87,29 @@ class ProbingAgent(Edge):
             return [*outs, *self.from_peer(message)]
         if message.is_answer and self._is_unknown_method(message):
             return self._become_written()
-        self._edge = self._coded
+        self._edge = self._coded_agent
         return self._edge.from_peer(message)
 
     def from_host(self, message: Message) -> list[Out]:
-        return self._coded.from_host(message)
+        return self._coded_agent.from_host(message)
 
     def peer_ended(self) -> list[Out]:
-        return (self._edge or self._coded).peer_ended()
+        return (self._edge or self._coded_agent).peer_ended()
 
     def _is_unknown_method(self, message: Message) -> bool:
-        asked = self._coded.of_peer.look(message.id) is not None
-        return asked and as_object(message.error).get("code") == METHOD_NOT_FOUND
+        is_answer = self._coded_agent.of_peer.look(message.id) is not None
+        return is_answer and as_object(message.error).get("code") == METHOD_NOT_FOUND
 
     def _become_written(self) -> list[Out]:
-        written = WrittenAgent(replace(self.settings, as_written=True), self.ledger)
-        written.begin_ids_after(self._coded.last_id)
-        self._edge = written
+        agent = WrittenAgent(replace(self.settings, as_written=True), self.ledger)
+        agent.begin_ids_after(self._coded_agent.last_id)
+        self._edge = agent
         if self._greeting is not None and self._greeting.id not in self._open:  # it has been answered
-            with self.ledger.muted():
-                written.from_inside(self._greeting)
-        return [out for message in self._open.values() for out in written.from_inside(message)]
+            with self.ledger.mute():
+                agent.from_inside(self._greeting)
+        return [out for message in self._open.values() for out in agent.from_inside(message)]
 
-    def _passed(self, outs: list[Out]) -> list[Out]:
+    def _note_answers(self, outs: list[Out]) -> list[Out]:
         for toward, message in outs:
             if toward == "inside" and message.is_answer and message.id is not UNSET:
                 self._open.pop(message.id, None)

@@ -44,15 +44,15 @@ class ReadsAtPeer(ThreadsEdge):
     def _read_by_peer(self, question: Message, answer: Message) -> list[Out]:
         if answer.error is not UNSET:
             return [self.fail_inside(question.id, answer.error)]
-        told = told_in_v1(str(question.method), question.params, answer.result, self.note)
-        if told is None:
+        result = told_in_v1(str(question.method), question.params, answer.result, self.note)
+        if result is None:
             return [self.refuse_inside(question.id, INTERNAL_ERROR, "the peer's answer makes no sense")]
-        expected = as_object(question.params).get("ifVersion")
-        if type(expected) is str and told.get("version") != expected:
-            data = {"reason": "changed_since_read", "version": told.get("version")}
+        expected_version = as_object(question.params).get("ifVersion")
+        if type(expected_version) is str and result.get("version") != expected_version:
+            data = {"reason": "changed_since_read", "version": result.get("version")}
             return [self.refuse_inside(question.id, CHANGED, "the file has another version now", data)]
-        self.was_read(question, told)
-        return [self.tell_inside(question.id, told)]
+        self.was_read(question, result)
+        return [self.tell_inside(question.id, result)]
 
     def was_read(self, question: Message, fields: Object) -> None:
         """For who keeps account of it."""
@@ -99,16 +99,16 @@ class ReadsForPeer(ThreadsEdge):
         return self._tell_read(question, excerpt)
 
     def _tell_read(self, question: Message, answer: Message, *, whole: str | None = None) -> list[Out]:
-        told = told_in_threads(str(question.method), answer.result, self.note, whole=whole)
-        if told is None:
+        result = told_in_threads(str(question.method), answer.result, self.note, whole=whole)
+        if result is None:
             return [self.refuse_peer(question.id, INTERNAL_ERROR, "the answer makes no sense")]
-        return [self.tell_peer(question.id, told)]
+        return [self.tell_peer(question.id, result)]
 
 
 def lent_by(client: Object) -> frozenset[str]:
     """What a v1 client has offered in its capabilities."""
     extensions = as_object(as_object(client.get("_meta")).get("dragoman")).get("extensions")
-    named = {as_text(name) for name in extensions} if type(extensions) is list else set()
+    methods = {as_text(name) for name in extensions} if type(extensions) is list else set()
     if as_object(client.get("fs")).get("readTextFile") is True:
-        named.add("fs/read_text_file")
-    return frozenset(named & IN_THREADS.keys())
+        methods.add("fs/read_text_file")
+    return frozenset(methods & IN_THREADS.keys())

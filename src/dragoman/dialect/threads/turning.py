@@ -92,12 +92,12 @@ class TurningEdge(ReadsForPeer):
 
     def end_turn(self, thread_id: str, error: object = UNSET) -> list[Out]:
         """The agent is done with what it was sent last."""
-        done = self.turns_of(thread_id).end()
+        prompt = self.turns_of(thread_id).end()
         outs: list[Out] = []
-        if done is not None and error is not UNSET:
-            outs.append(self.fail_inside(done.request_id, error))
-        elif done is not None:
-            outs.append(self.tell_inside(done.request_id, {"stopReason": "end_turn"}))
+        if prompt is not None and error is not UNSET:
+            outs.append(self.fail_inside(prompt.request_id, error))
+        elif prompt is not None:
+            outs.append(self.tell_inside(prompt.request_id, {"stopReason": "end_turn"}))
         return outs + self.go_on(thread_id)
 
     def peer_ended(self) -> list[Out]:
@@ -118,10 +118,10 @@ class TurningEdge(ReadsForPeer):
 
     def _cancel(self, thread_id: str) -> list[Out]:
         turns = self._turns.get(thread_id)
-        ended = [] if turns is None else turns.cancel()
-        if ended:
+        prompts = [] if turns is None else turns.cancel()
+        if prompts:
             self.note(Lost.CANCEL)
-        return [self.tell_inside(prompt.request_id, {"stopReason": "cancelled"}) for prompt in ended]
+        return [self.tell_inside(prompt.request_id, {"stopReason": "cancelled"}) for prompt in prompts]
 
     def _take_back(self, request_id: Id | UnsetType) -> list[Out]:
         for thread_id, turns in self._turns.items():

@@ -53,17 +53,17 @@ class ThreadPrompts:
 
     def end(self) -> ThreadPrompt | None:
         """The agent is done. Gives the prompt that has to be answered; a cancelled one has been."""
-        done, self.running = self.running, None
-        return None if done is None or done.is_cancelled else done
+        prompt, self.running = self.running, None
+        return None if prompt is None or prompt.is_cancelled else prompt
 
     def cancel(self) -> list[ThreadPrompt]:
         """All that have to be answered now."""
-        ended = list(self.waiting)
+        prompts = list(self.waiting)
         self.waiting.clear()
         if self.running is not None and not self.running.is_cancelled:
             self.running.is_cancelled = True
-            ended.insert(0, self.running)
-        return ended
+            prompts.insert(0, self.running)
+        return prompts
 
     def holds(self, request_id: object) -> bool:
         prompts = [self.running, *self.waiting]

@@ -27,10 +27,10 @@ def number_of(token: str) -> int:
         number = int(token)
         if number < MOST and str(number) == token:
             return number
-    return hashed(token)
+    return hash_text(token)
 
 
-def hashed(text: str) -> int:
+def hash_text(text: str) -> int:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 

@@ -17,7 +17,7 @@ from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, as_text
 from dragoman.dialect.threads import listing
-from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, chunk_update, replayed
+from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, chunk_update, replay_updates
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.files import IN_THREADS
 from dragoman.dialect.threads.ledger_notes import Lost, Repaired
@@ -71,13 +71,13 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
                 return self.no_such_method(message, by="inside")
 
     def _list(self, message: Message) -> list[Out]:
-        wanted = as_text(as_object(message.params).get("cwd"))
+        folder = as_text(as_object(message.params).get("cwd"))
         sessions = [
             listing.session_info(
-                thread.id, thread.cwd, title=thread.facts.best_title, updated=thread.facts.best_time
+                thread.id, thread.cwd, title=thread.facts.best_title, updated_at=thread.facts.best_time
             )
             for thread in self._threads.values()
-            if wanted in ("", thread.cwd)
+            if folder in ("", thread.cwd)
         ]
         return [self.tell_inside(message.id, {"sessions": sessions})]
 
@@ -95,13 +95,13 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         thread.cwd = folders["cwd"]
         outs: list[Out] = []
         if message.method == "session/load":
-            entries = thread.entries.listed()
-            outs += [("inside", one) for one in replayed(thread.id, entries, self.note)]
+            entries = thread.entries.to_json()
+            outs += [("inside", update) for update in replay_updates(thread.id, entries, self.note)]
         return [*outs, self.tell_inside(message.id, {})]
 
     def _keep(self, cwd: str) -> AgentThread:
         thread = AgentThread(
-            self._thread_ids.next(), cwd, Entries(self.note), ThreadFacts(created=self.now())
+            self._thread_ids.next(), cwd, Entries(self.note), ThreadFacts(created_at=self.now())
         )
         self._threads[thread.id] = thread
         return thread
@@ -116,13 +116,13 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         thread.entries.begin("user", texts)
         thread.facts.prompt(texts)
         thread.facts.touch(self.now())
-        then = partial(self._streamed, thread_id, prompt)
+        then = partial(self._on_chunk_answer, thread_id, prompt)
         return [
             self.ask_peer("streamMessageChunk", {"threadId": thread_id, "chunk": chunk}, then)
             for chunk in prompt.chunks
         ]
 
-    def _streamed(self, thread_id: str, prompt: ThreadPrompt, answer: Message) -> list[Out]:
+    def _on_chunk_answer(self, thread_id: str, prompt: ThreadPrompt, answer: Message) -> list[Out]:
         """The agent got a chunk, or would not have it: then there is no turn."""
         if answer.error is UNSET or self.turns_of(thread_id).running is not prompt:
             return []
@@ -146,7 +146,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         if message.method == "openThread":
             return [self.tell_peer(message.id, None)]
         if message.method == "getThreadEntries":
-            return [self.tell_peer(message.id, {"entries": thread.entries.listed()})]
+            return [self.tell_peer(message.id, {"entries": thread.entries.to_json()})]
         return self._post(message, thread)
 
     def _create_for_agent(self, message: Message) -> list[Out]:
@@ -156,21 +156,21 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         return [self.tell_peer(message.id, {"threadId": self._keep(self.settings.cwd).id})]
 
     def _post(self, message: Message, thread: AgentThread) -> list[Out]:
-        posted = as_object(as_object(message.params).get("message"))
-        role, blocks = as_text(posted.get("role")), blocks_of(posted)
+        post = as_object(as_object(message.params).get("message"))
+        role, blocks = as_text(post.get("role")), blocks_of(post)
         if role not in UPDATE_OF_ROLE or blocks is None:
             why = "Invalid params: a message has a role and chunks of text"
             return [self.refuse_peer(message.id, INVALID_PARAMS, why)]
-        done = self.tell_peer(message.id, None)
+        reply = self.tell_peer(message.id, None)
         if self.is_cancelled(thread.id):
             self.note(Lost.LATE_CHUNKS)
-            return [done, *(self.end_turn(thread.id) if role == "assistant" else [])]
+            return [reply, *(self.end_turn(thread.id) if role == "assistant" else [])]
         texts = [as_text(block["text"]) for block in blocks]
         thread.entries.begin(role, texts)
         thread.facts.touch(self.now())
         outs: list[Out] = [("inside", chunk_update(thread.id, role, text)) for text in texts]
         ends = role == "assistant" and self.turns_of(thread.id).running is not None
-        return [*outs, done, *(self.end_turn(thread.id) if ends else [])]
+        return [*outs, reply, *(self.end_turn(thread.id) if ends else [])]
 
     def was_read(self, question: Message, fields: Object) -> None:
         thread = self._thread_in(question, "sessionId")

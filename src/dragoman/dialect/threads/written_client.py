@@ -99,15 +99,15 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         thread.is_asking, thread.is_longer = True, False
         params = {"threadId": thread.id}
         if not thread.is_known:
-            return [self.ask_peer("openThread", params, partial(self._opened, thread))]
-        return [self.ask_peer("getThreadEntries", params, partial(self._looked, thread))]
+            return [self.ask_peer("openThread", params, partial(self._on_open, thread))]
+        return [self.ask_peer("getThreadEntries", params, partial(self._on_entries, thread))]
 
-    def _opened(self, thread: ClientThread, answer: Message) -> list[Out]:
+    def _on_open(self, thread: ClientThread, answer: Message) -> list[Out]:
         thread.is_longer = False
         params = {"threadId": thread.id}
-        return [self.ask_peer("getThreadEntries", params, partial(self._looked, thread))]
+        return [self.ask_peer("getThreadEntries", params, partial(self._on_entries, thread))]
 
-    def _looked(self, thread: ClientThread, answer: Message) -> list[Out]:
+    def _on_entries(self, thread: ClientThread, answer: Message) -> list[Out]:
         """A client that refuses the question has still shown that it has nothing more to say."""
         thread.is_asking = False
         if not thread.is_known:
@@ -128,23 +128,27 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         thread.is_busy = True
         if thread.session:
             return self._prompt(thread)
-        return [self.ask_inside("session/new", self.session_setup(), partial(self._created, thread))]
+        return [self.ask_inside("session/new", self.session_setup(), partial(self._on_creation, thread))]
 
-    def _created(self, thread: ClientThread, answer: Message) -> list[Out]:
+    def _on_creation(self, thread: ClientThread, answer: Message) -> list[Out]:
         thread.session = as_text(as_object(answer.result).get("sessionId"))
         if not thread.session:
             thread.user_texts = []
-            return self._turned(thread, answer)
+            return self._on_turn_end(thread, answer)
         return self._prompt(thread)
 
     def _prompt(self, thread: ClientThread) -> list[Out]:
         prompt, thread.user_texts = [block(text) for text in thread.user_texts], []
         params = {"sessionId": thread.session, "prompt": prompt}
-        return [self.ask_inside("session/prompt", params, partial(self._turned, thread))]
+        return [self.ask_inside("session/prompt", params, partial(self._on_turn_end, thread))]
 
-    def _turned(self, thread: ClientThread, answer: Message) -> list[Out]:
+    def _on_turn_end(self, thread: ClientThread, answer: Message) -> list[Out]:
         """The posted message is the end of the turn, so one is posted whatever happened."""
-        chunks = [one for entry in thread.agent_entries.listed() for one in as_list(entry.get("chunks"))]
+        chunks = [
+            text_chunk
+            for entry in thread.agent_entries.to_json()
+            for text_chunk in as_list(entry.get("chunks"))
+        ]
         thread.agent_entries.clear()
         thread.is_busy = False
         result = as_object(answer.result)
@@ -186,5 +190,5 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
 
 def _has_a_past(entries: Json) -> bool:
     """Whether a thread holds more than one message of a user."""
-    listed = [as_object(entry) for entry in as_list(entries)]
-    return len(listed) > 1 or any(entry.get("role") != "user" for entry in listed)
+    messages = [as_object(entry) for entry in as_list(entries)]
+    return len(messages) > 1 or any(entry.get("role") != "user" for entry in messages)

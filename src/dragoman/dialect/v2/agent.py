@@ -56,15 +56,15 @@ class V2Agent(Edge):
             return [("peer", message)]
         if message.is_answer:
             if self._openings.lending.owns(message.id):
-                return self._openings.lending.answered(message)
-            return self._questions.answered(message)
+                return self._openings.lending.on_answer(message)
+            return self._questions.on_answer(message)
         if self._introducing:
             self._held_messages.append(message)
             return []
         if message.is_request:
-            return self._requested(message, as_object(message.params))
+            return self._on_request(message, as_object(message.params))
         if message.method == "$/cancel_request":
-            return self._withdrawn(message)
+            return self._on_withdrawal(message)
         if message.method == "session/cancel":
             self._session(message).turns.cancel()
         return [("peer", message)]
@@ -73,9 +73,9 @@ class V2Agent(Edge):
         if self.transparent:
             return [("inside", message)]
         if message.is_answer:
-            return self._answered(message)
+            return self._on_answer(message)
         if message.method == "session/update":
-            return self._updated(message)
+            return self._on_update(message)
         if message.is_request:
             return self._on_agent_request(message)
         if message.method == "$/cancel_request":
@@ -84,7 +84,7 @@ class V2Agent(Edge):
         return [("inside", message)]
 
     def from_host(self, message: Message) -> list[Out]:
-        return self._openings.lending.ask(message) if message.is_request else self._openings.granted(message)
+        return self._openings.lending.ask(message) if message.is_request else self._openings.on_grant(message)
 
     @property
     def holding(self) -> bool:
@@ -101,15 +101,15 @@ class V2Agent(Edge):
             session.calls.unseen()
             outs += self._prompts.let_go(session)
             open_ += [turn.message.id for turn in session.turns.pop_unanswered()]
-        open_ += [asked.client_id for asked in self._requests.pop_all()]
+        open_ += [request.client_id for request in self._requests.pop_all()]
         open_ += [waiting.message.id for waiting in self._openings.lending.openings()]
-        held, self._held_messages = self._held_messages, []
-        open_ += [message.id for message in held if message.is_request]
+        messages, self._held_messages = self._held_messages, []
+        open_ += [message.id for message in messages if message.is_request]
         return outs + [("inside", _agent_ended(request_id)) for request_id in open_]
 
     # What the client asks
 
-    def _requested(self, message: Message, params: Object) -> list[Out]:
+    def _on_request(self, message: Message, params: Object) -> list[Out]:
         method = str(message.method)
         if method == "initialize":
             self._introducing = True
@@ -118,13 +118,13 @@ class V2Agent(Edge):
         if method in OPENING:
             return self._openings.on_request(message, params)
         if method == "session/prompt":
-            return self._prompts.prompted(message)
+            return self._prompts.on_prompt(message)
         session = self._session(message)
         if method == "session/set_mode":
             return self._set_mode(message, session, params)
         if method == "session/set_config_option":
-            chosen = config.choice(params, session.switches)
-            return [self._requests.send(message, method, chosen, session.id)]
+            choice = config.choice(params, session.switches)
+            return [self._requests.send(message, method, choice, session.id)]
         if method in ("session/close", "session/delete"):
             session.turns.cancel()
         return [self._requests.send(message, RENAMED.get(method, method), message.params, session.id)]
@@ -134,23 +134,23 @@ class V2Agent(Edge):
         if option is None:
             why = f"{NAMES[METHOD_NOT_FOUND]}: this session has no modes"
             return [("inside", refusal(message.id, METHOD_NOT_FOUND, why))]
-        chosen = {"configId": option["id"], "type": "id", "value": params.get("modeId")}
-        params = {"sessionId": session.id, **chosen}
+        choice = {"configId": option["id"], "type": "id", "value": params.get("modeId")}
+        params = {"sessionId": session.id, **choice}
         return [self._requests.send(message, "session/set_config_option", params, session.id)]
 
-    def _withdrawn(self, message: Message) -> list[Out]:
+    def _on_withdrawal(self, message: Message) -> list[Out]:
         """The client does not want an answer any more."""
         params = as_object(message.params)
-        wanted = params.get("requestId")
-        if not (wanted is None or type(wanted) in (int, str)):
+        request_id = params.get("requestId")
+        if not (request_id is None or type(request_id) in (int, str)):
             return []
-        found = self._openings.withdrawn(wanted) or self._prompts.withdrawn(wanted)
-        if found:
-            return found
-        known_as = self._requests.agent_id(wanted)
+        outs = self._openings.withdraw(request_id) or self._prompts.withdraw(request_id)
+        if outs:
+            return outs
+        known_as = self._requests.agent_id(request_id)
         if known_as is UNSET:
             return []
-        if known_as == wanted:
+        if known_as == request_id:
             return [("peer", message)]
         return [("peer", with_params(message, {**params, "requestId": known_as}))]
 
@@ -166,10 +166,10 @@ class V2Agent(Edge):
             outs = self._prompts.let_go(session)
         return [*outs, *self._questions.ask(message)]
 
-    def _updated(self, message: Message) -> list[Out]:
+    def _on_update(self, message: Message) -> list[Out]:
         session_id, update = as_object(message.params).get("sessionId"), update_of(message)
         if type(session_id) is not str or type(update.get("sessionUpdate")) is not str:
-            self.lost("a malformed update", "left out")
+            self.note_loss("a malformed update", "left out")
             return []
         if session_id not in self._sessions and self._requests.is_opening():
             self._sessions.early.append(message)
@@ -180,74 +180,74 @@ class V2Agent(Edge):
         session.turns.stir()
         if session.turns.holds(update) or session.turns.is_echo(update):
             return []
-        found = session.updates(update)
-        if len(found) == 1 and found[0] is update:
+        updates = session.updates(update)
+        if len(updates) == 1 and updates[0] is update:
             return [("inside", message)]
-        return update_messages(session, found)
+        return update_messages(session, updates)
 
-    def _answered(self, message: Message) -> list[Out]:
-        asked = self._requests.settle(message)
-        if asked is None:
+    def _on_answer(self, message: Message) -> list[Out]:
+        request = self._requests.settle(message)
+        if request is None:
             if message.id is None and message.error is not UNSET:  # a complaint about a frame, not an answer
                 return [("inside", message)]
-            self.lost("an answer to nothing that was asked", "left out")
+            self.note_loss("an answer to nothing that was asked", "left out")
             return []
-        if asked.turn is not None and asked.turn.over:  # its session was closed meanwhile
+        if request.turn is not None and request.turn.over:  # its session was closed meanwhile
             return []
-        if asked.method == "initialize":
-            return self._introduced(message, asked)
+        if request.method == "initialize":
+            return self._on_introduction(message, request)
         if message.error is not UNSET:
-            return self._failed(message, asked)
+            return self._on_failure(message, request)
         result = as_object(message.result)
-        if asked.method in OPENING:
-            return self._opened(asked, result)
-        session = self._sessions.of(asked.session)
-        if asked.turn is not None:
-            return self._prompts.acknowledged(asked.turn, session, result)
-        if asked.method in ("session/set_config_option", "session/set_mode"):
-            return self._configured(asked, session, result)
-        outs = self._closed(session) if asked.method in ("session/close", "session/delete") else []
-        found = agent_answers.plain(asked.method, message.result, self)
-        return [*outs, ("inside", agent_answers.passed(message, asked.client_id, found))]
-
-    def _failed(self, message: Message, request: ForwardedRequest) -> list[Out]:
-        sorry = agent_answers.failed(message, request.client_id, self)
+        if request.method in OPENING:
+            return self._on_open(request, result)
+        session = self._sessions.of(request.session)
         if request.turn is not None:
-            return self._prompts.failed(self._sessions.of(request.session), sorry)
-        return [("inside", sorry), *self._released(), *self._openings.over(request.offer)]
+            return self._prompts.on_acknowledgement(request.turn, session, result)
+        if request.method in ("session/set_config_option", "session/set_mode"):
+            return self._on_option_set(request, session, result)
+        outs = self._on_close(session) if request.method in ("session/close", "session/delete") else []
+        result_in_v1 = agent_answers.plain(request.method, message.result, self)
+        return [*outs, ("inside", agent_answers.under_client_id(message, request.client_id, result_in_v1))]
 
-    def _introduced(self, message: Message, request: ForwardedRequest) -> list[Out]:
+    def _on_failure(self, message: Message, request: ForwardedRequest) -> list[Out]:
+        sorry = agent_answers.convert_error(message, request.client_id, self)
+        if request.turn is not None:
+            return self._prompts.on_failure(self._sessions.of(request.session), sorry)
+        return [("inside", sorry), *self._release_early(), *self._openings.over(request.offer)]
+
+    def _on_introduction(self, message: Message, request: ForwardedRequest) -> list[Out]:
         """The agent has shown itself, and is given what had to wait for that."""
         outs: list[Out] = [("inside", self._introduction(message, request))]
         self._introducing = False
-        held, self._held_messages = self._held_messages, []
-        for one in held:
-            outs += self.from_inside(one)
+        held_messages, self._held_messages = self._held_messages, []
+        for held_message in held_messages:
+            outs += self.from_inside(held_message)
         return outs
 
     def _introduction(self, message: Message, request: ForwardedRequest) -> Message:
         result, error = as_object(message.result), as_object(message.error)
         if message.error is not UNSET and error.get("code") != VERSION_UNSUPPORTED:
-            return agent_answers.failed(message, request.client_id, self)
+            return agent_answers.convert_error(message, request.client_id, self)
         if agent_handshake.speaks_v1(result):
-            self.repaired("an agent of version 1", "left alone")
+            self.note_repair("an agent of version 1", "left alone")
             self.transparent = True
-            return agent_answers.passed(message, request.client_id, message.result)
+            return agent_answers.under_client_id(message, request.client_id, message.result)
         if result.get("protocolVersion") != agent_handshake.VERSION:
-            self.lost("a version of the protocol that is neither 1 nor 2", "initialize is refused")
+            self.note_loss("a version of the protocol that is neither 1 nor 2", "initialize is refused")
             return agent_handshake.version_refused(request.client_id, error)
-        self._openings.welcomed(agent_handshake.welcome(result))
-        return answer(request.client_id, agent_handshake.introduced(result, self))
+        self._openings.on_welcome(agent_handshake.welcome(result))
+        return answer(request.client_id, agent_handshake.convert_introduction(result, self))
 
-    def _opened(self, request: ForwardedRequest, result: Object) -> list[Out]:
+    def _on_open(self, request: ForwardedRequest, result: Object) -> list[Out]:
         if not (request.session or as_text(result.get("sessionId"))):
-            return self._failed(
+            return self._on_failure(
                 refusal(UNSET, INTERNAL_ERROR, "Internal error: the session has no id"), request
             )
-        outs, session, after = self._openings.opened(request, result)
-        return [*outs, *self._released(), *update_messages(session, after)]
+        outs, session, after = self._openings.on_open(request, result)
+        return [*outs, *self._release_early(), *update_messages(session, after)]
 
-    def _configured(self, request: ForwardedRequest, session: V2AgentSession, result: Object) -> list[Out]:
+    def _on_option_set(self, request: ForwardedRequest, session: V2AgentSession, result: Object) -> list[Out]:
         before = session.options
         if type(result.get("configOptions")) is list:
             session.learn(result["configOptions"])
@@ -258,16 +258,16 @@ class V2Agent(Edge):
             news = [{"sessionUpdate": "config_option_update", "configOptions": session.options}]
         return [*update_messages(session, news), ("inside", answer(request.client_id, {}))]
 
-    def _closed(self, session: V2AgentSession) -> list[Out]:
+    def _on_close(self, session: V2AgentSession) -> list[Out]:
         session.calls.unseen()
-        outs = self._prompts.closed(session)
+        outs = self._prompts.on_close(session)
         self._sessions.forget(session.id)
         return [*outs, *self._openings.over(session.offer)]
 
-    def _released(self) -> list[Out]:
+    def _release_early(self) -> list[Out]:
         """Updates that came before the client could know their session."""
         early, self._sessions.early = self._sessions.early, []
-        return [out for message in early for out in self._updated(message)]
+        return [out for message in early for out in self._on_update(message)]
 
     def _session(self, message: Message) -> V2AgentSession:
         return self._sessions.of(as_text(as_object(message.params).get("sessionId")))

@@ -9,7 +9,7 @@ from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, withou
 from dragoman.wire.codes import INTERNAL_ERROR, VERSION_UNSUPPORTED
 
 
-def passed(message: Message, client_id: Id | UnsetType, result: Json) -> Message:
+def under_client_id(message: Message, client_id: Id | UnsetType, result: Json) -> Message:
     """An answer under the client's id; the same message where nothing has to change."""
     if message.id == client_id and message.result is result:
         return message
@@ -20,21 +20,21 @@ def plain(method: str, result: Json, report: LossReporter) -> Json:
     """Results that say the same in both versions, but for details."""
     fields = as_object(result)
     if method == "session/list":
-        return _listed(fields, report)
+        return _convert_list(fields, report)
     if method == "session/status" and "state" in fields:
-        report.lost("the state in a session's status", "left out: v1 has no place for it")
+        report.note_loss("the state in a session's status", "left out: v1 has no place for it")
         return without(fields, "state")
     if result is None or type(result) is not dict:  # v1 answers with objects
         return {}
     return result
 
 
-def failed(message: Message, client_id: Id | UnsetType, report: LossReporter) -> Message:
+def convert_error(message: Message, client_id: Id | UnsetType, report: LossReporter) -> Message:
     """An error. The codes mean the same in both versions; v1 does not know the one about versions."""
     error = as_object(message.error)
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:
-        report.repaired("a malformed error", "said as an internal error")
+        report.note_repair("a malformed error", "said as an internal error")
         return refusal(client_id, INTERNAL_ERROR, "Internal error: the agent failed")
     if code == VERSION_UNSUPPORTED:
         return refusal(client_id, INTERNAL_ERROR, why, error.get("data", UNSET))
@@ -43,11 +43,13 @@ def failed(message: Message, client_id: Id | UnsetType, report: LossReporter) ->
     return refusal(client_id, code, why, error.get("data", UNSET))
 
 
-def _listed(result: Object, report: LossReporter) -> Object:
+def _convert_list(result: Object, report: LossReporter) -> Object:
     sessions = [as_object(item) for item in as_list(result.get("sessions"))]
-    known = [item for item in sessions if fits(item.get("sessionId"), str) and fits(item.get("cwd"), str)]
-    if len(known) < len(sessions):
-        report.lost("a malformed session in the list", "left out")
-    elif known == result.get("sessions") and fits(result.get("nextCursor"), (str, type(None))):
+    valid_sessions = [
+        item for item in sessions if fits(item.get("sessionId"), str) and fits(item.get("cwd"), str)
+    ]
+    if len(valid_sessions) < len(sessions):
+        report.note_loss("a malformed session in the list", "left out")
+    elif valid_sessions == result.get("sessions") and fits(result.get("nextCursor"), (str, type(None))):
         return result
-    return {**fitting(result, {"nextCursor": str}, report), "sessions": known}
+    return {**fitting(result, {"nextCursor": str}, report), "sessions": valid_sessions}

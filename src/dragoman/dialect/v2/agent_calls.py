@@ -29,7 +29,7 @@ class V2AgentToolCalls:
         """A `tool_call_update`, as an update of v1."""
         call_id = update.get("toolCallId")
         if not fits(call_id, str):
-            self._tell.lost("a tool call without an id", "left out")
+            self._tell.note_loss("a tool call without an id", "left out")
             return []
         is_new = call_id not in self._calls
         fields = self.members(update)
@@ -60,7 +60,7 @@ class V2AgentToolCalls:
         """A `tool_call_content_chunk`: one more item of content."""
         call_id, item = update.get("toolCallId"), as_object(update.get("content"))
         if not fits(call_id, str) or not item:
-            self._tell.lost("a malformed piece of a tool call's content", "left out")
+            self._tell.note_loss("a malformed piece of a tool call's content", "left out")
             return []
         if call_id not in self._calls:
             return self.upsert({"toolCallId": call_id, "content": [item]})
@@ -99,7 +99,7 @@ class V2AgentToolCalls:
         if any(
             key not in self._shown_by and not terminal.is_empty for key, terminal in self._terminals.items()
         ):
-            self._tell.lost(
+            self._tell.note_loss(
                 "a terminal that no tool call shows", "left out: v1 shows them in tool calls only"
             )
 

@@ -38,11 +38,11 @@ class V2Welcome(Struct, frozen=True, kw_only=True):
 
 def offer(params: Object) -> Object:
     """The client's `initialize`, for an agent of either version."""
-    wanted = as_object(params.get("clientCapabilities"))
+    client_offers = as_object(params.get("clientCapabilities"))
     capabilities: Object = {}
-    if type(wanted.get("elicitation")) is dict:
-        capabilities["elicitation"] = wanted["elicitation"]
-    if as_object(wanted.get("auth")).get("terminal") is True:
+    if type(client_offers.get("elicitation")) is dict:
+        capabilities["elicitation"] = client_offers["elicitation"]
+    if as_object(client_offers.get("auth")).get("terminal") is True:
         capabilities["auth"] = {"terminal": {}}
     info = as_object(params.get("clientInfo"))
     if not (fits(info.get("name"), str) and fits(info.get("version"), str)):
@@ -51,19 +51,19 @@ def offer(params: Object) -> Object:
 
 
 def abilities(params: Object) -> ClientAbilities:
-    wanted = as_object(params.get("clientCapabilities"))
-    session, files = as_object(wanted.get("session")), as_object(wanted.get("fs"))
+    client_offers = as_object(params.get("clientCapabilities"))
+    session, files = as_object(client_offers.get("session")), as_object(client_offers.get("fs"))
     tools = {
         "read_text_file": files.get("readTextFile") is True,
         "write_text_file": files.get("writeTextFile") is True,
-        "run_command": wanted.get("terminal") is True,
+        "run_command": client_offers.get("terminal") is True,
     }
     return ClientAbilities(
         booleans=_has(as_object(session.get("configOptions")), "boolean"),
         notices=_has(session, "notices"),
         compaction=_has(session, "compaction"),
-        plans=_has(wanted, "plan"),
-        subagents=_has(wanted, "subagents"),
+        plans=_has(client_offers, "plan"),
+        subagents=_has(client_offers, "subagents"),
         tools=tuple(name for name, there in tools.items() if there),
     )
 
@@ -79,13 +79,13 @@ def welcome(result: Object) -> V2Welcome:
     return V2Welcome(stdio=_has(as_object(session.get("mcp")), "stdio"))
 
 
-def introduced(result: Object, report: LossReporter) -> Object:
+def convert_introduction(result: Object, report: LossReporter) -> Object:
     """The v2 agent's answer in v1."""
-    offered = as_object(result.get("capabilities"))
+    offers = as_object(result.get("capabilities"))
     methods = [_method(as_object(item), report) for item in as_list(result.get("authMethods"))]
-    capabilities = _capabilities(offered)
+    capabilities = _capabilities(offers)
     auth: Object = {"logout": {}} if methods else {}
-    capabilities["auth"] = {**fitting(as_object(offered.get("auth")), {"_meta": dict}, report), **auth}
+    capabilities["auth"] = {**fitting(as_object(offers.get("auth")), {"_meta": dict}, report), **auth}
     answer: Object = {
         **without(result, "info", "capabilities", "authMethods", "protocolVersion"),
         "protocolVersion": 1,
@@ -101,41 +101,41 @@ def introduced(result: Object, report: LossReporter) -> Object:
 def version_refused(request_id: Id | UnsetType, error: Object) -> Message:
     """For an agent that speaks neither version."""
     data = as_object(error.get("data"))
-    supported = [number for number in as_list(data.get("supported")) if type(number) is int]
-    spoken = ", ".join(map(str, supported)) or "others"
-    why = f"This agent speaks neither version 1 nor version 2 of the protocol, but {spoken}"
-    return refusal(request_id, INVALID_REQUEST, why, {"requested": VERSION, "supported": supported})
+    versions = [number for number in as_list(data.get("supported")) if type(number) is int]
+    version_names = ", ".join(map(str, versions)) or "others"
+    why = f"This agent speaks neither version 1 nor version 2 of the protocol, but {version_names}"
+    return refusal(request_id, INVALID_REQUEST, why, {"requested": VERSION, "supported": versions})
 
 
-def _capabilities(offered: Object) -> Object:
-    session = as_object(offered.get("session"))
+def _capabilities(offers: Object) -> Object:
+    session = as_object(offers.get("session"))
     prompt, mcp = as_object(session.get("prompt")), as_object(session.get("mcp"))
-    there = type(offered.get("session")) is dict
-    named = {name: session[name] for name in _NAMED if type(session.get(name)) is dict}
+    there = type(offers.get("session")) is dict
+    features = {name: session[name] for name in _NAMED if type(session.get(name)) is dict}
     always: Object = {"list": {}, "resume": {}, "close": {}} if there else {}
-    found: Object = {
+    v1_capabilities: Object = {
         "loadSession": there,
         "promptCapabilities": {name: _has(prompt, name) for name in ("image", "audio", "embeddedContext")},
         "mcpCapabilities": {"http": _has(mcp, "http"), "sse": False},
-        "sessionCapabilities": {**always, **named},
+        "sessionCapabilities": {**always, **features},
     }
     if _has(mcp, "acp"):
-        found["mcpCapabilities"]["acp"] = True
-    if type(offered.get("providers")) is dict:
-        found["providers"] = offered["providers"]
-    if type(offered.get("_meta")) is dict:
-        found["_meta"] = offered["_meta"]
-    return found
+        v1_capabilities["mcpCapabilities"]["acp"] = True
+    if type(offers.get("providers")) is dict:
+        v1_capabilities["providers"] = offers["providers"]
+    if type(offers.get("_meta")) is dict:
+        v1_capabilities["_meta"] = offers["_meta"]
+    return v1_capabilities
 
 
 def _method(item: Object, report: LossReporter) -> Object | None:
     kind = item.get("type", "agent")
     if kind not in ("agent", "terminal"):
         # A v1 client takes a type that it does not know for the agent's own login.
-        report.lost("a way to log in of a type that v1 does not know", "not offered")
+        report.note_loss("a way to log in of a type that v1 does not know", "not offered")
         return None
     if not (fits(item.get("methodId"), str) and fits(item.get("name"), str)):
-        report.lost("a malformed way to log in", "not offered")
+        report.note_loss("a malformed way to log in", "not offered")
         return None
     method = {"id": item["methodId"], **without(item, "methodId", "type", "env", "args")}
     method = fitting(method, {"description": (str, type(None)), "_meta": (dict, type(None))}, report)

@@ -58,7 +58,7 @@ class ClientToolOffers:
     def is_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def granted(self, message: Message) -> tuple[str, PendingOpening, Json] | None:
+    def on_grant(self, message: Message) -> tuple[str, PendingOpening, Json] | None:
         """The host's answer to an offer: its name, what waited for it, the server or None."""
         opening = self._waiting.pop(message.id, None) if type(message.id) is str else None
         if opening is None:
@@ -82,25 +82,25 @@ class ClientToolOffers:
     def owns(self, request_id: Json) -> bool:
         return type(request_id) is str and self._requests.look(request_id) is not None
 
-    def answered(self, message: Message) -> list[Out]:
+    def on_answer(self, message: Message) -> list[Out]:
         """The client's answer to the host."""
-        (asked,) = self._requests.settle(message.id) or (None,)
+        (host_id,) = self._requests.settle(message.id) or (None,)
         error = as_object(message.error)
         if error:
             code = error.get("code")
             code = code if type(code) is int else INTERNAL_ERROR
             why = error.get("message")
             text = why if type(why) is str else NAMES[INTERNAL_ERROR]
-            return [("host", refusal(asked, code, text))]
-        return [("host", answer(asked, message.result))]
+            return [("host", refusal(host_id, code, text))]
+        return [("host", answer(host_id, message.result))]
 
     def openings(self) -> list[PendingOpening]:
-        found = list(self._waiting.values())
+        openings = list(self._waiting.values())
         self._waiting.clear()
-        return found
+        return openings
 
 
-def bound(offer: str, session_id: str) -> Out:
+def bind_message(offer: str, session_id: str) -> Out:
     return "host", notification("client_tools/bind", {"offer": offer, "sessionId": session_id})
 
 

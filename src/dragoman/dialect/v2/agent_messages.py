@@ -40,33 +40,33 @@ class Messages:
         if content is None:
             return []
         self._of(kind, message_id).add(content)
-        known = self._id(kind, message_id)
-        if known == update.get("messageId") and content is update["content"] and update.keys() == _PLAIN:
+        v1_id = self._id(kind, message_id)
+        if v1_id == update.get("messageId") and content is update["content"] and update.keys() == _PLAIN:
             return [update]
         update = {**update, "content": content}
         if not fits(update.get("_meta"), dict):
             update = without(update, "_meta")
-        return [{**update, "messageId": known} if known else without(update, "messageId")]
+        return [{**update, "messageId": v1_id} if v1_id else without(update, "messageId")]
 
     def whole(self, update: Object) -> list[Object]:
         kind, message_id = WHOLE[update["sessionUpdate"]], as_text(update.get("messageId"))
-        shown = self._of(kind, message_id)
-        said = blocks(update.get("content"), self._tell)
-        if "content" not in update or (not said and not shown.parts):
+        message = self._of(kind, message_id)
+        content_blocks = blocks(update.get("content"), self._tell)
+        if "content" not in update or (not content_blocks and not message.parts):
             if as_object(update.get("_meta")):
-                self._tell.lost("_meta of a message without content", "left out: v1 has no place for it")
+                self._tell.note_loss("_meta of a message without content", "left out: v1 has no place for it")
             return []
-        rest = None if (kind, message_id) in self._old else _rest(shown.blocks(), said)
+        rest = None if (kind, message_id) in self._old else _rest(message.blocks(), content_blocks)
         if rest is None:
-            self._tell.lost("a message changed after it was shown", "what was shown stays")
+            self._tell.note_loss("a message changed after it was shown", "what was shown stays")
             return []
-        known = self._id(kind, message_id)
-        named = {"messageId": known} if known else {}
-        chunks: list[Object] = [{"sessionUpdate": kind, **named, "content": content} for content in rest]
-        if chunks and not shown.parts and as_object(update.get("_meta")):
+        v1_id = self._id(kind, message_id)
+        id_member = {"messageId": v1_id} if v1_id else {}
+        chunks: list[Object] = [{"sessionUpdate": kind, **id_member, "content": content} for content in rest]
+        if chunks and not message.parts and as_object(update.get("_meta")):
             chunks[0]["_meta"] = update["_meta"]
         for content in rest:
-            shown.add(content)
+            message.add(content)
         return chunks
 
     def _id(self, kind: str, message_id: str) -> str:
@@ -77,14 +77,14 @@ class Messages:
 
     def _of(self, kind: str, message_id: str) -> _MessageText:
         key = (kind, message_id)
-        shown = self._messages.get(key)
-        if shown is None:
-            shown = self._messages[key] = _MessageText()
+        message = self._messages.get(key)
+        if message is None:
+            message = self._messages[key] = _MessageText()
             if len(self._messages) > REMEMBERED:
                 oldest = next(iter(self._messages))
                 del self._messages[oldest]
                 self._old.add(oldest)
-        return shown
+        return message
 
 
 class _MessageText:
@@ -118,13 +118,13 @@ def _rest(shown_blocks: list[Object], blocks: list[Object]) -> list[Object] | No
     whole = _MessageText()
     for content in blocks:
         whole.add(content)
-    joined = whole.blocks()
+    all_blocks = whole.blocks()
     *before, last = shown_blocks
-    if len(joined) < len(shown_blocks) or joined[: len(before)] != before:
+    if len(all_blocks) < len(shown_blocks) or all_blocks[: len(before)] != before:
         return None
-    other, more = joined[len(before)], joined[len(shown_blocks) :]
-    if other == last:
+    same_place, more = all_blocks[len(before)], all_blocks[len(shown_blocks) :]
+    if same_place == last:
         return more
-    if last.keys() == other.keys() == _TEXT and other["text"].startswith(last["text"]):
-        return [{"type": "text", "text": other["text"][len(last["text"]) :]}, *more]
+    if last.keys() == same_place.keys() == _TEXT and same_place["text"].startswith(last["text"]):
+        return [{"type": "text", "text": same_place["text"][len(last["text"]) :]}, *more]
     return None

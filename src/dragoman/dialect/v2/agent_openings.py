@@ -8,7 +8,7 @@ from __future__ import annotations
 from dragoman.dialect.edge import EdgeSettings, Out
 from dragoman.dialect.message import Id, Message, Object, answer, as_text, refusal
 from dragoman.dialect.v2.agent_handshake import V2Welcome
-from dragoman.dialect.v2.agent_lending import ClientToolOffers, PendingOpening, bound, withdrawn
+from dragoman.dialect.v2.agent_lending import ClientToolOffers, PendingOpening, bind_message, withdrawn
 from dragoman.dialect.v2.agent_requests import ForwardedRequest, ForwardedRequests
 from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions
 from dragoman.dialect.v2.agent_setup import OPENING, SetupRefused, opening, with_server
@@ -33,7 +33,7 @@ class Openings:
         self._welcome = V2Welcome(stdio=True)
         self.lending = ClientToolOffers()
 
-    def welcomed(self, welcome: V2Welcome) -> None:
+    def on_welcome(self, welcome: V2Welcome) -> None:
         """The agent has said what it can do."""
         self._welcome = welcome
         if self._sessions.abilities.tools and not self._lends:
@@ -42,41 +42,41 @@ class Openings:
     def on_request(self, message: Message, params: Object) -> list[Out]:
         """A request of the client that opens a session."""
         try:
-            found = opening(str(message.method), params, stdio=self._welcome.stdio, report=self._tell)
+            v2_params = opening(str(message.method), params, stdio=self._welcome.stdio, report=self._tell)
         except SetupRefused as why:
             return [("inside", refusal(message.id, INVALID_PARAMS, f"Invalid params: {why}"))]
         if self._lends:
-            return self.lending.offer(PendingOpening(message, found), self._sessions.abilities.tools)
-        return self._open(message, found)
+            return self.lending.offer(PendingOpening(message, v2_params), self._sessions.abilities.tools)
+        return self._open(message, v2_params)
 
-    def granted(self, message: Message) -> list[Out]:
+    def on_grant(self, message: Message) -> list[Out]:
         """The host's answer to an offer."""
-        granted = self.lending.granted(message)
-        if granted is None:
+        grant = self.lending.on_grant(message)
+        if grant is None:
             return []
-        offer, waiting, server = granted
+        offer, waiting, server = grant
         if server is None:
             self._lends_nothing()
             return self._open(waiting.message, waiting.params)
         return self._open(waiting.message, with_server(waiting.params, server), offer)
 
-    def withdrawn(self, request_id: Id) -> list[Out]:
+    def withdraw(self, request_id: Id) -> list[Out]:
         """The client does not want a session any more that still waits; nothing, if it does not wait."""
         if not self.lending.forget(request_id):
             return []
         return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
 
-    def opened(
+    def on_open(
         self, request: ForwardedRequest, result: Object
     ) -> tuple[list[Out], V2AgentSession, list[Object]]:
         """The agent's answer: what is said now, and what is told of the session after everything else."""
         session = self._sessions.of(request.session or as_text(result.get("sessionId")))
-        found, after = session.opened(result)
+        result_in_v1, after = session.on_open(result)
         outs: list[Out] = []
         if request.offer:
             session.offer = request.offer
-            outs = [bound(request.offer, session.id)]
-        return [*outs, ("inside", answer(request.client_id, found))], session, after
+            outs = [bind_message(request.offer, session.id)]
+        return [*outs, ("inside", answer(request.client_id, result_in_v1))], session, after
 
     def over(self, offer: str) -> list[Out]:
         """What was lent under this name is not any more."""
@@ -97,4 +97,4 @@ class Openings:
         return bool(self._sessions.abilities.tools) and self._welcome.stdio and self._settings.client_tools
 
     def _lends_nothing(self) -> None:
-        self._tell.lost("the client's files and terminals", "not lent: a v2 agent does not ask for them")
+        self._tell.note_loss("the client's files and terminals", "not lent: a v2 agent does not ask for them")

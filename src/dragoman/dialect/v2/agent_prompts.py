@@ -20,7 +20,7 @@ from dragoman.dialect.message import (
 )
 from dragoman.dialect.v2.agent_requests import ForwardedRequests
 from dragoman.dialect.v2.agent_session import V2AgentSession, V2AgentSessions, update_messages
-from dragoman.dialect.v2.agent_turns import V2AgentTurn, cancelled, outcome
+from dragoman.dialect.v2.agent_turns import V2AgentTurn, cancelled_answer, outcome
 from dragoman.dialect.v2.to_v1.fields import LossReporter
 from dragoman.dialect.v2.to_v2.content import blocks
 from dragoman.dialect.v2.to_v2.writer import V2Writer
@@ -35,7 +35,7 @@ class V2AgentPrompts:
         self._sessions = sessions
         self._requests = requests
 
-    def prompted(self, message: Message) -> list[Out]:
+    def on_prompt(self, message: Message) -> list[Out]:
         """A `session/prompt` of the client."""
         params = as_object(message.params)
         session = self._sessions.of(as_text(params.get("sessionId")))
@@ -47,57 +47,57 @@ class V2AgentPrompts:
         turn = V2AgentTurn(message)
         if session.turns.add(turn):
             return [self._send(session, turn)]
-        self._tell.repaired("a prompt while another is open", "sent when the other has ended")
+        self._tell.note_repair("a prompt while another is open", "sent when the other has ended")
         return []
 
-    def acknowledged(self, turn: V2AgentTurn, session: V2AgentSession, result: Object) -> list[Out]:
+    def on_acknowledgement(self, turn: V2AgentTurn, session: V2AgentSession, result: Object) -> list[Out]:
         """The agent has taken the prompt."""
         session.turns.acknowledge(turn, as_text(result.get("messageId")))
         if not turn.message_id:  # an older draft; what was held is the prompt, as far as anybody can know
             session.turns.take_for_echo()
         outs = self.let_go(session)
-        if turn.ended is not None:
-            outs += self.ended(session, outcome(turn, turn.ended, self._tell))
+        if turn.idle_update is not None:
+            outs += self.on_turn_end(session, outcome(turn, turn.idle_update, self._tell))
         return outs
 
-    def failed(self, session: V2AgentSession, sorry: Message) -> list[Out]:
+    def on_failure(self, session: V2AgentSession, sorry: Message) -> list[Out]:
         """The agent has not taken the prompt."""
-        return [*self.let_go(session), *self.ended(session, sorry)]
+        return [*self.let_go(session), *self.on_turn_end(session, sorry)]
 
     def changed_state(self, session: V2AgentSession, update: Object) -> list[Out]:
         """A `state_update`."""
         outs = update_messages(session, session.calls.rest())
         if update.get("background"):
-            self._tell.lost("work in the background", "not told: a session of v1 has none")
+            self._tell.note_loss("work in the background", "not told: a session of v1 has none")
         turn = session.turns.running
         if update.get("state") != "idle":
             if turn is not None:
                 turn.ran = True
             elif update.get("state") == "running":
-                self._tell.repaired("work that no prompt asked for", "its updates go on outside of a turn")
+                self._tell.note_repair("work that no prompt asked for", "its updates go on outside of a turn")
         elif session.turns.ends(update) and turn is not None:
-            outs += self.ended(session, outcome(turn, update, self._tell))
+            outs += self.on_turn_end(session, outcome(turn, update, self._tell))
         return outs
 
-    def ended(self, session: V2AgentSession, result: Message) -> list[Out]:
+    def on_turn_end(self, session: V2AgentSession, result: Message) -> list[Out]:
         """The running turn is over, and so are those that were cancelled while they waited."""
         outs: list[Out] = [("inside", result)]
         self._requests.forget(result.id)
         turn = session.turns.next()
-        while turn is not None and turn.cancelled:
-            outs.append(("inside", cancelled(turn)))
+        while turn is not None and turn.is_cancelled:
+            outs.append(("inside", cancelled_answer(turn)))
             turn = session.turns.next()
         return outs if turn is None else [*outs, self._send(session, turn)]
 
-    def closed(self, session: V2AgentSession) -> list[Out]:
+    def on_close(self, session: V2AgentSession) -> list[Out]:
         """The session is gone: what the client still waits for was cancelled."""
         outs = self.let_go(session)
         session.turns.cancel()
         if session.turns.running is not None:
-            outs += self.ended(session, cancelled(session.turns.running))
+            outs += self.on_turn_end(session, cancelled_answer(session.turns.running))
         return outs
 
-    def withdrawn(self, request_id: Id) -> list[Out] | None:
+    def withdraw(self, request_id: Id) -> list[Out] | None:
         """The client does not want an answer to this; None if it is no prompt that concerns us."""
         for session in self._sessions.all():
             turn = session.turns.find(request_id)
@@ -106,7 +106,7 @@ class V2AgentPrompts:
             if not turn.is_sent:
                 session.turns.withdraw(turn)
                 return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
-            if turn.acknowledged:  # for the agent its request is over; the turn is not
+            if turn.is_acknowledged:  # for the agent its request is over; the turn is not
                 return [("peer", notification("session/cancel", {"sessionId": session.id}))]
         return None
 

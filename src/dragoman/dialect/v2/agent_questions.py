@@ -33,7 +33,7 @@ class V2AgentQuestion(Struct, frozen=True):
     """A request of the agent that the client has not answered yet."""
 
     method: str
-    offered: frozenset[str] = frozenset()
+    option_ids: frozenset[str] = frozenset()
 
 
 class V2AgentQuestions:
@@ -58,16 +58,16 @@ class V2AgentQuestions:
     def is_open(self, request_id: Json) -> bool:
         return type(request_id) in (int, str) and self._open.look(request_id) is not None
 
-    def answered(self, message: Message) -> list[Out]:
+    def on_answer(self, message: Message) -> list[Out]:
         """An answer of the client."""
         question = self._open.settle(message.id)
         if question is None:
-            self._tell.lost("an answer to nothing that was asked", "left out")
+            self._tell.note_loss("an answer to nothing that was asked", "left out")
             return []
         if question.method != "session/request_permission" or message.error is not UNSET:
             return [("peer", message)]
-        found = permission.outcome(message.result, set(question.offered), self._tell)
-        return [("peer", message if found is message.result else answer(message.id, found))]
+        result = permission.outcome(message.result, set(question.option_ids), self._tell)
+        return [("peer", message if result is message.result else answer(message.id, result))]
 
     def _permission(self, message: Message, params: Object) -> list[Out]:
         session_id = params.get("sessionId")
@@ -87,21 +87,21 @@ class V2AgentQuestions:
         if is_call and not calls.knows(subject["toolCallId"]):
             outs = update_messages(session, calls.upsert(subject))
         call = {"toolCallId": subject["toolCallId"], **calls.members(subject, made_up=not outs)}
-        offered = frozenset(option["optionId"] for option in options)
-        self._open.owe(message.id, V2AgentQuestion(str(message.method), offered))
+        option_ids = frozenset(option["optionId"] for option in options)
+        self._open.owe(message.id, V2AgentQuestion(str(message.method), option_ids))
         return [*outs, ("inside", with_params(message, permission.question(params, call, options)))]
 
     def _elicitation(self, message: Message, params: Object) -> list[Out]:
-        found = form(params, self._tell)
-        if fits(found.get("sessionId"), str):
-            found = without(found, "requestId") if "requestId" in found else found
-        elif "requestId" in found:
-            client_id = self._requests.client_id(found["requestId"])
+        v1_params = form(params, self._tell)
+        if fits(v1_params.get("sessionId"), str):
+            v1_params = without(v1_params, "requestId") if "requestId" in v1_params else v1_params
+        elif "requestId" in v1_params:
+            client_id = self._requests.client_id(v1_params["requestId"])
             if client_id is UNSET:
-                self._tell.lost("a question about a request that is not open", "refused")
+                self._tell.note_loss("a question about a request that is not open", "refused")
                 why = "Invalid params: requestId names no open request"
                 return [("peer", refusal(message.id, INVALID_PARAMS, why))]
-            if client_id != found["requestId"]:
-                found = {**found, "requestId": client_id}
+            if client_id != v1_params["requestId"]:
+                v1_params = {**v1_params, "requestId": client_id}
         self._open.owe(message.id, V2AgentQuestion(as_text(message.method)))
-        return [("inside", message if found is message.params else with_params(message, found))]
+        return [("inside", message if v1_params is message.params else with_params(message, v1_params))]

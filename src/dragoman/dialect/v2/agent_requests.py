@@ -53,10 +53,10 @@ class ForwardedRequests:
 
     def settle(self, message: Message) -> ForwardedRequest | None:
         """What this is the agent's answer to."""
-        asked = self._open.settle(message.id)
-        if asked is not None and asked.turn is None:  # a prompt is open for longer
-            self.forget(asked.client_id)
-        return asked
+        request = self._open.settle(message.id)
+        if request is not None and request.turn is None:  # a prompt is open for longer
+            self.forget(request.client_id)
+        return request
 
     def forget(self, client_id: Id | UnsetType) -> None:
         if client_id is not UNSET:
@@ -68,16 +68,18 @@ class ForwardedRequests:
 
     def client_id(self, agent_id: Json) -> Id | UnsetType:
         """How the client knows a request that the agent speaks of, if it still waits for it."""
-        found = [ours for ours, theirs in self._agent_ids.items() if theirs == agent_id]
-        return found[0] if found else UNSET
+        client_ids = [ours for ours, theirs in self._agent_ids.items() if theirs == agent_id]
+        return client_ids[0] if client_ids else UNSET
 
     def is_opening(self) -> bool:
         """Whether a session may come to be whose id nobody knows yet."""
-        return any(asked.method in ("session/new", "session/fork") for _, asked in self._open.items())
+        return any(request.method in ("session/new", "session/fork") for _, request in self._open.items())
 
     def pop_all(self) -> list[ForwardedRequest]:
         """All that is still open; nothing is afterwards."""
-        found = [asked for _, asked in self._open.items() if asked.turn is None or not asked.turn.over]
+        requests = [
+            request for _, request in self._open.items() if request.turn is None or not request.turn.over
+        ]
         self._open = PendingRequests()
         self._agent_ids.clear()
-        return found
+        return requests

@@ -86,7 +86,7 @@ class V2AgentSession:
         """All that was told is told once more."""
         self._messages = Messages(self._tell)
         self.calls = V2AgentToolCalls(self._tell)
-        self._plans = Plans(self._tell, named=self._abilities.plans)
+        self._plans = Plans(self._tell, knows_names=self._abilities.plans)
         self._meta: Object | None = None
         self.turns.forget_echoes()
 
@@ -94,15 +94,15 @@ class V2AgentSession:
         """A v2 update in v1. State updates are not for here."""
         kind = update.get("sessionUpdate")
         if kind in CHUNKS:
-            found = self._messages.chunk(update)
+            updates = self._messages.chunk(update)
         elif kind in ("terminal_update", "terminal_output_chunk"):
             return self.calls.terminal(update)
         else:
-            found = self._convert_update(as_text(kind), update)
+            updates = self._convert_update(as_text(kind), update)
         rest = self.calls.rest()
-        return [*rest, *found] if rest else found
+        return [*rest, *updates] if rest else updates
 
-    def opened(self, result: Object) -> tuple[Object, list[Object]]:
+    def on_open(self, result: Object) -> tuple[Object, list[Object]]:
         """The answer to a request that opened this session, and what v1 is told after it."""
         bare = without(result, "configOptions", "availableCommands")
         after: list[Object] = []
@@ -134,22 +134,22 @@ class V2AgentSession:
             return self._kinds[kind](update)
         if kind in _SUBAGENTS:
             return self._subagent(update)
-        self._tell.lost("an update of a kind that v1 does not know", "left out")
+        self._tell.note_loss("an update of a kind that v1 does not know", "left out")
         return []
 
     def _config(self, update: Object) -> list[Object]:
         before = config.mode_option(self.options)
         options = self.learn(update.get("configOptions"))
-        found: list[Object] = [{**update, "configOptions": options}]
+        updates: list[Object] = [{**update, "configOptions": options}]
         now = config.mode_option(options)
         if now is not None and (before is None or now["currentValue"] != before["currentValue"]):
             # For clients that look at modes and not at options.
-            found.append({"sessionUpdate": "current_mode_update", "currentModeId": now["currentValue"]})
-        return found
+            updates.append({"sessionUpdate": "current_mode_update", "currentModeId": now["currentValue"]})
+        return updates
 
     def _commands(self, update: Object) -> list[Object]:
-        found = commands(update.get("availableCommands"), self._tell)
-        return [{"sessionUpdate": "available_commands_update", "availableCommands": found}]
+        v1_commands = commands(update.get("availableCommands"), self._tell)
+        return [{"sessionUpdate": "available_commands_update", "availableCommands": v1_commands}]
 
     def _info(self, update: Object) -> list[Object]:
         bare = without(
@@ -163,10 +163,10 @@ class V2AgentSession:
 
     def _usage(self, update: Object) -> list[Object]:
         if not all(_is_count(update.get(name)) for name in ("used", "size")):
-            self._tell.lost("a malformed usage_update", "left out")
+            self._tell.note_loss("a malformed usage_update", "left out")
             return []
         if "cost" in update and update["cost"] is None:
-            self._tell.lost("a cost cleared", "it stays: v1 cannot clear it")
+            self._tell.note_loss("a cost cleared", "it stays: v1 cannot clear it")
         cost = as_object(update.get("cost"))
         if fits(cost.get("amount"), float) and fits(cost.get("currency"), str):
             return [update]
@@ -177,15 +177,17 @@ class V2AgentSession:
         if self._abilities.notices and title and fits(update.get("severity"), str):
             return [fitting(update, {"description": _TEXT_OR_NONE, "_meta": (dict, type(None))}, self._tell)]
         if not title:
-            self._tell.lost("a notice without a title", "left out")
+            self._tell.note_loss("a notice without a title", "left out")
             return []
-        self._tell.repaired("a notice", "said as a message of the agent: the client did not ask for notices")
+        self._tell.note_repair(
+            "a notice", "said as a message of the agent: the client did not ask for notices"
+        )
         text = f"{title}\n\n{description}" if description else title
         return [{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}]
 
     def _compaction(self, update: Object) -> list[Object]:
         if not self._abilities.compaction:
-            self._tell.lost("news of a compaction", "left out: the client did not ask for it")
+            self._tell.note_loss("news of a compaction", "left out: the client did not ask for it")
             return []
         if not fits(update.get("compactionId"), str):
             return self._malformed_compaction()
@@ -199,13 +201,13 @@ class V2AgentSession:
         return [fitting(update, {"error": _TEXT_OR_NONE, "_meta": (dict, type(None))}, self._tell)]
 
     def _malformed_compaction(self) -> list[Object]:
-        self._tell.lost("malformed news of a compaction", "left out")
+        self._tell.note_loss("malformed news of a compaction", "left out")
         return []
 
     def _subagent(self, update: Object) -> list[Object]:
         if self._abilities.subagents:
             return [update]
-        self._tell.lost("news of subagents", "left out: the client did not ask for it")
+        self._tell.note_loss("news of subagents", "left out: the client did not ask for it")
         return []
 
 

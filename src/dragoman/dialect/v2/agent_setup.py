@@ -25,19 +25,19 @@ REPLAY_ALL: Object = {"type": "start"}
 
 def opening(method: str, params: Object, *, stdio: bool, report: LossReporter) -> Object:
     """Params of a request that opens a session. Raises `SetupRefused`."""
-    opened = {**params, "mcpServers": servers(params.get("mcpServers"), stdio=stdio, report=report)}
-    if opened.get("additionalDirectories") is None:
-        opened = without(opened, "additionalDirectories")
-    return {**opened, "replayFrom": REPLAY_ALL} if method == "session/load" else opened
+    v2_params = {**params, "mcpServers": servers(params.get("mcpServers"), stdio=stdio, report=report)}
+    if v2_params.get("additionalDirectories") is None:
+        v2_params = without(v2_params, "additionalDirectories")
+    return {**v2_params, "replayFrom": REPLAY_ALL} if method == "session/load" else v2_params
 
 
 def servers(value: Json, *, stdio: bool, report: LossReporter) -> list[Object]:
     """MCP servers of v1 in v2, where each says its type."""
-    found = [_server(as_object(item), report) for item in as_list(value)]
-    if not stdio and any(server["type"] == "stdio" for server in found):
-        report.lost("an MCP server that the agent should start", "refused: the agent starts none")
+    servers = [_server(as_object(item), report) for item in as_list(value)]
+    if not stdio and any(server["type"] == "stdio" for server in servers):
+        report.note_loss("an MCP server that the agent should start", "refused: the agent starts none")
         raise SetupRefused("this agent starts no MCP servers of its own: it offers no stdio")
-    return found
+    return servers
 
 
 def with_server(params: Object, server: Json) -> Object:
@@ -53,7 +53,7 @@ def with_server(params: Object, server: Json) -> Object:
 def _server(item: Object, report: LossReporter) -> Object:
     kind = item.get("type", "stdio")
     if kind == "sse":
-        report.lost("an MCP server over SSE", "refused: v2 has no such transport")
+        report.note_loss("an MCP server over SSE", "refused: v2 has no such transport")
         raise SetupRefused("version 2 of the protocol, which this agent speaks, has no MCP servers over SSE")
     if type(kind) is not str:
         raise SetupRefused("an MCP server has a type that is no text")

@@ -27,15 +27,15 @@ class V2AgentTurn(Struct):
     message: Message
     """The request, as the agent is to get it."""
     is_sent: bool = False
-    acknowledged: bool = False
+    is_acknowledged: bool = False
     message_id: str = ""
     ran: bool = False
     """Whether the session said, after the prompt was sent, that it is at work."""
-    stirred: bool = False
+    has_stirred: bool = False
     """Whether anything was heard of the session since then."""
-    ended: Object | None = None
+    idle_update: Object | None = None
     """The idle state that came before the acknowledgement."""
-    cancelled: bool = False
+    is_cancelled: bool = False
     over: bool = False
     """Whether the client has its answer, whatever the agent may still say."""
 
@@ -73,26 +73,26 @@ class V2AgentTurns:
 
     def stir(self) -> None:
         if self.running is not None:
-            self.running.stirred = True
+            self.running.has_stirred = True
 
     def ends(self, idle: Object) -> bool:
         """Whether this state ends the running turn. States are snapshots and may be repeated: one that says
         what the last one said, before anything else was heard, is about the turn before.
         """
-        turn, repeated = self.running, idle == self._last_idle
+        turn, is_repeated = self.running, idle == self._last_idle
         self._last_idle = idle
         if turn is None:
             return False
-        if turn.acknowledged:
-            return turn.ran or turn.stirred or not repeated
+        if turn.is_acknowledged:
+            return turn.ran or turn.has_stirred or not is_repeated
         if turn.ran or self.held_updates:
-            turn.ended = idle
+            turn.idle_update = idle
         return False
 
     def cancel(self) -> None:
         """What waits now is not going to be said to the agent."""
         for turn in self.waiting:
-            turn.cancelled = True
+            turn.is_cancelled = True
 
     def find(self, request_id: Id) -> V2AgentTurn | None:
         turns = [self.running, *self.waiting]
@@ -106,7 +106,7 @@ class V2AgentTurns:
         turns = [turn for turn in (self.running, *self.waiting) if turn is not None]
         self.running = None
         self.waiting.clear()
-        return [turn for turn in turns if turn.acknowledged or not turn.is_sent]
+        return [turn for turn in turns if turn.is_acknowledged or not turn.is_sent]
 
     def is_echo(self, update: Object) -> bool:
         """Whether this is the prompt itself, which the client shows already."""
@@ -115,7 +115,7 @@ class V2AgentTurns:
     def holds(self, update: Object) -> bool:
         """Keep an update until the prompt is acknowledged, if that has to be."""
         turn = self.running
-        if turn is None or turn.acknowledged or len(self.held_updates) >= HELD:
+        if turn is None or turn.is_acknowledged or len(self.held_updates) >= HELD:
             return False
         kind = update.get("sessionUpdate")
         if not self.held_updates and kind not in ("user_message", "user_message_chunk"):
@@ -124,7 +124,7 @@ class V2AgentTurns:
         return True
 
     def acknowledge(self, turn: V2AgentTurn, message_id: str) -> None:
-        turn.acknowledged = True
+        turn.is_acknowledged = True
         turn.message_id = message_id
         if message_id:
             self._echoes.add(message_id)
@@ -140,8 +140,8 @@ class V2AgentTurns:
         self._echoes.clear()
 
     def let_go(self) -> list[Object]:
-        held, self.held_updates = self.held_updates, []
-        return held
+        updates, self.held_updates = self.held_updates, []
+        return updates
 
     def _start(self, turn: V2AgentTurn) -> None:
         turn.is_sent = True
@@ -153,24 +153,24 @@ def outcome(turn: V2AgentTurn, idle: Object, report: LossReporter) -> Message:
     """The answer to the client's prompt, from the state that ended it."""
     reason = idle.get("stopReason")
     if reason == "error":
-        return _failed(turn, as_object(idle.get("error")))
+        return _failure(turn, as_object(idle.get("error")))
     if reason is None:
-        report.repaired("a turn that ended without a reason", "said as end_turn")
+        report.note_repair("a turn that ended without a reason", "said as end_turn")
     result: Object = {"stopReason": reason if fits(reason, str) and reason in STOP_REASONS else "end_turn"}
     if type(idle.get("_meta")) is dict:
         result["_meta"] = idle["_meta"]
     if reason is not None and result["stopReason"] != reason:
-        report.lost("a stop reason that v1 does not know", "said as end_turn, the original in _meta")
+        report.note_loss("a stop reason that v1 does not know", "said as end_turn, the original in _meta")
         result = with_originals(result, {"stopReason": reason})
     usage = _usage(idle.get("usage"))
     return answer(turn.message.id, {**result, "usage": usage} if usage else result)
 
 
-def cancelled(turn: V2AgentTurn) -> Message:
+def cancelled_answer(turn: V2AgentTurn) -> Message:
     return answer(turn.message.id, {"stopReason": "cancelled"})
 
 
-def _failed(turn: V2AgentTurn, error: Object) -> Message:
+def _failure(turn: V2AgentTurn, error: Object) -> Message:
     code, why = error.get("code"), error.get("message")
     if type(code) is not int or type(why) is not str:
         return refusal(turn.message.id, INTERNAL_ERROR, "Internal error: the agent failed")
@@ -180,5 +180,5 @@ def _failed(turn: V2AgentTurn, error: Object) -> Message:
 def _usage(value: object) -> Object | None:
     """v1 may have it in the answer; counts only."""
     counts = {name: count for name, count in as_object(value).items() if type(count) is int and count >= 0}
-    needed = ("totalTokens", "inputTokens", "outputTokens")
-    return counts if all(name in counts for name in needed) else None
+    required_counts = ("totalTokens", "inputTokens", "outputTokens")
+    return counts if all(name in counts for name in required_counts) else None

@@ -24,7 +24,7 @@ from dragoman.dialect.message import (
     request,
 )
 from dragoman.dialect.v2.client_calls import V2ClientCalls
-from dragoman.dialect.v2.client_desk import BEGINNINGS, PendingCall, PendingCalls, only_meta, refused
+from dragoman.dialect.v2.client_desk import BEGINNINGS, PendingCall, PendingCalls, only_meta, refuse
 from dragoman.dialect.v2.client_handshake import VERSION, abilities, initialize_in_v1, initialized_in_v2
 from dragoman.dialect.v2.client_lifetime import Lifetime
 from dragoman.dialect.v2.client_prompts import V2ClientPrompts
@@ -63,7 +63,7 @@ class V2Client(Edge):
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_answer:
-            return self._questions.answered(message)
+            return self._questions.on_answer(message)
         if message.is_request and message.id is None:
             return [("peer", refusal(None, INVALID_REQUEST, "Invalid request: an id is text or a number"))]
         if self._phase == "waiting":
@@ -74,7 +74,7 @@ class V2Client(Edge):
         if self._phase == "new":
             early = message.is_request
             return (
-                refused(message, INVALID_REQUEST, "Invalid request: initialize comes first") if early else []
+                refuse(message, INVALID_REQUEST, "Invalid request: initialize comes first") if early else []
             )
         return (
             self._on_client_request(message) if message.is_request else self._on_client_notification(message)
@@ -82,7 +82,7 @@ class V2Client(Edge):
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_answer:
-            return self._answered(message)
+            return self._on_answer(message)
         if message.is_request:
             return self._questions.ask(message)
         return self._on_agent_notification(message)
@@ -93,12 +93,12 @@ class V2Client(Edge):
     def _initialize(self, message: Message) -> list[Out]:
         version = as_object(message.params).get("protocolVersion")
         if type(version) is not int or not 0 <= version < 2**16:
-            return refused(message, INVALID_PARAMS, "Invalid params: protocolVersion is no version")
+            return refuse(message, INVALID_PARAMS, "Invalid params: protocolVersion is no version")
         if self._phase == "ready":
             return self._again(message, version)
         if version < VERSION:
             data = {"requested": version, "supported": [VERSION]}
-            return refused(message, VERSION_UNSUPPORTED, "Unsupported protocol version", data)
+            return refuse(message, VERSION_UNSUPPORTED, "Unsupported protocol version", data)
         self._phase = "waiting"
         params = as_object(message.params)
         self._desk.open.owe(message.id, PendingCall(message.id, "initialize", params))
@@ -107,26 +107,26 @@ class V2Client(Edge):
     def _again(self, message: Message, version: int) -> list[Out]:
         """v1 has no second handshake, so the agent hears of the first alone."""
         if version < VERSION or not self._may_repeat:
-            return refused(message, INVALID_REQUEST, "Invalid request: this was agreed upon already")
+            return refuse(message, INVALID_REQUEST, "Invalid request: this was agreed upon already")
         self._desk.note(REPEATED)
         return [("peer", answer(message.id, self._introduction))]
 
-    def _introduced(self, call: PendingCall, message: Message) -> list[Out]:
+    def _on_introduction(self, call: PendingCall, message: Message) -> list[Out]:
         self._phase = "new"
         result = as_object(message.result)
         version = result.get("protocolVersion")
         if message.error is not UNSET:
             outs: list[Out] = [("peer", Message("2.0", call.id, error=error_in_v2(message.error)))]
         elif type(version) is int and version != 1:
-            outs = refused(call, INTERNAL_ERROR, "The agent does not speak version 1")
+            outs = refuse(call, INTERNAL_ERROR, "The agent does not speak version 1")
         else:
             self._phase = "ready"
             self._desk.can = abilities(result)
             self._introduction = initialized_in_v2(result, V2Writer(self))
             outs = [("peer", answer(call.id, self._introduction))]
         waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            outs += self.from_peer(one)
+        for waiting_message in waiting:
+            outs += self.from_peer(waiting_message)
         return outs
 
     def _on_client_request(self, message: Message) -> list[Out]:
@@ -139,26 +139,30 @@ class V2Client(Edge):
             case "session/close":
                 return self._lifetime.close(message)
             case method if method in ONLY_V1:
-                return refused(message, METHOD_NOT_FOUND, "Method not found")
+                return refuse(message, METHOD_NOT_FOUND, "Method not found")
             case method if method in NEVER_OFFERED:
-                return refused(message, INVALID_PARAMS, "Invalid params: this cannot be cancelled alone")
+                return refuse(message, INVALID_PARAMS, "Invalid params: this cannot be cancelled alone")
         return self._calls.ask(message)
 
     def _on_client_notification(self, message: Message) -> list[Out]:
         if message.method == "session/cancel":
             return self._lifetime.cancel(message)
         if message.method == "$/cancel_request":
-            return self._withdrawn(as_object(message.params))
+            return self._on_withdrawal(as_object(message.params))
         return [("inside", message)]
 
-    def _withdrawn(self, params: Object) -> list[Out]:
+    def _on_withdrawal(self, params: Object) -> list[Out]:
         """The client does not want an answer any more. A prompt that was acknowledged has had its answer."""
-        wanted = params.get("requestId")
-        held = self._prompts.withdraw(wanted)
-        if held is not None:
-            return held
+        request_id = params.get("requestId")
+        outs = self._prompts.withdraw(request_id)
+        if outs is not None:
+            return outs
         for inner, call in self._desk.open.items():
-            if call.id == wanted and type(call.id) is type(wanted) and not self._is_acknowledged(call):
+            if (
+                call.id == request_id
+                and type(call.id) is type(request_id)
+                and not self._is_acknowledged(call)
+            ):
                 return [
                     ("inside", notification("$/cancel_request", {"requestId": inner, **only_meta(params)}))
                 ]
@@ -166,31 +170,31 @@ class V2Client(Edge):
 
     def _is_acknowledged(self, call: PendingCall) -> bool:
         turn = self._desk.session(call.session).turn if call.method == "session/prompt" else None
-        return turn is not None and turn.acknowledged
+        return turn is not None and turn.is_acknowledged
 
-    def _answered(self, message: Message) -> list[Out]:
+    def _on_answer(self, message: Message) -> list[Out]:
         call = self._desk.open.settle(message.id)
         if call is None:  # of these, only a complaint about a frame that could not be read means anything
             complaint = message.id is None and message.error is not UNSET
             return [("peer", Message("2.0", None, error=error_in_v2(message.error)))] if complaint else []
         match call.method:
             case "initialize":
-                return self._introduced(call, message)
+                return self._on_introduction(call, message)
             case "session/prompt":
                 session = self._desk.session(call.session)
-                return [*session.end(message), *self._lifetime.ended(session)]
+                return [*session.end(message), *self._lifetime.on_turn_end(session)]
             case "session/resume":
-                return self._lifetime.resumed(call, message)
+                return self._lifetime.on_resume(call, message)
             case "session/close":
-                return self._lifetime.closed(call, message)
-        outs = self._calls.answered(call, message)
+                return self._lifetime.on_close(call, message)
+        outs = self._calls.on_answer(call, message)
         if call.method in BEGINNINGS:
             early, self._early = self._early, []
             for params in early:
-                outs += self._updated(params)
+                outs += self._on_update(params)
         return outs
 
-    def _updated(self, params: Object) -> list[Out]:
+    def _on_update(self, params: Object) -> list[Out]:
         """An update of a session that the client has not heard of waits for the answer that names it."""
         session_id = params["sessionId"]
         if session_id not in self._desk.sessions and self._desk.is_beginning:
@@ -206,14 +210,14 @@ class V2Client(Edge):
         method = as_text(message.method)
         if method == "session/update":
             if is_text(params.get("sessionId")):
-                return self._updated(params)
+                return self._on_update(params)
             self._desk.note(WRONG)
             return []
         if method == "$/cancel_request":
             return self._questions.withdraw(params)
         if method == "elicitation/complete" and is_text(params.get("elicitationId")):
-            done = {"elicitationId": params["elicitationId"], **only_meta(params)}
-            return [("peer", notification(method, done))]
+            completion = {"elicitationId": params["elicitationId"], **only_meta(params)}
+            return [("peer", notification(method, completion))]
         if method.startswith("_") or method in PASSED_NOTES:
             return [("peer", message)]
         self._desk.note(STRANGE_NOTE)

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text
-from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, only_meta, refused
+from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, only_meta, refuse
 from dragoman.dialect.v2.client_session import V2ClientSession
 from dragoman.dialect.v2.to_v1.config import UnknownTransport, servers
 from dragoman.dialect.v2.to_v2.ledger_notes import NO_LIST, NO_LOGOUT, NO_PLACE, WRONG
@@ -17,7 +17,7 @@ from dragoman.dialect.v2.to_v2.writer import V2Writer, error_in_v2, is_flag, is_
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 Handler = Callable[[Message, Object], list[Out]]
-Answered = Callable[[PendingCall, Object], list[Out]]
+ResultConverter = Callable[[PendingCall, Object], list[Out]]
 
 _LISTED = {
     **dict.fromkeys(("sessionId", "cwd", "title", "updatedAt"), is_text),
@@ -42,19 +42,19 @@ class V2ClientCalls:
             "session/delete": self._delete,
             "session/set_config_option": self._set,
         }
-        self._results: dict[str, Answered] = {
+        self._results: dict[str, ResultConverter] = {
             "session/new": self._on_session_opened,
             "session/fork": self._on_session_opened,
-            "session/list": self._listed,
-            "session/delete": self._deleted,
-            "session/set_config_option": self._changed,
+            "session/list": self._on_list,
+            "session/delete": self._on_delete,
+            "session/set_config_option": self._on_option_set,
         }
 
     def ask(self, message: Message) -> list[Out]:
         handler = self._handlers.get(str(message.method), self._pass)
         return handler(message, as_object(message.params))
 
-    def answered(self, call: PendingCall, message: Message) -> list[Out]:
+    def on_answer(self, call: PendingCall, message: Message) -> list[Out]:
         if message.error is not UNSET:
             error = error_in_v2(message.error, call.session or None)
             return [("peer", Message("2.0", call.id, error=error))]
@@ -72,16 +72,16 @@ class V2ClientCalls:
 
     def _login(self, message: Message, params: Object) -> list[Out]:
         if as_text(params.get("methodId")) not in self._desk.can.logins:
-            return refused(message, INVALID_PARAMS, "Invalid params: no such login, or one in a terminal")
+            return refuse(message, INVALID_PARAMS, "Invalid params: no such login, or one in a terminal")
         return [self._desk.forward(PendingCall(message.id, "auth/login", params), "authenticate", params)]
 
     def _logout(self, message: Message, params: Object) -> list[Out]:
         if self._desk.can.logout:
             return [self._desk.forward(PendingCall(message.id, "auth/logout", params), "logout", params)]
         if not self._desk.can.has_logins:
-            return refused(message, METHOD_NOT_FOUND, "Method not found")
+            return refuse(message, METHOD_NOT_FOUND, "Method not found")
         self._desk.note(NO_LOGOUT)
-        return refused(message, INTERNAL_ERROR, "The agent cannot log out")
+        return refuse(message, INTERNAL_ERROR, "The agent cannot log out")
 
     def _new(self, message: Message, params: Object) -> list[Out]:
         plain = setup_in_v1(message, params)
@@ -93,7 +93,7 @@ class V2ClientCalls:
     def _on_session_opened(self, call: PendingCall, result: Object) -> list[Out]:
         session_id = result.get("sessionId")
         if type(session_id) is not str:
-            return refused(call, INTERNAL_ERROR, "The agent named no session")
+            return refuse(call, INTERNAL_ERROR, "The agent named no session")
         session = self._desk.session(session_id)
         session.writer = V2Writer(self._desk.report, as_text(call.params.get("cwd")) or "/")
         return [("peer", answer(call.id, {"sessionId": session_id, **setup_in_v2(session, result)}))]
@@ -103,15 +103,19 @@ class V2ClientCalls:
             return self._pass(message, params)
         self._desk.note(NO_LIST)
         cwd, can = params.get("cwd"), self._desk.can
-        known = [
+        candidates = [
             session
             for session in self._desk.sessions.values()
             if can.load or can.resume or not session.is_closed
         ]
-        sessions = [_session_result(one) for one in known if cwd is None or one.writer.cwd == cwd]
+        sessions = [
+            _session_result(candidate)
+            for candidate in candidates
+            if cwd is None or candidate.writer.cwd == cwd
+        ]
         return [("peer", answer(message.id, {"sessions": sessions}))]
 
-    def _listed(self, call: PendingCall, result: Object) -> list[Out]:
+    def _on_list(self, call: PendingCall, result: Object) -> list[Out]:
         writer = V2Writer(self._desk.report)
         items = [writer.clean(as_object(item), _LISTED) for item in as_list(result.get("sessions"))]
         sessions = []
@@ -121,17 +125,17 @@ class V2ClientCalls:
                 continue
             when = time(item.pop("updatedAt"), writer) if "updatedAt" in item else None
             sessions.append({**item, "updatedAt": when} if when is not None else item)
-        told: Object = {"sessions": sessions}
+        v2_result: Object = {"sessions": sessions}
         if is_text(result.get("nextCursor")):
-            told["nextCursor"] = result["nextCursor"]
-        return [("peer", answer(call.id, {**told, **only_meta(result)}))]
+            v2_result["nextCursor"] = result["nextCursor"]
+        return [("peer", answer(call.id, {**v2_result, **only_meta(result)}))]
 
     def _delete(self, message: Message, params: Object) -> list[Out]:
         if self._desk.can.delete:
             return self._pass(message, params)
-        return refused(message, METHOD_NOT_FOUND, "Method not found")
+        return refuse(message, METHOD_NOT_FOUND, "Method not found")
 
-    def _deleted(self, call: PendingCall, result: Object) -> list[Out]:
+    def _on_delete(self, call: PendingCall, result: Object) -> list[Out]:
         self._desk.sessions.pop(call.session, None)
         return [("peer", answer(call.id, only_meta(result)))]
 
@@ -139,16 +143,16 @@ class V2ClientCalls:
         session_id, config_id = params.get("sessionId"), params.get("configId")
         kind, value = params.get("type"), params.get("value")
         if type(session_id) is not str or type(config_id) is not str:
-            return refused(message, INVALID_PARAMS, "Invalid params: sessionId or configId is missing")
+            return refuse(message, INVALID_PARAMS, "Invalid params: sessionId or configId is missing")
         if not ((kind == "id" and is_text(value)) or (kind == "boolean" and is_flag(value))):
-            return refused(message, INVALID_PARAMS, "Invalid params: no such type of value")
+            return refuse(message, INVALID_PARAMS, "Invalid params: no such type of value")
         call = PendingCall(message.id, str(message.method), params, session_id)
         if self._desk.session(session_id).config.is_made(config_id):
             return [self._desk.forward(call, "session/set_mode", {"sessionId": session_id, "modeId": value})]
         plain = {name: param for name, param in params.items() if name != "type" or kind == "boolean"}
         return [self._desk.forward(call, call.method, plain)]
 
-    def _changed(self, call: PendingCall, result: Object) -> list[Out]:
+    def _on_option_set(self, call: PendingCall, result: Object) -> list[Out]:
         session = self._desk.session(call.session)
         if session.config.is_made(call.params["configId"]):
             session.config.set_mode(call.params["value"])
@@ -165,13 +169,13 @@ class V2ClientCalls:
 def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
     """What sessions begin with; or the refusal of what the agent must not see."""
     if not is_text(params.get("cwd")):
-        return refused(message, INVALID_PARAMS, "Invalid params: cwd is missing")
+        return refuse(message, INVALID_PARAMS, "Invalid params: cwd is missing")
     try:
-        listed = servers(params.get("mcpServers"))
+        mcp_servers = servers(params.get("mcpServers"))
     except UnknownTransport as error:
-        return refused(message, INVALID_PARAMS, f"Invalid params: {error}", {"type": error.kind})
+        return refuse(message, INVALID_PARAMS, f"Invalid params: {error}", {"type": error.kind})
     rest = {name: value for name, value in params.items() if name != "replayFrom" and value is not None}
-    return {**rest, "mcpServers": listed}
+    return {**rest, "mcpServers": mcp_servers}
 
 
 def setup_in_v2(session: V2ClientSession, result: Object) -> Object:
@@ -179,14 +183,14 @@ def setup_in_v2(session: V2ClientSession, result: Object) -> Object:
     if result.keys() - _SETUP:
         session.writer.note(NO_PLACE)
     session.config.learn(result, session.writer)
-    told: Object = {"configOptions": session.config.listed_options} if session.config.is_known else {}
-    return {**told, **only_meta(result)}
+    v2_result: Object = {"configOptions": session.config.listed_options} if session.config.is_known else {}
+    return {**v2_result, **only_meta(result)}
 
 
 def _session_result(session: V2ClientSession) -> Object:
-    told: Object = {"sessionId": session.id, "cwd": session.writer.cwd}
+    info: Object = {"sessionId": session.id, "cwd": session.writer.cwd}
     if session.title is not None:
-        told["title"] = session.title
+        info["title"] = session.title
     if session.updated_at is not None:
-        told["updatedAt"] = session.updated_at
-    return told
+        info["updatedAt"] = session.updated_at
+    return info

@@ -21,20 +21,20 @@ class V2ClientConfig:
 
     def learn(self, result: Object, writer: V2Writer) -> None:
         """From the answer that began or resumed the session."""
-        modes, listed = as_object(result.get("modes")), result.get("configOptions")
+        modes, entries = as_object(result.get("modes")), result.get("configOptions")
         self._modes = modes
-        self.is_known = bool(modes) or is_list(listed)
-        self.replace(listed, writer)
+        self.is_known = bool(modes) or is_list(entries)
+        self.replace(entries, writer)
 
-    def replace(self, listed: Json, writer: V2Writer) -> None:
+    def replace(self, entries: Json, writer: V2Writer) -> None:
         """By the options that v1 lists. Modes are added unless an option says the same."""
-        self._options, self._modes_option = options(listed, writer), None
+        self._options, self._modes_option = options(entries, writer), None
         if self._modes and self._mode() is None:
-            taken = {option["configId"] for option in self._options}
-            made = mode_option(self._modes, taken, writer)
-            if made is not None:
-                self._options.append(made)
-                self._modes_option = made["configId"]
+            used_ids = {option["configId"] for option in self._options}
+            modes_as_option = mode_option(self._modes, used_ids, writer)
+            if modes_as_option is not None:
+                self._options.append(modes_as_option)
+                self._modes_option = modes_as_option["configId"]
 
     @property
     def listed_options(self) -> list[Object]:
@@ -60,9 +60,9 @@ class V2ClientConfig:
         ]
 
     def _mode(self) -> Object | None:
-        found = (
+        mode_options = (
             option
             for option in self._options
             if option.get("category") == "mode" and option["type"] == "select"
         )
-        return next(found, None)
+        return next(mode_options, None)

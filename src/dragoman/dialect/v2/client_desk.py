@@ -42,10 +42,10 @@ class PendingCalls:
 
     def session(self, session_id: str) -> V2ClientSession:
         """Made at its first mention: agents speak of sessions before they have answered for them."""
-        found = self.sessions.get(session_id)
-        if found is None:
-            found = self.sessions[session_id] = V2ClientSession(session_id, self._message_ids, self.report)
-        return found
+        session = self.sessions.get(session_id)
+        if session is None:
+            session = self.sessions[session_id] = V2ClientSession(session_id, self._message_ids, self.report)
+        return session
 
     @property
     def is_beginning(self) -> bool:
@@ -67,10 +67,10 @@ def only_meta(fields: Object) -> Object:
     return {"_meta": fields["_meta"]} if type(fields.get("_meta")) is dict else {}
 
 
-def refused(message: Message | PendingCall, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
+def refuse(message: Message | PendingCall, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
     """An answer to the client that the agent knows nothing of."""
     return [("peer", refusal(message.id, code, why, data))]
 
 
 def no_session(message: Message, session_id: str) -> list[Out]:
-    return refused(message, NOT_FOUND, "Session not found", {"sessionId": session_id})
+    return refuse(message, NOT_FOUND, "Session not found", {"sessionId": session_id})

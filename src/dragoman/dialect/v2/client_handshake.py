@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, rename_members
 from dragoman.dialect.v2.to_v2.ledger_notes import NO_SSE, WRONG
 from dragoman.dialect.v2.to_v2.writer import V2Writer, is_object, is_text, is_texts
 
@@ -40,16 +40,16 @@ class AgentAbilities(Struct, frozen=True, kw_only=True):
 
 
 def abilities(result: Object) -> AgentAbilities:
-    offered = as_object(result.get("agentCapabilities"))
-    session = as_object(offered.get("sessionCapabilities"))
+    offers = as_object(result.get("agentCapabilities"))
+    session = as_object(offers.get("sessionCapabilities"))
     methods = [as_object(method) for method in as_list(result.get("authMethods"))]
     return AgentAbilities(
-        load=offered.get("loadSession") is True,
+        load=offers.get("loadSession") is True,
         resume=is_object(session.get("resume")),
         list=is_object(session.get("list")),
         close=is_object(session.get("close")),
         delete=is_object(session.get("delete")),
-        logout=is_object(as_object(offered.get("auth")).get("logout")),
+        logout=is_object(as_object(offers.get("auth")).get("logout")),
         logins=frozenset(as_text(method.get("id")) for method in methods if method.get("type") != "terminal")
         - {""},
         has_logins=bool(methods),
@@ -60,7 +60,7 @@ def initialize_in_v1(params: Object) -> Object:
     """What the agent is asked."""
     capabilities = as_object(params.get("capabilities"))
     terminal = is_object(as_object(capabilities.get("auth")).get("terminal"))
-    offered: Object = {
+    offers: Object = {
         "fs": {"readTextFile": False, "writeTextFile": False},
         "terminal": False,
         "auth": {"terminal": terminal},
@@ -70,53 +70,53 @@ def initialize_in_v1(params: Object) -> Object:
     }
     for name in ("elicitation", "_meta"):
         if is_object(capabilities.get(name)):
-            offered[name] = capabilities[name]
-    asked: Object = {"protocolVersion": 1, "clientCapabilities": offered}
+            offers[name] = capabilities[name]
+    v1_params: Object = {"protocolVersion": 1, "clientCapabilities": offers}
     info = as_object(params.get("info"))
     if is_text(info.get("name")) and is_text(info.get("version")):
-        asked["clientInfo"] = info
+        v1_params["clientInfo"] = info
     if is_object(params.get("_meta")):
-        asked["_meta"] = params["_meta"]
-    return asked
+        v1_params["_meta"] = params["_meta"]
+    return v1_params
 
 
 def initialized_in_v2(result: Object, writer: V2Writer) -> Object:
     """What the client is answered."""
     info = writer.clean(as_object(result.get("agentInfo")), _INFO)
-    offered = as_object(result.get("agentCapabilities"))
-    answered: Object = {
+    offers = as_object(result.get("agentCapabilities"))
+    v2_result: Object = {
         "protocolVersion": VERSION,
         "info": {"name": "unknown", "version": "unknown", **info},
-        "capabilities": _capabilities(offered, writer),
+        "capabilities": _capabilities(offers, writer),
     }
-    methods = [_method(one, writer) for one in as_list(result.get("authMethods"))]
+    methods = [_method(entry, writer) for entry in as_list(result.get("authMethods"))]
     if methods:
-        answered["authMethods"] = [method for method in methods if method is not None]
+        v2_result["authMethods"] = [method for method in methods if method is not None]
     if is_object(result.get("_meta")):
-        answered["_meta"] = result["_meta"]
-    return answered
+        v2_result["_meta"] = result["_meta"]
+    return v2_result
 
 
-def _capabilities(offered: Object, writer: V2Writer) -> Object:
-    prompt = as_object(offered.get("promptCapabilities"))
-    session = as_object(offered.get("sessionCapabilities"))
-    mcp = as_object(offered.get("mcpCapabilities"))
+def _capabilities(offers: Object, writer: V2Writer) -> Object:
+    prompt = as_object(offers.get("promptCapabilities"))
+    session = as_object(offers.get("sessionCapabilities"))
+    mcp = as_object(offers.get("mcpCapabilities"))
     if mcp.get("sse") is True:
         writer.note(NO_SSE)
-    told: Object = {
+    session_offers: Object = {
         "prompt": _flags(prompt, "image", "audio", "embeddedContext"),
         "mcp": {"stdio": {}, **_flags(mcp, "http", "acp")},
     }
     for name in ("delete", "additionalDirectories", *UNSTABLE):
         if is_object(session.get(name)):
-            told[name] = session[name]
-    capabilities: Object = {"session": told}
-    status = as_object(offered.get("auth")).get("status")
+            session_offers[name] = session[name]
+    capabilities: Object = {"session": session_offers}
+    status = as_object(offers.get("auth")).get("status")
     if is_object(status):
         capabilities["auth"] = {"status": status}
     for name in ("providers", "_meta"):
-        if is_object(offered.get(name)):
-            capabilities[name] = offered[name]
+        if is_object(offers.get(name)):
+            capabilities[name] = offers[name]
     return capabilities
 
 
@@ -127,7 +127,7 @@ def _flags(fields: Object, *names: str) -> Object:
 
 
 def _method(value: Json, writer: V2Writer) -> Object | None:
-    fields = renamed(as_object(value), {"id": "methodId"})
+    fields = rename_members(as_object(value), {"id": "methodId"})
     kind = fields.get("type") or "agent"
     if kind not in ("agent", "terminal"):  # v2 leaves the list of types open
         return fields if is_text(fields.get("methodId")) and is_text(fields.get("name")) else None

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, notification
 from dragoman.dialect.v2.client_calls import setup_in_v1, setup_in_v2
-from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, no_session, only_meta, refused
+from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, no_session, only_meta, refuse
 from dragoman.dialect.v2.client_prompts import V2ClientPrompts
 from dragoman.dialect.v2.client_questions import V2ClientQuestions
 from dragoman.dialect.v2.client_session import V2ClientSession
@@ -27,10 +27,10 @@ class Lifetime:
         params = as_object(message.params)
         session_id, replay = params.get("sessionId"), params.get("replayFrom")
         if type(session_id) is not str:
-            return refused(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
+            return refuse(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
         can = self._desk.can
         if replay is not None and (as_object(replay).get("type") != "start" or not can.load):
-            return refused(message, INVALID_PARAMS, "Invalid params: the agent cannot replay from there")
+            return refuse(message, INVALID_PARAMS, "Invalid params: the agent cannot replay from there")
         plain = setup_in_v1(message, params)
         if type(plain) is list:
             return plain
@@ -52,18 +52,18 @@ class Lifetime:
         session = self._desk.sessions.get(session_id)
         if session is None or session.is_closed:
             return no_session(message, session_id)
-        told: Object = {"configOptions": session.config.listed_options} if session.config.is_known else {}
-        return [*session.snapshot(), ("peer", answer(message.id, told))]
+        result: Object = {"configOptions": session.config.listed_options} if session.config.is_known else {}
+        return [*session.snapshot(), ("peer", answer(message.id, result))]
 
-    def resumed(self, call: PendingCall, message: Message) -> list[Out]:
+    def on_resume(self, call: PendingCall, message: Message) -> list[Out]:
         session = self._desk.session(call.session)
-        session.loaded()
+        session.on_load()
         if message.error is not UNSET:
             error = error_in_v2(message.error, call.session)
             outs: list[Out] = [("peer", Message("2.0", call.id, error=error))]
         else:
-            told = setup_in_v2(session, as_object(message.result))
-            outs = [*session.snapshot(), ("peer", answer(call.id, told))]
+            result = setup_in_v2(session, as_object(message.result))
+            outs = [*session.snapshot(), ("peer", answer(call.id, result))]
         return [*outs, *self._prompts.next(session)]
 
     def close(self, message: Message) -> list[Out]:
@@ -82,14 +82,14 @@ class Lifetime:
             outs.append(("inside", notification("session/cancel", {"sessionId": session_id})))
         return [*outs, *self._finish(session, answer(message.id, {}))]
 
-    def closed(self, call: PendingCall, message: Message) -> list[Out]:
+    def on_close(self, call: PendingCall, message: Message) -> list[Out]:
         if message.error is not UNSET:
             error = error_in_v2(message.error, call.session)
             if error["code"] != NOT_FOUND:
                 return [("peer", Message("2.0", call.id, error=error))]
-        said = answer(call.id, only_meta(as_object(message.result)))
+        reply = answer(call.id, only_meta(as_object(message.result)))
         session = self._desk.sessions.get(call.session)
-        return [("peer", said)] if session is None else self._finish(session, said)
+        return [("peer", reply)] if session is None else self._finish(session, reply)
 
     def cancel(self, message: Message) -> list[Out]:
         session_id = as_text(as_object(message.params).get("sessionId"))
@@ -97,25 +97,25 @@ class Lifetime:
         outs: list[Out] = [("inside", message)]
         return [*outs, *self._stop(session)] if session is not None else outs
 
-    def ended(self, session: V2ClientSession) -> list[Out]:
+    def on_turn_end(self, session: V2ClientSession) -> list[Out]:
         """After the end of a turn: what waited for it."""
         if not session.closing:
             return self._prompts.next(session)
-        outs: list[Out] = [("peer", said) for said in session.closing]
+        outs: list[Out] = [("peer", close_answer) for close_answer in session.closing]
         session.closing.clear()
         session.is_closed = True
         return outs
 
     def _finish(self, session: V2ClientSession, message: Message) -> list[Out]:
         session.closing.append(message)
-        return self.ended(session) if session.turn is None else []
+        return self.on_turn_end(session) if session.turn is None else []
 
     def _stop(self, session: V2ClientSession) -> list[Out]:
         """Prompts that are not part of the conversation never will be, and questions are not waited for."""
         outs: list[Out] = []
         for prompt in session.held_prompts:
-            outs += refused(prompt, CANCELLED, "Request cancelled")
+            outs += refuse(prompt, CANCELLED, "Request cancelled")
         session.held_prompts.clear()
         if session.turn is not None:
-            session.turn.cancelled = True
+            session.turn.is_cancelled = True
         return [*outs, *self._questions.cancel(session.id)]

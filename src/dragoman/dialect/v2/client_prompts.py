@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Json, Message, Object, as_list, as_object
-from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, no_session, refused
+from dragoman.dialect.v2.client_desk import PendingCall, PendingCalls, no_session, refuse
 from dragoman.dialect.v2.client_session import V2ClientSession
 from dragoman.dialect.v2.to_v1.content import blocks as blocks_in_v1
 from dragoman.dialect.v2.to_v2.content import blocks as blocks_in_v2
@@ -19,12 +19,12 @@ class V2ClientPrompts:
         params = as_object(message.params)
         session_id = params.get("sessionId")
         if type(session_id) is not str:
-            return refused(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
+            return refuse(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
         session = self._desk.session(session_id)
         if session.is_closed:
             return no_session(message, session_id)
         if session.closing:
-            return refused(message, CANCELLED, "Request cancelled: the session is being closed")
+            return refuse(message, CANCELLED, "Request cancelled: the session is being closed")
         if session.turn is not None or session.held_prompts or session.loading != "no":
             session.held_prompts.append(message)
             return []
@@ -44,14 +44,14 @@ class V2ClientPrompts:
             for message in session.held_prompts:
                 if message.id == request_id and type(message.id) is type(request_id):
                     session.held_prompts.remove(message)
-                    return refused(message, CANCELLED, "Request cancelled")
+                    return refuse(message, CANCELLED, "Request cancelled")
         return None
 
     def _begin(self, session: V2ClientSession, message: Message, params: Object) -> list[Out]:
-        given = blocks_in_v1(params.get("prompt"), self._desk.report)
-        if not given or len(given) != len(as_list(params.get("prompt"))):
-            return refused(message, INVALID_PARAMS, "Invalid params: a prompt needs content")
-        said = blocks_in_v2(params.get("prompt"), session.writer)
-        session.begin(message.id, said, given)
+        v1_blocks = blocks_in_v1(params.get("prompt"), self._desk.report)
+        if not v1_blocks or len(v1_blocks) != len(as_list(params.get("prompt"))):
+            return refuse(message, INVALID_PARAMS, "Invalid params: a prompt needs content")
+        v2_blocks = blocks_in_v2(params.get("prompt"), session.writer)
+        session.begin(message.id, v2_blocks, v1_blocks)
         call = PendingCall(message.id, "session/prompt", params, session.id)
-        return [self._desk.forward(call, "session/prompt", {**params, "prompt": given})]
+        return [self._desk.forward(call, "session/prompt", {**params, "prompt": v1_blocks})]

@@ -43,7 +43,7 @@ class V2ClientQuestion(Struct, frozen=True):
     """As the agent knows it."""
     method: str
     session: str = ""
-    offered: frozenset[str] = frozenset()
+    option_ids: frozenset[str] = frozenset()
 
 
 class V2ClientQuestions:
@@ -69,7 +69,7 @@ class V2ClientQuestions:
         self._desk.note(STRANGE_REQUEST)
         return _no(message, METHOD_NOT_FOUND, "Method not found")
 
-    def answered(self, message: Message) -> list[Out]:
+    def on_answer(self, message: Message) -> list[Out]:
         """What the client says. An answer to nothing that is open means nothing."""
         question = self._open.settle(message.id)
         if question is None:
@@ -78,14 +78,14 @@ class V2ClientQuestions:
 
     def withdraw(self, params: Object) -> list[Out]:
         """The agent does not want to know any more."""
-        wanted = params.get("requestId")
+        request_id = params.get("requestId")
         for outer, question in self._open.items():
-            if question.id == wanted and type(question.id) is type(wanted):
-                told = notification("$/cancel_request", {"requestId": outer, **only_meta(params)})
+            if question.id == request_id and type(question.id) is type(request_id):
+                cancel = notification("$/cancel_request", {"requestId": outer, **only_meta(params)})
                 if self._answers_for_peer:  # the agent waits for an answer still
-                    return [("peer", told)]
+                    return [("peer", cancel)]
                 self._open.settle(outer)
-                return [("peer", told), *self._after_answer(question.session)]
+                return [("peer", cancel), *self._after_answer(question.session)]
         return []
 
     def cancel(self, session_id: str) -> list[Out]:
@@ -98,36 +98,36 @@ class V2ClientQuestions:
         for outer, question in self._open.items():
             if question.session == session_id:
                 self._open.settle(outer)
-                outs.append(("inside", _cancelled(question)))
+                outs.append(("inside", _cancelled_answer(question)))
                 outs.append(("peer", notification("$/cancel_request", {"requestId": outer})))
         return [*outs, *self._after_answer(session_id)] if outs else []
 
     def cancel_all(self) -> list[Out]:
         """The client is gone."""
-        return [("inside", _cancelled(question)) for _, question in self._open.items()]
+        return [("inside", _cancelled_answer(question)) for _, question in self._open.items()]
 
     def _permission(self, message: Message, params: Object) -> list[Out]:
         session_id = params.get("sessionId")
         if type(session_id) is not str:
             return _no(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
         session = self._desk.session(session_id)
-        is_cancelled = session.turn is not None and session.turn.cancelled and self._answers_for_peer
+        is_cancelled = session.turn is not None and session.turn.is_cancelled and self._answers_for_peer
         if session.is_closed or is_cancelled:
             return [("inside", answer_unchosen(message.id, self._edge))]
-        asked = questions.permission(params, session.writer)
-        if asked is None:
+        v2_params = questions.permission(params, session.writer)
+        if v2_params is None:
             if self._answers_for_peer:
                 self._desk.note(NO_OPTIONS)
             return [("inside", answer_unchosen(message.id, self._edge))]
-        offered = frozenset(option["optionId"] for option in asked["options"])
-        question = V2ClientQuestion(message.id, str(message.method), session_id, offered)
+        option_ids = frozenset(option["optionId"] for option in v2_params["options"])
+        question = V2ClientQuestion(message.id, str(message.method), session_id, option_ids)
         outs = [*session.acknowledge(), *session.move("requires_action")]
-        return [*outs, self._put(question, question.method, asked)]
+        return [*outs, self._put(question, question.method, v2_params)]
 
     def _elicitation(self, message: Message, params: Object) -> list[Out]:
         scope = self._scope(params)
-        asked = questions.elicitation(params, V2Writer(self._desk.report))
-        if scope is None or asked is None:
+        v2_params = questions.elicitation(params, V2Writer(self._desk.report))
+        if scope is None or v2_params is None:
             self._desk.note(NO_SCOPE)
             return _no(message, INVALID_PARAMS, "Invalid params: no form, or one that belongs to nothing")
         outs: list[Out] = []
@@ -136,14 +136,14 @@ class V2ClientQuestions:
             session = self._desk.session(session_id)
             outs = [*session.acknowledge(), *session.move("requires_action")]
         question = V2ClientQuestion(message.id, str(message.method), session_id)
-        return [*outs, self._put(question, question.method, {**asked, **scope})]
+        return [*outs, self._put(question, question.method, {**v2_params, **scope})]
 
     def _scope(self, params: Object) -> Object | None:
         """v2 wants one of two; a prompt that was acknowledged is no open request to the client any more."""
         if type(params.get("sessionId")) is str:
             return {"sessionId": params["sessionId"]}
-        wanted = params.get("requestId")
-        call = self._desk.open.look(wanted) if type(wanted) in (int, str) else None
+        request_id = params.get("requestId")
+        call = self._desk.open.look(request_id) if type(request_id) in (int, str) else None
         if call is None:
             return None
         return {"sessionId": call.session} if call.method == "session/prompt" else {"requestId": call.id}
@@ -162,7 +162,7 @@ class V2ClientQuestions:
 
     def _after_answer(self, session_id: str) -> list[Out]:
         session = self._desk.sessions.get(session_id)
-        if session is None or any(one.session == session_id for _, one in self._open.items()):
+        if session is None or any(question.session == session_id for _, question in self._open.items()):
             return []
         return session.settle()
 
@@ -171,9 +171,9 @@ class V2ClientQuestions:
             return Message("2.0", question.id, error=error_in_v2(message.error))
         result = as_object(message.result)
         if question.method == "session/request_permission":
-            if not self._answers_for_peer and not is_answer(result, question.offered):
+            if not self._answers_for_peer and not is_answer(result, question.option_ids):
                 return answer_unchosen(question.id, self._edge)
-            return answer(question.id, outcome(result, set(question.offered), self._desk.report))
+            return answer(question.id, outcome(result, set(question.option_ids), self._desk.report))
         if question.method == "elicitation/create":
             if result.get("action") not in ACTIONS:
                 return answer_unchosen(question.id, self._edge, DISMISSED)
@@ -184,11 +184,11 @@ class V2ClientQuestions:
         """Unlike v2, v1 knows no nested values; and no other action than these."""
         if result["action"] != "accept":
             return {"action": result["action"]}
-        filled: Object = {"action": "accept"}
+        v1_result: Object = {"action": "accept"}
         if is_object(result.get("content")):
             content = result["content"].items()
-            filled["content"] = {name: self._value(value) for name, value in content if value is not None}
-        return {**filled, "_meta": result["_meta"]} if is_object(result.get("_meta")) else filled
+            v1_result["content"] = {name: self._value(value) for name, value in content if value is not None}
+        return {**v1_result, "_meta": result["_meta"]} if is_object(result.get("_meta")) else v1_result
 
     def _value(self, value: Json) -> Json:
         if type(value) in (str, int, float, bool) or is_texts(value):
@@ -197,7 +197,7 @@ class V2ClientQuestions:
         return msgspec.json.encode(value).decode()
 
 
-def _cancelled(question: V2ClientQuestion) -> Message:
+def _cancelled_answer(question: V2ClientQuestion) -> Message:
     if question.method == "session/request_permission":
         return answer(question.id, CANCELLED)
     if question.method == "elicitation/create":

@@ -48,8 +48,8 @@ class V2ClientTurn(Struct):
     """The prompt as the client said it."""
     echo: deque[Object]
     """The prompt as the agent got it, as far as it was not echoed."""
-    acknowledged: bool = False
-    cancelled: bool = False
+    is_acknowledged: bool = False
+    is_cancelled: bool = False
 
 
 class V2ClientSession:
@@ -82,9 +82,9 @@ class V2ClientSession:
 
     def acknowledge(self) -> list[Out]:
         turn = self.turn
-        if turn is None or turn.acknowledged:
+        if turn is None or turn.is_acknowledged:
             return []
-        turn.acknowledged = True
+        turn.is_acknowledged = True
         message: Object = {
             "sessionUpdate": "user_message",
             "messageId": turn.message_id,
@@ -101,35 +101,35 @@ class V2ClientSession:
         turn = self.turn
         if turn is None:
             return []
-        if message.error is not UNSET and not turn.acknowledged:
+        if message.error is not UNSET and not turn.is_acknowledged:
             self.turn = None
-            if turn.cancelled:
+            if turn.is_cancelled:
                 return [("peer", refusal(turn.id, CANCELLED, "Request cancelled"))]
             return [("peer", Message("2.0", turn.id, error=error_in_v2(message.error, self.id)))]
         outs = self.acknowledge()
         self.turn = None
         self._messages.interrupt()
         if message.error is UNSET:
-            return outs + self.move("idle", self._ended(as_object(message.result)))
+            return outs + self.move("idle", self._turn_end(as_object(message.result)))
         error = error_in_v2(message.error, self.id)
-        if turn.cancelled or error["code"] == CANCELLED:
+        if turn.is_cancelled or error["code"] == CANCELLED:
             return outs + self.move("idle", {"stopReason": "cancelled"})
         self.writer.note(LATE_ERROR)
         return outs + self.move("idle", {"stopReason": "error", "error": error})
 
-    def _ended(self, result: Object) -> Object:
-        ended: Object = {}
+    def _turn_end(self, result: Object) -> Object:
+        fields: Object = {}
         result = originals.ending(result)
         if is_text(result.get("stopReason")):
-            ended["stopReason"] = result["stopReason"]
+            fields["stopReason"] = result["stopReason"]
         else:
             self.writer.note(STOP_REASON)
         usage = self.writer.clean(as_object(result.get("usage")), _USAGE)
         if all(name in usage for name in _TOKENS):
-            ended["usage"] = usage
+            fields["usage"] = usage
         if is_object(result.get("_meta")):
-            ended["_meta"] = result["_meta"]
-        return ended
+            fields["_meta"] = result["_meta"]
+        return fields
 
     def move(self, state: str, more: Object | None = None) -> list[Out]:
         """Into a state, if it is another one or there is more to say of it."""
@@ -155,7 +155,7 @@ class V2ClientSession:
         self.loading = "swallowed" if swallow else "shown"
         self._swallow_late = swallow
 
-    def loaded(self) -> None:
+    def on_load(self) -> None:
         self._messages.interrupt()
         self.loading = "no"
 
@@ -175,7 +175,7 @@ class V2ClientSession:
         if self._state == "requires_action" and kind in WORK and self.turn is not None:
             outs += self.move("running")
         meta = params.get("_meta")
-        return outs + [self._say(made, meta) for made in self._converted(kind, fields)]
+        return outs + [self._say(v2_update, meta) for v2_update in self._convert(kind, fields)]
 
     def _swallows(self) -> bool:
         """A replay that nobody asked for: while the session loads; and after it until the next prompt, if
@@ -186,7 +186,7 @@ class V2ClientSession:
             return True
         return self._swallow_late and self.loading == "no" and self.turn is None
 
-    def _converted(self, kind: str, fields: Object) -> list[Object]:
+    def _convert(self, kind: str, fields: Object) -> list[Object]:
         if kind in CHUNKS:
             return self._chunk(kind, fields)
         if kind in ("tool_call", "tool_call_update"):
@@ -199,11 +199,11 @@ class V2ClientSession:
                 return [self.options()]
             self.writer.note(WRONG)
             return []
-        made = updates.update(fields, self.writer)
-        if made is not None and kind == "session_info_update":
-            self.title = made.get("title", self.title)
-            self.updated_at = made.get("updatedAt", self.updated_at)
-        return [] if made is None else [made]
+        v2_update = updates.update(fields, self.writer)
+        if v2_update is not None and kind == "session_info_update":
+            self.title = v2_update.get("title", self.title)
+            self.updated_at = v2_update.get("updatedAt", self.updated_at)
+        return [] if v2_update is None else [v2_update]
 
     def options(self) -> Object:
         return {"sessionUpdate": "config_option_update", "configOptions": self.config.listed_options}
@@ -230,12 +230,12 @@ class V2ClientSession:
         call = tool_call(fields, self.writer)
         if call is None:
             return []
-        shown = []
+        terminal_updates = []
         for terminal in terminals(fields, self.writer):
             if len(terminal) > 2 or terminal["terminalId"] not in self._terminals:
-                shown.append(terminal)
+                terminal_updates.append(terminal)
             self._terminals.add(terminal["terminalId"])
-        return [*shown, {"sessionUpdate": "tool_call_update", **call}]
+        return [*terminal_updates, {"sessionUpdate": "tool_call_update", **call}]
 
     def _say(self, update: Object, meta: Json = None) -> Out:
         params: Object = {"sessionId": self.id, "update": update}
@@ -252,10 +252,10 @@ class MessageIds:
         self._kind = ""
         self._id = ""
 
-    def of(self, kind: str, given: Json, writer: V2Writer) -> str:
-        if type(given) is str and given:
+    def of(self, kind: str, own_id: Json, writer: V2Writer) -> str:
+        if type(own_id) is str and own_id:
             self._kind = ""
-            return given
+            return own_id
         if kind != self._kind:
             self._kind, self._id = kind, self._ids.next()
         writer.note(CHUNK_ID)

@@ -49,7 +49,7 @@ class ThreadFold:
 
     def listed(self) -> list[Object]:
         """`ThreadEntry` objects, as the dialect has them."""
-        return self._entries.listed()
+        return self._entries.to_json()
 
     def _from_agent(self, message: Object) -> None:
         method, params = message.get("method"), as_object(message.get("params"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.dialect.v2.to_v1.diffs import diff, fenced, paths
+from dragoman.dialect.v2.to_v1.diffs import as_code_block, diff, paths
 from dragoman.dialect.v2.to_v2.diff import git_patch
 from tests.dialect.v2.to_v1.told import Told
 
@@ -83,4 +83,4 @@ def test_the_files_of_a_diff_are_named_once() -> None:
 
 
 def test_a_fence_is_longer_than_those_inside() -> None:
-    assert fenced("a ```` b", "x") == "`````x\na ```` b\n`````"
+    assert as_code_block("a ```` b", "x") == "`````x\na ```` b\n`````"

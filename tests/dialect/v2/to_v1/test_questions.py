@@ -9,7 +9,7 @@ import pytest
 from dragoman.dialect.v2.to_v1.config import commands
 from dragoman.dialect.v2.to_v1.fields import fits, patched_meta
 from dragoman.dialect.v2.to_v1.permission import form, outcome, question, subject
-from dragoman.dialect.v2.to_v1.plans import entries, named, plan_text
+from dragoman.dialect.v2.to_v1.plans import entries, named_plan, plan_text
 from tests.dialect.v2.to_v1.told import Told
 
 DIVE = {"name": "dive", "description": "down"}
@@ -63,7 +63,7 @@ def test_plan_entries(entry: Any, found: list[Any], lost: list[str]) -> None:
 
 def test_plans_by_name_are_those_that_v1_may_know() -> None:
     markdown = {"type": "markdown", "planId": "p", "content": "x"}
-    assert named(markdown, Told()) == markdown
+    assert named_plan(markdown, Told()) == markdown
     assert plan_text(markdown) == "x"
     for wrong in (
         {},
@@ -71,7 +71,7 @@ def test_plans_by_name_are_those_that_v1_may_know() -> None:
         {**markdown, "type": ["x"]},
         {"type": "items", "planId": "p"},
     ):
-        assert named(wrong, Told()) is None
+        assert named_plan(wrong, Told()) is None
 
 
 def test_a_question_keeps_its_own_words_beside_those_of_the_call() -> None:

@@ -8,8 +8,8 @@ class Told:
         self.losses: list[str] = []
         self.repairs: list[str] = []
 
-    def lost(self, what: str, done: str) -> None:
+    def note_loss(self, what: str, action: str) -> None:
         self.losses.append(what)
 
-    def repaired(self, what: str, done: str) -> None:
+    def note_repair(self, what: str, action: str) -> None:
         self.repairs.append(what)

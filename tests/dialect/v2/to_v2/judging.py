@@ -13,10 +13,10 @@ class Notes:
     def __init__(self) -> None:
         self.noted: set[str] = set()
 
-    def lost(self, what: str, done: str) -> None:
+    def note_loss(self, what: str, action: str) -> None:
         self.noted.add(what)
 
-    def repaired(self, what: str, done: str) -> None:
+    def note_repair(self, what: str, action: str) -> None:
         self.noted.add(what)
 
 

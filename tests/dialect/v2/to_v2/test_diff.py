@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.dialect.v2.to_v2 import diff as module
-from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quoted
+from dragoman.dialect.v2.to_v2.diff import diff, git_patch, quote
 from dragoman.schema.v2 import ToolCallContent
 from tests.dialect.v2.to_v2.judging import is_v2, make_writer
 
@@ -104,8 +104,8 @@ def test_a_patch_has_absolute_names_without_prefixes() -> None:
 
 
 def test_unusual_names_are_quoted_as_git_quotes_them() -> None:
-    assert quoted("/a b") == "/a b"
-    assert quoted('/ä"\n') == '"/\\303\\244\\"\\n"'
+    assert quote("/a b") == "/a b"
+    assert quote('/ä"\n') == '"/\\303\\244\\"\\n"'
 
 
 def test_a_diff_says_what_was_done_to_which_file() -> None:

@@ -17,6 +17,8 @@ HEADING = "### What is lost and repaired before a v1 agent"
 
 Row = tuple[str, str, str]
 
+OUTCOMES = {"note_loss": "lost", "note_repair": "repaired"}
+
 
 def said(file: str, *functions: str) -> set[Row]:
     """What a module of values in v1 tells, or some functions of it."""
@@ -25,9 +27,9 @@ def said(file: str, *functions: str) -> set[Row]:
     calls = [node for top in tops for node in ast.walk(top) if isinstance(node, ast.Call)]
     found = set()
     for call in calls:
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("lost", "repaired"):
-            what, done = [node.value for node in call.args if isinstance(node, ast.Constant)]
-            found.add((call.func.attr, str(what), str(done)))
+        if isinstance(call.func, ast.Attribute) and call.func.attr in OUTCOMES:
+            what, action = [node.value for node in call.args if isinstance(node, ast.Constant)]
+            found.add((OUTCOMES[call.func.attr], str(what), str(action)))
     return found
 
 

@@ -18,8 +18,8 @@ def test_what_is_noted_stands_in_the_ledger_of_the_edge() -> None:
         (entry.outcome, entry.dialect, entry.what, entry.done, entry.count) for entry in ledger.entries
     ]
     assert entries == [
-        ("lost", "v2", WRONG.what, WRONG.done, 2),
-        ("repaired", "v2", CHUNK_ID.what, CHUNK_ID.done, 1),
+        ("lost", "v2", WRONG.what, WRONG.action, 2),
+        ("repaired", "v2", CHUNK_ID.what, CHUNK_ID.action, 1),
     ]
 
 

@@ -16,49 +16,55 @@ from dragoman.wire.envelope import JsonObject
 
 async def cancels(stage: Stage) -> None:
     """A turn is cancelled while its neighbour goes on; then cancels that come early, late, or for nothing."""
-    left, right = stage.project("one"), stage.project("two")
-    async with stage.opened("cancels", EVERYTHING) as talk:
-        setup = await talk.new_result(left, name="one")
-        one, two = str(setup.get("sessionId")), await talk.new(right, name="two")
-        talk.facts |= {"one": one, "two": two}
-        await _with_neighbour(stage, talk, setup, two, [stage.say("slow", left), stage.say("slow", right)])
+    first_folder, second_folder = stage.project("one"), stage.project("two")
+    async with stage.open_talk("cancels", EVERYTHING) as talk:
+        setup = await talk.new_result(first_folder, name="one")
+        first_session, second_session = str(setup.get("sessionId")), await talk.new(second_folder, name="two")
+        talk.facts |= {"one": first_session, "two": second_session}
+        await _with_neighbour(
+            stage,
+            talk,
+            setup,
+            second_session,
+            [stage.say("slow", first_folder), stage.say("slow", second_folder)],
+        )
         talk.editor.holding = frozenset()
         talk.release()
-        await talk.prompt(one, stage.say("hello", left), name="after the cancel")
-        await _idle(talk, one, stage.say("hello", left))
+        await talk.prompt(first_session, stage.say("hello", first_folder), name="after the cancel")
+        await _idle(talk, first_session, stage.say("hello", first_folder))
         talk.facts["exit"] = await talk.close_input()
 
 
 async def _with_neighbour(
-    stage: Stage, talk: AgentDriver, setup: JsonObject, two: str, slow: list[str]
+    stage: Stage, talk: AgentDriver, setup: JsonObject, second_session: str, slow: list[str]
 ) -> None:
-    one, talk.editor.holding = str(setup.get("sessionId")), SLOW
-    begun = talk.position
-    first = talk.begin_prompt(one, slow[0])
-    if not await talk.under_way(first, one, since=begun):
-        talk.mark("cancelled", begun)
+    first_session, talk.editor.holding = str(setup.get("sessionId")), SLOW
+    first_position = talk.position
+    first = talk.begin_prompt(first_session, slow[0])
+    if not await talk.under_way(first, first_session, since=first_position):
+        talk.mark("cancelled", first_position)
         return
-    other = talk.position
-    second = talk.begin_prompt(two, slow[1])
-    await talk.under_way(second, two, since=other)
+    second_position = talk.position
+    second = talk.begin_prompt(second_session, slow[1])
+    await talk.under_way(second, second_session, since=second_position)
     await _change_meanwhile(talk, setup)
     talk.notify("$/cancel_request", {"requestId": str(first)})  # the number's text: another id
     await talk.quiet()
-    busy = talk.begin_prompt(one, stage.say("hello", stage.folder))
+    busy = talk.begin_prompt(first_session, stage.say("hello", stage.folder))
     talk.facts["busy id"] = busy
     await talk.quiet()
-    talk.notify("session/cancel", {"sessionId": one})
-    _answer_cancelled(talk, one)
-    await _end(talk, first, one, begun, "cancelled")
+    talk.notify("session/cancel", {"sessionId": first_session})
+    _answer_cancelled(talk, first_session)
+    await _end(talk, first, first_session, first_position, "cancelled")
     await talk.quiet()
-    await _settle(talk, busy, one)
+    await _settle(talk, busy, first_session)
     talk.editor.holding = frozenset()
-    talk.release(two)
-    if not talk.is_over(second, two, since=other):
+    talk.release(second_session)
+    if not talk.is_over(second, second_session, since=second_position):
         # Its neighbour was cancelled, and it was not: that has been seen. Nobody waits for its natural end.
         talk.facts["neighbour ran on"] = True
-        talk.notify("session/cancel", {"sessionId": two})
-    await _end(talk, second, two, other, "neighbour")
+        talk.notify("session/cancel", {"sessionId": second_session})
+    await _end(talk, second, second_session, second_position, "neighbour")
 
 
 async def _end(talk: AgentDriver, running: object, session: str, since: int, name: str) -> None:
@@ -126,7 +132,7 @@ async def _idle(talk: AgentDriver, session: str, hello: str) -> None:
 async def withdraws(stage: Stage) -> None:
     """A prompt that is cancelled as a request, and one that is cancelled while the user is asked."""
     folder = stage.project("withdrawn")
-    async with stage.opened("withdraws", EVERYTHING, folder=folder) as talk:
+    async with stage.open_talk("withdraws", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)
         talk.editor.holding = SLOW
         first = talk.position
@@ -177,7 +183,7 @@ async def closes(stage: Stage) -> None:
     if not stage.profile.has("sessionCapabilities", "close"):
         return
     folder = stage.project("closed")
-    async with stage.opened("closes", EVERYTHING, folder=folder) as talk:
+    async with stage.open_talk("closes", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder, name="new to close")
         talk.editor.holding = SLOW
         first = talk.position
@@ -199,7 +205,7 @@ async def closes(stage: Stage) -> None:
 async def death(stage: Stage) -> None:
     """The client goes away in the middle of a turn."""
     folder = stage.project("left-alone")
-    async with stage.opened("death", EVERYTHING, folder=folder) as talk:
+    async with stage.open_talk("death", EVERYTHING, folder=folder) as talk:
         session = await talk.new(folder)
         talk.editor.holding = SLOW
         first = talk.position

@@ -75,15 +75,15 @@ async def first_meeting(stage: Stage) -> None:
 async def _meet(stage: Stage) -> None:
     """Who answers with the second version is met again in it."""
     profile, folder = stage.profile, stage.project("hello")
-    asked = profile.version
+    requested_version = profile.version
     async with stage.talk("hello", folder=folder) as talk:
-        found = await talk.open({}, name="initialize")
-        profile.info = _object(found.get("agentInfo", found.get("info")))
-        profile.can = _object(found.get("agentCapabilities", found.get("capabilities")))
-        methods = found.get("authMethods")
+        result = await talk.open({}, name="initialize")
+        profile.info = _object(result.get("agentInfo", result.get("info")))
+        profile.can = _object(result.get("agentCapabilities", result.get("capabilities")))
+        methods = result.get("authMethods")
         profile.login_methods = methods if isinstance(methods, list) else []
-        profile.version = found.get("protocolVersion")
-        if profile.version == 2 and asked == 1:
+        profile.version = result.get("protocolVersion")
+        if profile.version == 2 and requested_version == 1:
             return
         try:
             await _first_turn(stage, talk)
@@ -96,21 +96,21 @@ async def _first_turn(stage: Stage, talk: AgentDriver) -> None:
     folder = str(talk.editor.folder)
     if stage.settings.login:
         await talk.login(stage.settings.login)
-    made = await talk.call("session/new", {"cwd": folder, "mcpServers": []}, name="new")
-    if _wants_login(made.message):
-        stage.profile.blocked = "session/new"
+    answer = await talk.call("session/new", {"cwd": folder, "mcpServers": []}, name="new")
+    if _wants_login(answer.message):
+        stage.profile.blocked_by = "session/new"
         return
-    stage.profile.setup = _object(made.message.get("result"))
+    stage.profile.setup = _object(answer.message.get("result"))
     session = stage.profile.setup.get("sessionId")
     hello = stage.say("hello", talk.editor.folder)
     if not isinstance(session, str) or not hello:
         return
     try:
-        ended = await talk.prompt(session, hello, name="hello")
+        turn_end = await talk.prompt(session, hello, name="hello")
     except Silence:
         return
-    if _wants_login(ended.message):
-        stage.profile.blocked = "session/prompt"
+    if _wants_login(turn_end.message):
+        stage.profile.blocked_by = "session/prompt"
 
 
 def _wants_login(message: JsonObject) -> bool:

@@ -26,7 +26,7 @@ BAD_FRAMES: dict[str, bytes] = {
 IDS: list[Json] = [7, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409"]
 
 
-def silent_frames(nobody: str) -> dict[str, bytes]:
+def silent_frames(unknown_session: str) -> dict[str, bytes]:
     """Frames that are not answered."""
     return {
         "unknown notification": b'{"jsonrpc":"2.0","method":"nope"}',
@@ -35,7 +35,7 @@ def silent_frames(nobody: str) -> dict[str, bytes]:
         "cancel without params": b'{"jsonrpc":"2.0","method":"session/cancel"}',
         "cancel of a number": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":5}}',
         "cancel of nobody": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
-        % nobody.encode(),
+        % unknown_session.encode(),
         "answer to nothing": b'{"jsonrpc":"2.0","id":4711,"result":{}}',
         "answer with both": b'{"jsonrpc":"2.0","id":4711,"result":{},"error":{"code":1,"message":"x"}}',
         "answer with neither": b'{"jsonrpc":"2.0","id":4711}',
@@ -123,7 +123,7 @@ async def _twice(talk: AgentDriver) -> None:
 
 async def _params(stage: Stage) -> None:
     """Wrong and odd params for a session that exists."""
-    if stage.profile.blocked or stage.profile.version != 1:
+    if stage.profile.blocked_by or stage.profile.version != 1:
         return
     folder = stage.project("probed")
     state: JsonObject = {}
@@ -143,7 +143,7 @@ async def _params(stage: Stage) -> None:
         return SceneStep(name, play)
 
     # The names are the same for every session.
-    known = stage.profile.setup
-    names = [*bad_params(stage, folder, known), "after all", *lenient(stage, folder, known)]
+    first_setup = stage.profile.setup
+    names = [*bad_params(stage, folder, first_setup), "after all", *lenient(stage, folder, first_setup)]
     steps = [call(name, "session/list", {}) if name == "after all" else late(name) for name in names]
     await stage.survive("probes", steps, begin=begin)

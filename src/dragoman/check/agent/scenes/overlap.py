@@ -11,7 +11,7 @@ async def overlap(stage: Stage) -> None:
     folders = [stage.project("left"), stage.project("right")]
     if not stage.say("ask", folders[0]):
         return
-    async with stage.opened("overlap", {}) as talk:
+    async with stage.open_talk("overlap", {}) as talk:
         sessions = [await talk.new(folder, name=folder.name.partition("-")[2]) for folder in folders]
         talk.facts |= dict(zip(("left", "right"), sessions, strict=True))
         talk.facts["folders"] = [str(folder) for folder in folders]
@@ -24,23 +24,25 @@ async def overlap(stage: Stage) -> None:
 
 
 async def _prompt_both(stage: Stage, talk: AgentDriver, sessions: list[str]) -> None:
-    left, right = sessions
+    left_session, right_session = sessions
     folders = talk.facts["folders"]
     talk.editor.holding = frozenset({ASK})
-    begun = talk.position
-    first = talk.begin_prompt(left, stage.say("ask", type(stage.folder)(folders[0])))
-    if not await talk.until_held(first, left, since=begun):
+    first_position = talk.position
+    first = talk.begin_prompt(left_session, stage.say("ask", type(stage.folder)(folders[0])))
+    if not await talk.until_held(first, left_session, since=first_position):
         return
     used = talk.editor.held_requests[0].message["id"]
     # The agent's question has this id, and so has now a request of the client.
     await talk.call("session/list", {}, name="same id", request_id=used, seconds=talk.brief)
-    other = talk.position
-    second = talk.begin_prompt(right, stage.say("ask", type(stage.folder)(folders[1])), request_id=4001)
-    await talk.until_held(second, right, since=other)
-    for session in (right, left):
+    second_position = talk.position
+    second = talk.begin_prompt(
+        right_session, stage.say("ask", type(stage.folder)(folders[1])), request_id=4001
+    )
+    await talk.until_held(second, right_session, since=second_position)
+    for session in (right_session, left_session):
         talk.release(session)
-    await talk.answer(second, since=other)
-    talk.mark("right edit", other)
-    await talk.answer(first, since=begun)
-    talk.mark("left edit", begun)
+    await talk.answer(second, since=second_position)
+    talk.mark("right edit", second_position)
+    await talk.answer(first, since=first_position)
+    talk.mark("left edit", first_position)
     talk.editor.holding = frozenset()

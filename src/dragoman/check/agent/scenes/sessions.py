@@ -35,7 +35,7 @@ async def again(stage: Stage) -> None:
     if not (can_load or can_resume):
         return
     folder = stage.project("again")
-    async with stage.opened("first", {}, folder=folder) as talk:
+    async with stage.open_talk("first", {}, folder=folder) as talk:
         session = await talk.new(folder)
         for trigger in ("remember", "tool"):
             if text := stage.say(trigger, folder):
@@ -61,11 +61,11 @@ async def again(stage: Stage) -> None:
 
 async def _reopen(stage: Stage, scene: str, name: str, setup: JsonObject, before: JsonObject) -> None:
     folder = Path(setup["cwd"])
-    async with stage.opened(scene, {}, folder=folder) as talk:
+    async with stage.open_talk(scene, {}, folder=folder) as talk:
         talk.facts |= {"session": setup["sessionId"], "word": stage.prompts.word, "told": before}
-        found = await talk.call(f"session/{name}", setup, name=name)
+        answer = await talk.call(f"session/{name}", setup, name=name)
         await talk.quiet()
-        if "result" in found.message:
+        if "result" in answer.message:
             await ask_to_recall(stage, talk, setup["sessionId"], folder)
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": setup["sessionId"]}, name="close")
@@ -75,36 +75,36 @@ async def _reopen(stage: Stage, scene: str, name: str, setup: JsonObject, before
 async def lists(stage: Stage) -> None:
     """Many sessions: their ids, the pages of the list, and one that is deleted."""
     here, there = stage.project("here"), stage.project("there")
-    async with stage.opened("lists", {}) as talk:
-        made: list[str] = []
+    async with stage.open_talk("lists", {}) as talk:
+        sessions: list[str] = []
         until = time.monotonic() + ENOUGH
-        while len(made) < MANY and (len(made) < 3 or time.monotonic() < until):
-            made.append(await talk.new(here, name=f"new {len(made)}"))
-        other = await talk.new(there, name="there")
-        talk.facts |= {"made": made, "there": other}
+        while len(sessions) < MANY and (len(sessions) < 3 or time.monotonic() < until):
+            sessions.append(await talk.new(here, name=f"new {len(sessions)}"))
+        other_session = await talk.new(there, name="there")
+        talk.facts |= {"made": sessions, "there": other_session}
         if stage.profile.has("sessionCapabilities", "list"):
-            await _list(stage, talk, here, there, other)
+            await _list(stage, talk, here, there, other_session)
         if stage.profile.has("sessionCapabilities", "delete"):
-            for session in made:
+            for session in sessions:
                 await talk.call("session/delete", {"sessionId": session})
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _list(stage: Stage, talk: AgentDriver, here: Path, there: Path, other: str) -> None:
+async def _list(stage: Stage, talk: AgentDriver, here: Path, there: Path, other_session: str) -> None:
     talk.facts["pages"] = await _pages(talk, str(here))
     if text := stage.say("tool", there):
-        await talk.prompt(other, text, name="work")
+        await talk.prompt(other_session, text, name="work")
     in_there = {"cwd": str(there)}
     await talk.call("session/list", in_there, name="list there")
     await talk.call("session/list", in_there, name="list there again")
     await talk.call("session/list", {"cwd": str(stage.folder / "unused")}, name="list nowhere")
     if not stage.profile.has("sessionCapabilities", "delete"):
         return
-    await talk.call("session/delete", {"sessionId": other}, name="delete")
-    await talk.call("session/delete", {"sessionId": other}, name="delete again")
+    await talk.call("session/delete", {"sessionId": other_session}, name="delete")
+    await talk.call("session/delete", {"sessionId": other_session}, name="delete again")
     await talk.call("session/list", in_there, name="list after delete")
     if stage.profile.has("loadSession"):
-        setup = {"sessionId": other, "cwd": str(there), "mcpServers": []}
+        setup = {"sessionId": other_session, "cwd": str(there), "mcpServers": []}
         await talk.call("session/load", setup, name="load after delete")
 
 
@@ -129,7 +129,7 @@ async def roots(stage: Stage) -> None:
         return
     main, extra, outside = (stage.project(name) for name in ("main", "extra", "outside"))
     (main / "app.py").write_text("import os, sys\n")
-    async with stage.opened("roots", {}) as talk:
+    async with stage.open_talk("roots", {}) as talk:
         session = await talk.new(main, additionalDirectories=[str(extra)])
         talk.facts |= {"session": session, "folders": [str(main), str(extra), str(outside)]}
         for name, folder in (("work", main), ("extra", extra), ("outside", outside)):
@@ -153,16 +153,16 @@ async def servers(stage: Stage) -> None:
     """Two MCP servers over stdio; one over HTTP, which nobody serves; then the end of the session."""
     folder = stage.project("mounted")
     logs = [folder / "one.log", folder / "two.log"]
-    mounted = [
+    stdio_servers = [
         {"name": name, "command": sys.executable, "args": [str(PROBE), str(log)], "env": []}
         for name, log in zip(("probe", "second"), logs, strict=True)
     ]
-    async with stage.opened("servers", {}, folder=folder) as talk:
-        session = await talk.new(folder, name="new with servers", mcpServers=mounted)
+    async with stage.open_talk("servers", {}, folder=folder) as talk:
+        session = await talk.new(folder, name="new with servers", mcpServers=stdio_servers)
         use = stage.say("mcp", folder)
         await talk.prompt(session, use or stage.say("hello", folder), name="mount")
         # Who was not made to use their tools may have no reason to start them: that tells nothing.
-        session_facts = await _logged(
+        session_facts = await _wait_for_word(
             logs, "tools/list", seconds=talk.patience / 3 if use else BRIEFLY
         ) or bool(use)
         http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
@@ -171,13 +171,13 @@ async def servers(stage: Stage) -> None:
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": session}, name="close")
             if session_facts:
-                await _ended(logs, seconds=talk.patience / 3)
+                await _wait_for_end(logs, seconds=talk.patience / 3)
         if session_facts:
             talk.facts["logs"] = [_lines(log) for log in logs]
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _logged(logs: list[Path], word: str, *, seconds: float) -> bool:
+async def _wait_for_word(logs: list[Path], word: str, *, seconds: float) -> bool:
     """Until every log has the word; False if that takes too long."""
     until = time.monotonic() + seconds
     # Another program writes them: nobody tells us when.
@@ -186,7 +186,7 @@ async def _logged(logs: list[Path], word: str, *, seconds: float) -> bool:
     return all(word in _lines(log) for log in logs)
 
 
-async def _ended(logs: list[Path], *, seconds: float) -> None:
+async def _wait_for_end(logs: list[Path], *, seconds: float) -> None:
     """Until every server has ended, by itself or because it was killed; the latter is noted for it."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and any(_runs(log) for log in logs):  # noqa: ASYNC110 nobody tells us
@@ -199,12 +199,12 @@ async def _ended(logs: list[Path], *, seconds: float) -> None:
 
 def _runs(log: Path) -> bool:
     """Whether the server that writes this log is a living process; an unreaped one has ended."""
-    started = next((line.split()[1] for line in _lines(log) if line.startswith("started ")), "")
-    if not started or "ended" in _lines(log):
+    pid = next((line.split()[1] for line in _lines(log) if line.startswith("started ")), "")
+    if not pid or "ended" in _lines(log):
         return False
     try:
-        os.kill(int(started), 0)
-        return Path(f"/proc/{started}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        os.kill(int(pid), 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except ProcessLookupError:
         return False
     except OSError:  # no /proc here, or not ours: it answered the signal

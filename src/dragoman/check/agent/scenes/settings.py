@@ -17,11 +17,11 @@ async def _change_mode(talk: AgentDriver, session: object, modes: list[Json]) ->
     if not modes:
         return
     talk.facts["modes"] = [modes[0], modes[-1]]
-    other = {"sessionId": session, "modeId": modes[-1]}
-    await talk.call("session/set_mode", other, name="set mode", seconds=talk.brief)
+    last_mode = {"sessionId": session, "modeId": modes[-1]}
+    await talk.call("session/set_mode", last_mode, name="set mode", seconds=talk.brief)
     await talk.quiet()
     await talk.call(
-        "session/set_mode", {**other, "modeId": modes[0]}, name="set mode back", seconds=talk.brief
+        "session/set_mode", {**last_mode, "modeId": modes[0]}, name="set mode back", seconds=talk.brief
     )
     await talk.quiet()
 
@@ -29,8 +29,8 @@ async def _change_mode(talk: AgentDriver, session: object, modes: list[Json]) ->
 async def _change_option(talk: AgentDriver, session: object, option: JsonObject) -> None:
     method, current = "session/set_config_option", option.get("currentValue")
     values = values_of(option)
-    other = next((value for value in values if value != current), current)
-    change = {"sessionId": session, "configId": id_of(option), "value": other}
+    new_value = next((value for value in values if value != current), current)
+    change = {"sessionId": session, "configId": id_of(option), "value": new_value}
     if talk.version == 1:
         await talk.call(method, change, name="set option", seconds=talk.brief)
         await talk.call(method, {**change, "type": "_odd"}, name="set option, odd type", seconds=talk.brief)
@@ -47,16 +47,20 @@ def modes_of(setup: JsonObject) -> list[Json]:
     modes = setup.get("modes")
     if not isinstance(modes, dict):
         return []
-    found = modes.get("availableModes")
-    ids = [mode.get("id") for mode in found if isinstance(mode, dict)] if isinstance(found, list) else []
+    available = modes.get("availableModes")
+    ids = (
+        [mode.get("id") for mode in available if isinstance(mode, dict)]
+        if isinstance(available, list)
+        else []
+    )
     current = modes.get("currentModeId")
-    return [current, *(one for one in ids if one != current)] if current in ids else ids
+    return [current, *(mode_id for mode_id in ids if mode_id != current)] if current in ids else ids
 
 
 def options_of(setup: JsonObject) -> list[JsonObject]:
     """Those that can be chosen from a list."""
-    found = setup.get("configOptions")
-    options = [option for option in found if isinstance(option, dict)] if isinstance(found, list) else []
+    entries = setup.get("configOptions")
+    options = [option for option in entries if isinstance(option, dict)] if isinstance(entries, list) else []
     return [option for option in options if option.get("type") == "select" and values_of(option)]
 
 

@@ -22,7 +22,7 @@ async def streams(stage: Stage) -> None:
         SceneStep("CRLF", _crlf),
         SceneStep("blank lines", _blank),
         SceneStep("BOM", _bom),
-        SceneStep("dribbled", _dribbled),
+        SceneStep("dribbled", _dribble),
         SceneStep("two at once", _interleave),
         *(SceneStep(f"{size} MB", _long(size)) for size in SIZES),
     ]
@@ -55,7 +55,7 @@ async def _bom(talk: AgentDriver) -> None:
     talk.mark("BOM", first)
 
 
-async def _dribbled(talk: AgentDriver) -> None:
+async def _dribble(talk: AgentDriver) -> None:
     """Byte by byte, through the middle of characters."""
     first = talk.position
     request = {"jsonrpc": "2.0", "id": DRAGON, "method": "session/list", "params": {}}
@@ -102,8 +102,8 @@ def _long(size: int) -> Json:
         talk.record_line("to_agent", head + b'x"}}}')
         try:
             talk.put(head + b"x" * size * MEGABYTE + b'"}}}\n')
-            found = await talk.until(lambda frame: _answers(frame.message, 100 + size), since=first)
-            talk.facts[name] = found.message
+            answer = await talk.until(lambda frame: _answers(frame.message, 100 + size), since=first)
+            talk.facts[name] = answer.message
         finally:
             talk.mark(name, first)
 

@@ -39,8 +39,8 @@ GIFTS: JsonObject = {
 async def conversation(stage: Stage) -> None:
     """A long session with a client that offers everything."""
     folder = stage.project("story")
-    async with stage.opened("story", EVERYTHING, folder=folder) as talk:
-        talk.editor.unsaved[str(folder / "app.py")] = APP + "# unsaved\n"
+    async with stage.open_talk("story", EVERYTHING, folder=folder) as talk:
+        talk.editor.unsaved_texts[str(folder / "app.py")] = APP + "# unsaved\n"
         setup = await talk.new_result(folder)
         session = str(setup.get("sessionId"))
         talk.facts |= {"session": session, "folder": str(folder), "word": stage.prompts.word}
@@ -77,8 +77,10 @@ async def ask_to_recall(stage: Stage, talk: AgentDriver, session: str, folder: P
         return
     first = talk.position
     await talk.prompt(session, recall, name="recall")
-    heard = b"".join(frame.raw for frame in talk.recording.frames[first:] if frame.direction == "to_client")
-    if stage.prompts.word.encode() not in heard and remember:
+    raw_frames = b"".join(
+        frame.raw for frame in talk.recording.frames[first:] if frame.direction == "to_client"
+    )
+    if stage.prompts.word.encode() not in raw_frames and remember:
         await talk.prompt(session, f"{remember}\n\n{recall}", name="recall control")
 
 
@@ -108,8 +110,8 @@ class Played:
             talk.editor.choice = choice
             if not await self("ask", f"edit, {choice}"):
                 break
-            changed = _changed(before, _snapshot(self.folder))
-            talk.facts |= {f"after {choice}": self.text(), f"changed after {choice}": changed}
+            changes = _changed_files(before, _snapshot(self.folder))
+            talk.facts |= {f"after {choice}": self.text(), f"changed after {choice}": changes}
             if not any(frame.method == ASK for frame in talk.recording.frames[first:]):
                 break
         talk.editor.choice = "allow_once"
@@ -160,8 +162,8 @@ async def writes(stage: Stage) -> None:
 async def _give(stage: Stage, name: str) -> None:
     """A few turns with a client that offers less, or nonsense."""
     folder = stage.project(name)
-    async with stage.opened(name, GIFTS[name], folder=folder) as talk:
-        talk.editor.written = None  # as the stable page has it
+    async with stage.open_talk(name, GIFTS[name], folder=folder) as talk:
+        talk.editor.write_result = None  # as the stable page has it
         session = await talk.new(folder)
         talk.facts |= {"session": session, "folder": str(folder)}
         play = Played(stage, talk, session, folder)
@@ -184,5 +186,5 @@ def _snapshot(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _changed(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+def _changed_files(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

@@ -20,16 +20,16 @@ Probe = tuple[str, Json]
 def bad_params(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
     """Params of the wrong shape, by what is wrong with them, as far as the agent said it can that."""
     session = str(setup.get("sessionId"))
-    found = {**_bad_new(str(folder)), **_bad_prompts(session), **_bad_settings(session, setup)}
-    found["unknown login"] = ("authenticate", {"methodId": "nobody's"})
+    probes = {**_bad_new(str(folder)), **_bad_prompts(session), **_bad_settings(session, setup)}
+    probes["unknown login"] = ("authenticate", {"methodId": "nobody's"})
     if stage.profile.has("sessionCapabilities", "list"):
-        found["bad cursor"] = ("session/list", {"cursor": "garbage"})
-        found["list of a relative folder"] = ("session/list", {"cwd": "src"})
+        probes["bad cursor"] = ("session/list", {"cursor": "garbage"})
+        probes["list of a relative folder"] = ("session/list", {"cwd": "src"})
     if stage.profile.has("loadSession"):
-        found["load without session"] = ("session/load", {"cwd": str(folder), "mcpServers": []})
+        probes["load without session"] = ("session/load", {"cwd": str(folder), "mcpServers": []})
     if stage.profile.has("sessionCapabilities", "additionalDirectories"):
-        found |= _bad_roots(str(folder))
-    return found
+        probes |= _bad_roots(str(folder))
+    return probes
 
 
 def _bad_new(folder: str) -> dict[str, Probe]:
@@ -76,38 +76,38 @@ def _bad_prompts(session: str) -> dict[str, Probe]:
 def _bad_settings(session: str, setup: JsonObject) -> dict[str, Probe]:
     wrong = {"sessionId": session, "modeId": "nobody's"}
     option = {"sessionId": session, "configId": "nobody's", "value": "x"}
-    found: dict[str, Probe] = {
+    probes: dict[str, Probe] = {
         "unknown mode" if setup.get("modes") else "mode without modes": ("session/set_mode", wrong)
     }
     if setup.get("modes"):
-        found["mode without mode"] = ("session/set_mode", {"sessionId": session})
+        probes["mode without mode"] = ("session/set_mode", {"sessionId": session})
     if options := setup.get("configOptions"):
         first = options[0] if isinstance(options, list) and isinstance(options[0], dict) else {}
         illegal = {**option, "configId": first.get("id"), "value": "nobody's"}
-        found["unknown option"] = ("session/set_config_option", option)
-        found["illegal value"] = ("session/set_config_option", illegal)
-    return found
+        probes["unknown option"] = ("session/set_config_option", option)
+        probes["illegal value"] = ("session/set_config_option", illegal)
+    return probes
 
 
 def unknown(stage: Stage) -> Iterator[tuple[str, str, Json]]:
     """Methods and sessions that nobody knows."""
-    nobody = {"sessionId": stage.unknown_session}
+    unknown_session = {"sessionId": stage.unknown_session}
     for method in ("nope/nope", "$/foo", "_tck/x"):
         yield f"request {method}", method, {}
-    yield "request session/cancel", "session/cancel", nobody
+    yield "request session/cancel", "session/cancel", unknown_session
     if not stage.profile.has("auth", "logout"):  # who can, does: and somebody would be logged out
         yield "request logout", "logout", {}
-    setup = {**nobody, "cwd": str(stage.folder), "mcpServers": []}
+    setup = {**unknown_session, "cwd": str(stage.folder), "mcpServers": []}
     if stage.profile.version == 1:
         yield "load of nobody", "session/load", setup
-        yield "mode of nobody", "session/set_mode", {**nobody, "modeId": "ask"}
+        yield "mode of nobody", "session/set_mode", {**unknown_session, "modeId": "ask"}
     yield "resume of nobody", "session/resume", setup
-    yield "close of nobody", "session/close", nobody
-    yield "delete of nobody", "session/delete", nobody
+    yield "close of nobody", "session/close", unknown_session
+    yield "delete of nobody", "session/delete", unknown_session
     yield "prompt of nobody", "session/prompt", prompt_params(stage.unknown_session, "hello")
     if stage.profile.version == 1 or stage.profile.setup.get("configOptions"):
         option = {"type": "id", "configId": "mode", "value": "ask"}
-        yield "option of nobody", "session/set_config_option", {**nobody, **option}
+        yield "option of nobody", "session/set_config_option", {**unknown_session, **option}
 
 
 def lenient(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
@@ -115,7 +115,7 @@ def lenient(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
     session = str(setup.get("sessionId"))
     hostile = {"cwd": "/etc", "sessionId": "x", "prompt": [], "mcpServers": 7}
     new = {"cwd": str(folder), "mcpServers": []}
-    found: dict[str, Probe] = {
+    probes: dict[str, Probe] = {
         "new with hostile meta": ("session/new", {**new, "_meta": hostile}),
         "new with meta as text": ("session/new", {**new, "_meta": "x"}),
         "new with meta null": ("session/new", {**new, "_meta": None}),
@@ -124,9 +124,9 @@ def lenient(stage: Stage, folder: Path, setup: JsonObject) -> dict[str, Probe]:
         "new with null roots": ("session/new", {**new, "additionalDirectories": None}),
     }
     if stage.profile.has("sessionCapabilities", "list"):
-        found["list with a bad filter"] = ("session/list", {"cwd": 7})
+        probes["list with a bad filter"] = ("session/list", {"cwd": 7})
     if stage.profile.has("sessionCapabilities", "close"):
         close = {"sessionId": session, "_meta": {"traceparent": "00-0-0-00"}}
-        found["close"] = ("session/close", close)
-        found["prompt after close"] = ("session/prompt", prompt_params(session, "hello"))
-    return found
+        probes["close"] = ("session/close", close)
+        probes["prompt after close"] = ("session/prompt", prompt_params(session, "hello"))
+    return probes

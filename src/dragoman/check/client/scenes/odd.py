@@ -130,7 +130,7 @@ async def ids(turn: StandInTurn) -> None:
 
 async def stderr(turn: StandInTurn) -> None:
     """A client that lets its agent's standard error fill up stops the agent."""
-    done = asyncio.Event()
+    is_filled = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def fill() -> None:
@@ -140,13 +140,13 @@ async def stderr(turn: StandInTurn) -> None:
                 os.write(2, line)
         except OSError:
             pass  # closed: that is a way not to let it fill up
-        loop.call_soon_threadsafe(done.set)
+        loop.call_soon_threadsafe(is_filled.set)
 
     # Not a thread that the interpreter waits for: it may never be able to end.
     threading.Thread(target=fill, daemon=True).start()
     try:
         async with asyncio.timeout(5.0):
-            await done.wait()
+            await is_filled.wait()
     except TimeoutError:
         pass
-    turn.fact("stderr drained", done.is_set())
+    turn.fact("stderr drained", is_filled.is_set())

@@ -17,11 +17,13 @@ OPTIONS = [
 
 
 async def permissions(turn: StandInTurn) -> None:
-    await turn.call(ASK, asking(announced(turn)), name="permission")
+    await turn.call(ASK, asking(announce_call(turn)), name="permission")
     finish(turn)
     await turn.call(ASK, asking("never-announced-either"), name="permission of an unknown tool call")
     odd = {"bogus": 1, "_meta": {"sessionId": NOBODY, "options": [], "outcome": "selected"}}
-    await turn.call(ASK, {**asking(announced(turn)), **odd}, name="permission with bogus", request_id="p-1")
+    await turn.call(
+        ASK, {**asking(announce_call(turn)), **odd}, name="permission with bogus", request_id="p-1"
+    )
     finish(turn)
     await _two(turn)
     stranger = {**asking("call-of-a-stranger"), "sessionId": NOBODY}
@@ -32,8 +34,8 @@ async def _two(turn: StandInTurn) -> None:
     """Both open at once; they may be answered in any order."""
     first = turn.position
     try:
-        begun = [turn.begin(ASK, asking(announced(turn))) for _ in range(2)]
-        for request_id in reversed(begun):
+        request_ids = [turn.begin(ASK, asking(announce_call(turn))) for _ in range(2)]
+        for request_id in reversed(request_ids):
             await turn.answer(ASK, request_id, since=first)
     finally:
         turn.mark("two permissions", first)
@@ -43,7 +45,7 @@ async def withdrawn(turn: StandInTurn) -> None:
     """Asked, and not wanted any more."""
     first = turn.position
     try:
-        request_id = turn.begin(ASK, asking(announced(turn)))
+        request_id = turn.begin(ASK, asking(announce_call(turn)))
         turn.connection.notify("$/cancel_request", {"requestId": request_id})
         await turn.answer(ASK, request_id, since=first)
         finish(turn)
@@ -57,9 +59,9 @@ async def hold_permissions(turn: StandInTurn) -> None:
     """Two permissions that are open until the client's user cancels the turn."""
     first = turn.position
     try:
-        begun = [turn.begin(ASK, asking(announced(turn))) for _ in range(2)]
+        request_ids = [turn.begin(ASK, asking(announce_call(turn))) for _ in range(2)]
         turn.say("Please cancel this turn now, without answering my questions.")
-        for request_id in begun:
+        for request_id in request_ids:
             await turn.answer(ASK, request_id, since=first)
         turn.say("They were answered. Please cancel this turn now.")
         await turn.until(lambda frame: False, seconds=60, since=first)
@@ -81,7 +83,7 @@ async def is_allowed(turn: StandInTurn, title: str, *, kind: str, path: str) -> 
     return outcome.get("outcome") == "selected" and str(outcome.get("optionId")).startswith("yes")
 
 
-def announced(turn: StandInTurn) -> str:
+def announce_call(turn: StandInTurn) -> str:
     """A tool call that the client has heard of."""
     call = turn.call_id()
     turn.update("tool_call", toolCallId=call, title="Look into it", kind="read", status="pending")

@@ -82,7 +82,7 @@ async def terminals_that_run(turn: StandInTurn) -> None:
     terminal = await create(turn, RUNS, name="terminal that runs")
     if terminal:
         await _printed_pid(turn, terminal)
-        await _killed(turn, terminal)
+        await _kill(turn, terminal)
     terminal = await create(turn, RUNS, name="terminal to release early")
     if terminal:
         pid = await _printed_pid(turn, terminal)
@@ -97,15 +97,15 @@ async def _printed_pid(turn: StandInTurn, terminal: str) -> int:
         result = answer.message.get("result")
         if not isinstance(result, dict) or result.get("exitStatus"):
             return 0
-        said = str(result.get("output", "")).strip()
-        if said.isdigit():
+        output = str(result.get("output", "")).strip()
+        if output.isdigit():
             turn.mark("output while running", answer.number - 2)
-            return int(said)
+            return int(output)
         await turn.pause()
     return 0
 
 
-async def _killed(turn: StandInTurn, terminal: str) -> None:
+async def _kill(turn: StandInTurn, terminal: str) -> None:
     where = {"terminalId": terminal}
     first = turn.position
     waiting, withdrawn = turn.begin(WAIT, where), turn.begin(WAIT, where)
@@ -138,7 +138,7 @@ async def terminal_faults(turn: StandInTurn) -> None:
         await turn.call(CREATE, {"command": sys.executable, "args": ["-V"], **fault}, name=name)
     null = {"command": sys.executable, "args": ["-V"], "env": None, "cwd": None, "outputByteLimit": None}
     answer = await turn.call(CREATE, null, name="terminal with nulls")
-    terminal = named(answer.message.get("result"))
+    terminal = terminal_id_of(answer.message.get("result"))
     if terminal:
         await turn.call(RELEASE, {"terminalId": terminal})
 
@@ -147,10 +147,10 @@ async def create(turn: StandInTurn, program: str, *, name: str, args: Json = (),
     """A terminal that runs a line of Python; empty if the client does not give one."""
     words = ["-I", "-S", "-c", program, *args]
     answer = await turn.call(CREATE, {"command": sys.executable, "args": words, **more}, name=name)
-    return named(answer.message.get("result"))
+    return terminal_id_of(answer.message.get("result"))
 
 
-def named(result: object) -> str:
+def terminal_id_of(result: object) -> str:
     terminal = result.get("terminalId") if isinstance(result, dict) else None
     return terminal if isinstance(terminal, str) else ""
 

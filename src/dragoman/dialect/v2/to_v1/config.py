@@ -10,7 +10,7 @@ take what they do not know for a process to start.
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, rename_members
 from dragoman.dialect.v2.to_v1.fields import Kinds, LossReporter, fits, fitting, without
 
 _TEXT_OR_NONE = (str, type(None))
@@ -27,8 +27,8 @@ def options(value: Json, *, booleans: bool, report: LossReporter) -> list[Object
     """The options that v1 can hold. `booleans`: whether the client knows switches; for one that does not, a
     switch is a choice between two words.
     """
-    found = [_option(as_object(item), booleans=booleans, report=report) for item in as_list(value)]
-    return [item for item in found if item is not None]
+    entries = [_option(as_object(item), booleans=booleans, report=report) for item in as_list(value)]
+    return [item for item in entries if item is not None]
 
 
 def switches(value: Json) -> set[str]:
@@ -42,14 +42,14 @@ def modes(options: list[Object]) -> Object | None:
     option = mode_option(options)
     if option is None:
         return None
-    found = [
+    entries = [
         {
             "id": item["value"],
             **{name: value for name, value in item.items() if name != "value" and value is not None},
         }
         for item in _values(option)
     ]
-    return {"currentModeId": option["currentValue"], "availableModes": found}
+    return {"currentModeId": option["currentValue"], "availableModes": entries}
 
 
 def mode_option(options: list[Object]) -> Object | None:
@@ -73,34 +73,34 @@ def choice(params: Object, switches: set[str]) -> Object:
 def _option(item: Object, *, booleans: bool, report: LossReporter) -> Object | None:
     kind = item.get("type")
     if kind not in ("select", "boolean"):
-        report.lost("a config option of a type that v1 does not know", "left out")
+        report.note_loss("a config option of a type that v1 does not know", "left out")
         return None
-    option = fitting(renamed(item, {"configId": "id"}), _COMMON, report)
+    option = fitting(rename_members(item, {"configId": "id"}), _COMMON, report)
     value = option.get("currentValue")
     right = fits(value, str if kind == "select" else bool)
     if not (right and fits(option.get("id"), str) and fits(option.get("name"), str)):
-        return _malformed(report)
+        return _drop_malformed(report)
     if kind == "select":
         return _select(option, report)
     if booleans:
         return option
-    report.repaired("a switch among the config options", "a choice of two: the client knows no switches")
+    report.note_repair("a switch among the config options", "a choice of two: the client knows no switches")
     return {**option, "type": "select", "currentValue": "true" if value else "false", "options": _TRUE_FALSE}
 
 
 def _select(option: Object, report: LossReporter) -> Object | None:
     entries = [fitting(as_object(entry), _VALUE, report) for entry in as_list(option.get("options"))]
-    grouped = any("groupId" in entry or "options" in entry for entry in entries)
-    if grouped:
+    is_grouped = any("groupId" in entry or "options" in entry for entry in entries)
+    if is_grouped:
         groups = [_group(entry, report) for entry in entries]
         return {**option, "options": [group for group in groups if group is not None]}
     if not all(_is_value(entry) for entry in entries):
-        return _malformed(report)
+        return _drop_malformed(report)
     return {**option, "options": entries}
 
 
 def _group(entry: Object, report: LossReporter) -> Object | None:
-    group = renamed(entry, {"groupId": "group"})
+    group = rename_members(entry, {"groupId": "group"})
     if not (fits(group.get("group"), str) and fits(group.get("name"), str)):
         return None
     values = [fitting(as_object(item), _VALUE, report) for item in as_list(group.get("options"))]
@@ -112,38 +112,40 @@ def _is_value(entry: Object) -> bool:
 
 
 def _values(option: Object) -> list[Object]:
-    found: list[Object] = []
+    values: list[Object] = []
     for entry in option["options"]:
-        found += entry["options"] if "group" in entry else [entry]
-    return found
+        values += entry["options"] if "group" in entry else [entry]
+    return values
 
 
-def _malformed(report: LossReporter) -> Object | None:
-    report.lost("a malformed config option", "left out")
+def _drop_malformed(report: LossReporter) -> Object | None:
+    report.note_loss("a malformed config option", "left out")
     return None
 
 
 def commands(value: Json, report: LossReporter) -> list[Object]:
-    found = [_command(as_object(item), report) for item in as_list(value)]
-    return [item for item in found if item is not None]
+    entries = [_command(as_object(item), report) for item in as_list(value)]
+    return [item for item in entries if item is not None]
 
 
 def _command(item: Object, report: LossReporter) -> Object | None:
     # Real agents leave the type of a command out; there is only one.
     if item.get("type", "command") != "command":
-        report.lost("a command of a type that v1 does not know", "left out")
+        report.note_loss("a command of a type that v1 does not know", "left out")
         return None
     if not (fits(item.get("name"), str) and fits(item.get("description"), str)):
-        report.lost("a malformed command", "left out")
+        report.note_loss("a malformed command", "left out")
         return None
     bare = without(item, "type", "input")
-    wanted = as_object(item.get("input"))
-    if not wanted:
+    input_member = as_object(item.get("input"))
+    if not input_member:
         return bare
-    if wanted.get("type", "text") != "text" or not fits(wanted.get("hint"), str):
-        report.lost("input of a command of a type that v1 does not know", "the command goes on without input")
+    if input_member.get("type", "text") != "text" or not fits(input_member.get("hint"), str):
+        report.note_loss(
+            "input of a command of a type that v1 does not know", "the command goes on without input"
+        )
         return bare
-    return {**bare, "input": without(wanted, "type")}
+    return {**bare, "input": without(input_member, "type")}
 
 
 _LISTS = {"stdio": ("args", "env"), "http": ("headers",), "acp": ()}

@@ -37,56 +37,56 @@ def block(value: Json, report: LossReporter) -> Object | None:
     """One block; None if it is none. A block that comes out as it went in is the same object."""
     fields = as_object(value)
     kind = as_text(fields.get("type"))
-    needed = _NEEDED.get(kind)
-    if needed is None:
-        return _unknown(fields, kind, report) if kind else _malformed(report)
-    if not all(fits(fields.get(name), wanted) for name, wanted in needed.items()):
-        return _malformed(report)
+    required_types = _NEEDED.get(kind)
+    if required_types is None:
+        return _unknown(fields, kind, report) if kind else _drop_malformed(report)
+    if not all(fits(fields.get(name), member_type) for name, member_type in required_types.items()):
+        return _drop_malformed(report)
     if fields.keys() == _PLAIN_TEXT:
         return fields
-    known = fitting(fields, _OPTIONAL, report)
-    if "annotations" in known:
-        known = _annotated(known, report)
+    clean_fields = fitting(fields, _OPTIONAL, report)
+    if "annotations" in clean_fields:
+        clean_fields = _check_annotations(clean_fields, report)
     if kind == "resource":
-        return _resource(known, report)
-    if kind == "resource_link" and known.get("icons") is not None:
-        report.lost("icons of a link", "left out: version 1 has none")
-        known = without(known, "icons")
-    return fields if known == fields else known
+        return _resource(clean_fields, report)
+    if kind == "resource_link" and clean_fields.get("icons") is not None:
+        report.note_loss("icons of a link", "left out: version 1 has none")
+        clean_fields = without(clean_fields, "icons")
+    return fields if clean_fields == fields else clean_fields
 
 
 def blocks(value: Json, report: LossReporter) -> list[Object]:
     """A list of blocks, without those that are none."""
-    found = [block(one, report) for one in as_list(value)]
-    return [one for one in found if one is not None]
+    entries = [block(entry, report) for entry in as_list(value)]
+    return [entry for entry in entries if entry is not None]
 
 
 def _unknown(fields: Object, kind: str, report: LossReporter) -> Object:
-    report.lost("content of a type that v1 does not know", "a text in its place, the original in _meta")
+    report.note_loss("content of a type that v1 does not know", "a text in its place, the original in _meta")
     text = f"[content of type {kind}, which version 1 of the protocol cannot carry]"
     return with_originals({"type": "text", "text": text}, fields)
 
 
-def _malformed(report: LossReporter) -> Object | None:
-    report.lost("malformed content", "left out")
+def _drop_malformed(report: LossReporter) -> Object | None:
+    report.note_loss("malformed content", "left out")
     return None
 
 
-def _annotated(fields: Object, report: LossReporter) -> Object:
-    found = fields["annotations"]
-    if found is None:
+def _check_annotations(fields: Object, report: LossReporter) -> Object:
+    value = fields["annotations"]
+    if value is None:
         return without(fields, "annotations")
-    annotations = fitting(as_object(found), _ANNOTATIONS, report)
+    annotations = fitting(as_object(value), _ANNOTATIONS, report)
     audience = annotations.get("audience")
     if audience is not None and any(role not in _ROLES for role in audience):
-        report.lost("an audience that v1 does not know", "left out of the annotations")
+        report.note_loss("an audience that v1 does not know", "left out of the annotations")
         annotations = {**annotations, "audience": [role for role in audience if role in _ROLES]}
-    return fields if annotations == found else {**fields, "annotations": annotations}
+    return fields if annotations == value else {**fields, "annotations": annotations}
 
 
 def _resource(fields: Object, report: LossReporter) -> Object | None:
     resource = fitting(as_object(fields["resource"]), _CONTENTS, report)
-    held = fits(resource.get("text"), str) or fits(resource.get("blob"), str)
-    if not held or not fits(resource.get("uri"), str):
-        return _malformed(report)
+    has_content = fits(resource.get("text"), str) or fits(resource.get("blob"), str)
+    if not has_content or not fits(resource.get("uri"), str):
+        return _drop_malformed(report)
     return {**fields, "resource": resource}

@@ -23,10 +23,10 @@ def diff(fields: Object, report: LossReporter) -> list[Object]:
     patch = as_object(fields.get("patch"))
     parts = _parts(as_text(patch.get("text"))) if patch.get("format") == "git_patch" else []
     new = [_new_file(change, parts) for change in changes]
-    if changes and len(new) == len(parts) and all(one is not None for one in new):
-        whole = [one for one in new if one is not None]
+    if changes and len(new) == len(parts) and all(new_file is not None for new_file in new):
+        whole = [new_file for new_file in new if new_file is not None]
         return [_with_meta(whole[0], fields), *whole[1:]]
-    report.lost(
+    report.note_loss(
         "a diff without both texts of its files", "shown as text: the patch, or what happened to the files"
     )
     text = {"type": "content", "content": {"type": "text", "text": _description(changes, patch)}}
@@ -35,11 +35,11 @@ def diff(fields: Object, report: LossReporter) -> list[Object]:
 
 def paths(fields: Object) -> list[str]:
     """The files that a diff is about."""
-    found = [as_text(as_object(change).get("path")) for change in as_list(fields.get("changes"))]
-    return [path for path in dict.fromkeys(found) if path]
+    names = [as_text(as_object(change).get("path")) for change in as_list(fields.get("changes"))]
+    return [path for path in dict.fromkeys(names) if path]
 
 
-def fenced(text: str, language: str) -> str:
+def as_code_block(text: str, language: str) -> str:
     """`text` as a block of code, between fences longer than any in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
@@ -62,7 +62,7 @@ def _new_file(change: Object, parts: list[str]) -> Object | None:
         return None
     # One file needs no finding; of several, one whose name is written in Git's quotes is not found.
     about = parts if len(parts) == 1 else [part for part in parts if _names(part, path)]
-    text = _added(about[0]) if len(about) == 1 else None
+    text = _added_text(about[0]) if len(about) == 1 else None
     return None if text is None else {"type": "diff", "path": path, "oldText": None, "newText": text}
 
 
@@ -70,28 +70,28 @@ def _names(part: str, path: str) -> bool:
     return f"\n+++ {path}\n" in part or f"\n+++ {path}\t\n" in part
 
 
-def _added(part: str) -> str | None:
+def _added_text(part: str) -> str | None:
     """The text of a file that a patch makes; None if the patch is not that plain."""
-    head, found, body = part.partition("\n@@ ")
+    head, separator, body = part.partition("\n@@ ")
     lines = ("@@ " + body).split("\n")
-    if not found or "\n--- /dev/null" not in head or not _HUNK.match(lines[0]):
+    if not separator or "\n--- /dev/null" not in head or not _HUNK.match(lines[0]):
         return None
     last_newline = True
-    added: list[str] = []
+    added_lines: list[str] = []
     for line in lines[1:]:
         if line.startswith("+"):
-            added.append(line[1:])
+            added_lines.append(line[1:])
         elif line == _NO_NEWLINE:
             last_newline = False
         elif line:
             return None
-    return "\n".join(added) + ("\n" if last_newline and added else "")
+    return "\n".join(added_lines) + ("\n" if last_newline and added_lines else "")
 
 
 def _description(changes: list[Object], patch: Object) -> str:
     text = as_text(patch.get("text"))
     if text:
-        return fenced(text, "diff")
+        return as_code_block(text, "diff")
     return "\n".join(_in_words(change) for change in changes) or "Changes that nothing is said about."
 
 

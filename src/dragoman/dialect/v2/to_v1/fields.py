@@ -20,8 +20,8 @@ Kinds = dict[str, type | tuple[type, ...]]
 class LossReporter(Protocol):
     """Hears what could not be carried and what had to be repaired; an edge is one."""
 
-    def lost(self, what: str, done: str) -> None: ...
-    def repaired(self, what: str, done: str) -> None: ...
+    def note_loss(self, what: str, action: str) -> None: ...
+    def note_repair(self, what: str, action: str) -> None: ...
 
 
 def without(fields: Object, *names: str) -> Object:
@@ -41,24 +41,24 @@ def fitting(fields: Object, kinds: Kinds, report: LossReporter) -> Object:
     if not wrong:
         return fields
     if any(fields[name] is not None for name in wrong):  # null says nothing in v1
-        report.lost("a member of the wrong kind", "left out")
+        report.note_loss("a member of the wrong kind", "left out")
     return without(fields, *wrong)
 
 
 def fits(value: Json, kind: type | tuple[type, ...]) -> bool:
     """Like `isinstance`, but true is no number, and a whole number is a fraction too."""
-    found = type(value)
-    wanted = kind if type(kind) is tuple else (kind,)
-    return found in wanted or (found is int and float in wanted)
+    value_type = type(value)
+    types = kind if type(kind) is tuple else (kind,)
+    return value_type in types or (value_type is int and float in types)
 
 
-def patched_meta(known: Object | None, patch: Json) -> Object | None:
+def patched_meta(meta: Object | None, patch: Json) -> Object | None:
     """v2 reads `_meta` of an upsert key by key: null clears all, a key with null removes it. v1 reads it as a
     whole, so v1 is told the whole.
     """
     if patch is None:
         return None
     if type(patch) is not dict:
-        return known
-    merged: dict[str, Any] = {**(known or {}), **patch}
-    return {name: value for name, value in merged.items() if value is not None} or None
+        return meta
+    members: dict[str, Any] = {**(meta or {}), **patch}
+    return {name: value for name, value in members.items() if value is not None} or None

@@ -21,16 +21,16 @@ def options(params: Object, report: LossReporter) -> list[Object] | None:
     """The options; None if v1 cannot offer them. v1's kinds drive what clients approve by themselves, so no
     kind is ever said as another.
     """
-    found = [as_object(item) for item in as_list(params.get("options"))]
-    if not found or not all(
-        fits(item.get("optionId"), str) and fits(item.get("name"), str) for item in found
+    entries = [as_object(item) for item in as_list(params.get("options"))]
+    if not entries or not all(
+        fits(item.get("optionId"), str) and fits(item.get("name"), str) for item in entries
     ):
-        report.lost("a permission request without options to choose from", "answered as cancelled")
+        report.note_loss("a permission request without options to choose from", "answered as cancelled")
         return None
-    if not all(as_text(item.get("kind")) in PERMISSION_OPTION_KINDS for item in found):
-        report.lost("a permission option of a kind of its own", "the request is answered as cancelled")
+    if not all(as_text(item.get("kind")) in PERMISSION_OPTION_KINDS for item in entries):
+        report.note_loss("a permission option of a kind of its own", "the request is answered as cancelled")
         return None
-    return found
+    return entries
 
 
 def subject(params: Object, fresh_id: str) -> Object:
@@ -40,45 +40,45 @@ def subject(params: Object, fresh_id: str) -> Object:
     call = as_object(about.get("toolCall"))
     if about.get("type") == "tool_call" and fits(call.get("toolCallId"), str):
         return call
-    made: Object = {"toolCallId": fresh_id, "title": title or "Permission required"}
+    tool_call: Object = {"toolCallId": fresh_id, "title": title or "Permission required"}
     if about.get("type") == "command":
-        made = {
+        tool_call = {
             "toolCallId": as_text(about.get("toolCallId")) or fresh_id,
             "kind": "execute",
             "title": as_text(about.get("command")) or title,
             "rawInput": {name: about[name] for name in ("command", "cwd") if name in about},
         }
     if description:
-        made["content"] = [{"type": "content", "content": {"type": "text", "text": description}}]
-    return made
+        tool_call["content"] = [{"type": "content", "content": {"type": "text", "text": description}}]
+    return tool_call
 
 
 def question(params: Object, call: Object, options: list[Object]) -> Object:
     """The v1 params. Title and description of the question stay beside it where the call has its own."""
-    asked = {name: params[name] for name in ("title", "description") if as_text(params.get(name))}
+    texts = {name: params[name] for name in ("title", "description") if as_text(params.get(name))}
     if not as_text(call.get("title")):
         call = {**call, "title": as_text(params.get("title")) or "Permission required"}
     rest = without(params, "title", "description", "subject", "options", "_meta")
-    meta = {**as_object(params.get("_meta")), **({"dragoman/question": asked} if asked else {})}
-    found = {**rest, "toolCall": call, "options": options}
-    return {**found, "_meta": meta} if meta else found
+    meta = {**as_object(params.get("_meta")), **({"dragoman/question": texts} if texts else {})}
+    v1_params = {**rest, "toolCall": call, "options": options}
+    return {**v1_params, "_meta": meta} if meta else v1_params
 
 
-def is_answer(result: Object, offered: Set[str]) -> bool:
+def is_answer(result: Object, option_ids: Set[str]) -> bool:
     """Whether it chooses something that was offered, or says that nothing is chosen."""
-    found = as_object(result.get("outcome"))
-    if found.get("outcome") == "cancelled":
+    outcome = as_object(result.get("outcome"))
+    if outcome.get("outcome") == "cancelled":
         return True
-    option = found.get("optionId")
-    return found.get("outcome") == "selected" and fits(option, str) and option in offered
+    option = outcome.get("optionId")
+    return outcome.get("outcome") == "selected" and fits(option, str) and option in option_ids
 
 
-def outcome(result: Json, offered: set[str], report: LossReporter) -> Object:
+def outcome(result: Json, option_ids: set[str], report: LossReporter) -> Object:
     """What was answered, if it is an answer to this question; cancelled if not."""
     fields = as_object(result)
-    if is_answer(fields, offered):
+    if is_answer(fields, option_ids):
         return fields
-    report.repaired("an answer to a permission request that is none of its options", "said as cancelled")
+    report.note_repair("an answer to a permission request that is none of its options", "said as cancelled")
     return CANCELLED
 
 
@@ -86,15 +86,15 @@ def form(params: Object, report: LossReporter) -> Object:
     """A v2 `elicitation/create` in v1; the same object if nothing has to change."""
     schema = as_object(params.get("requestedSchema"))
     properties = as_object(schema.get("properties"))
-    known = {name: _property(as_object(value), value, report) for name, value in properties.items()}
-    if known == properties:
+    v1_properties = {name: _property(as_object(value), value, report) for name, value in properties.items()}
+    if v1_properties == properties:
         return params
-    return {**params, "requestedSchema": {**schema, "properties": known}}
+    return {**params, "requestedSchema": {**schema, "properties": v1_properties}}
 
 
 def _property(fields: Object, value: Json, report: LossReporter) -> Json:
     format_ = fields.get("format")
     if fields.get("type") != "string" or format_ is None or format_ in STRING_FORMATS:
         return value
-    report.lost("a format of text that v1 does not know", "left out of the form")
+    report.note_loss("a format of text that v1 does not know", "left out of the form")
     return without(fields, "format")

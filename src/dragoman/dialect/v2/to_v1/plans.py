@@ -9,18 +9,18 @@ from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
 
 def entries(value: Json, report: LossReporter) -> list[Object]:
     """The steps of a plan."""
-    found = [_entry(as_object(item), report) for item in as_list(value)]
-    return [item for item in found if item is not None]
+    steps = [_entry(as_object(item), report) for item in as_list(value)]
+    return [item for item in steps if item is not None]
 
 
-def named(plan: Object, report: LossReporter) -> Object | None:
+def named_plan(plan: Object, report: LossReporter) -> Object | None:
     """A plan for a client that knows plans by their names; None if it is none."""
-    wanted = {"items": ("entries", list), "file": ("uri", str), "markdown": ("content", str)}
+    members = {"items": ("entries", list), "file": ("uri", str), "markdown": ("content", str)}
     kind = as_text(plan.get("type"))
     if (
-        kind not in wanted
+        kind not in members
         or not fits(plan.get("planId"), str)
-        or not fits(plan.get(wanted[kind][0]), wanted[kind][1])
+        or not fits(plan.get(members[kind][0]), members[kind][1])
     ):
         return None
     return {**plan, "entries": entries(plan["entries"], report)} if kind == "items" else plan
@@ -35,18 +35,18 @@ def plan_text(plan: Object) -> str:
 
 def _entry(item: Object, report: LossReporter) -> Object | None:
     if not fits(item.get("content"), str):
-        report.lost("a malformed plan entry", "left out")
+        report.note_loss("a malformed plan entry", "left out")
         return None
     item = fitting(item, {"_meta": dict}, report)
     status, priority = item.get("status"), item.get("priority")
     if status == "cancelled":
-        report.lost("a plan entry that was cancelled", "left out of the plan")
+        report.note_loss("a plan entry that was cancelled", "left out of the plan")
         return None
     if not _is_known(status, PLAN_ENTRY_STATUSES):
-        report.lost("a plan entry in a state that v1 does not know", "said as pending")
+        report.note_loss("a plan entry in a state that v1 does not know", "said as pending")
         item = {**item, "status": "pending"}
     if not _is_known(priority, PLAN_ENTRY_PRIORITIES):
-        report.lost("a plan entry of a priority that v1 does not know", "said as medium")
+        report.note_loss("a plan entry of a priority that v1 does not know", "said as medium")
         item = {**item, "priority": "medium"}
     return item
 

@@ -11,7 +11,7 @@ import binascii
 import re
 
 from dragoman.dialect.message import Json, Object, as_object, as_text
-from dragoman.dialect.v2.to_v1.diffs import fenced
+from dragoman.dialect.v2.to_v1.diffs import as_code_block
 from dragoman.dialect.v2.to_v1.fields import LossReporter, fits
 
 KEPT = 256 * 1024
@@ -39,7 +39,7 @@ class V2Terminal:
     def update(self, fields: Object, report: LossReporter) -> None:
         """An upsert: what it does not name stays."""
         if any(fields.get(name) for name in ("size", "capabilities", "_meta")):
-            report.lost("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
+            report.note_loss("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
         if "command" in fields:
             self.command = as_text(fields["command"])
         if "cwd" in fields:
@@ -56,12 +56,12 @@ class V2Terminal:
         try:
             more = binascii.a2b_base64(as_text(data), strict_mode=True)
         except ValueError:
-            report.lost("terminal output that is no base64", "left out")
+            report.note_loss("terminal output that is no base64", "left out")
             return
         self._output += more
         self._since += len(more)
         if len(self._output) > KEPT:
-            report.lost("terminal output beyond 256 KiB", "only the end of it is shown")
+            report.note_loss("terminal output beyond 256 KiB", "only the end of it is shown")
             self.cut = True
             del self._output[:-KEPT]
 
@@ -87,7 +87,7 @@ class V2Terminal:
         lines += ["[…]"] if self.cut else []
         lines += [output.rstrip("\n")] if output else []
         lines += [f"[{self.exit}]"] if self.exit else []
-        return fenced("\n".join(lines), "console")
+        return as_code_block("\n".join(lines), "console")
 
 
 def _exit(status: Object) -> str:

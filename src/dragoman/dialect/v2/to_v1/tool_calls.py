@@ -10,17 +10,17 @@ from dragoman.dialect.v2.to_v1.diffs import diff, paths
 from dragoman.dialect.v2.to_v1.fields import LossReporter, fits, fitting, with_originals, without
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
 
-Shown = Callable[[str], str]
+TerminalTextOf = Callable[[str], str]
 """The text of a terminal by its id."""
 
 _STATUS = {"paused": "in_progress", "cancelled": "failed"}
 _MEMBERS = ("title", "name", "rawInput", "rawOutput")
 
 
-def changes(fields: Object, shown: Shown, report: LossReporter) -> Object:
+def changes(fields: Object, terminal_text: TerminalTextOf, report: LossReporter) -> Object:
     """The members of a v2 upsert as a v1 update; `toolCallId` and `_meta` are left to the caller."""
     if as_object(fields.get("capabilities")):
-        report.lost("that a tool call can be cancelled alone", "left out: v1 has no word for it")
+        report.note_loss("that a tool call can be cancelled alone", "left out: v1 has no word for it")
     fields = without(fields, "sessionUpdate", "toolCallId", "_meta", "capabilities")
     fields = _without_cleared(fields, report)
     was: Object = {}
@@ -30,7 +30,7 @@ def changes(fields: Object, shown: Shown, report: LossReporter) -> Object:
         fields, was = _status(fields, was, report)
     if "content" in fields:
         about = _diff_paths(fields["content"])
-        fields = {**fields, "content": contents(fields["content"], shown, report)}
+        fields = {**fields, "content": contents(fields["content"], terminal_text, report)}
         if about and fields.get("locations") is None:
             fields["locations"] = [{"path": path} for path in about]
     if "locations" in fields:
@@ -39,20 +39,20 @@ def changes(fields: Object, shown: Shown, report: LossReporter) -> Object:
     return with_originals(fields, was) if was else fields
 
 
-def contents(value: Json, shown: Shown, report: LossReporter) -> list[Object]:
+def contents(value: Json, terminal_text: TerminalTextOf, report: LossReporter) -> list[Object]:
     """The content of a call, whole."""
-    found: list[Object] = []
+    items: list[Object] = []
     for item in as_list(value):
-        found += _content(as_object(item), shown, report)
-    return found
+        items += _content(as_object(item), terminal_text, report)
+    return items
 
 
 def locations(value: Json, report: LossReporter) -> list[Object]:
-    found = [as_object(item) for item in as_list(value)]
-    kept = [
-        fitting(item, {"line": int, "_meta": dict}, report) for item in found if fits(item.get("path"), str)
+    entries = [as_object(item) for item in as_list(value)]
+    places = [
+        fitting(item, {"line": int, "_meta": dict}, report) for item in entries if fits(item.get("path"), str)
     ]
-    return [without(item, "line") if _below_one(item.get("line")) else item for item in kept]
+    return [without(item, "line") if _below_one(item.get("line")) else item for item in places]
 
 
 def fallback_title(fields: Object) -> str:
@@ -69,7 +69,7 @@ def terminals(value: Json) -> list[str]:
     return [as_text(item.get("terminalId")) for item in items if item.get("type") == "terminal"]
 
 
-def _content(item: Object, shown: Shown, report: LossReporter) -> list[Object]:
+def _content(item: Object, terminal_text: TerminalTextOf, report: LossReporter) -> list[Object]:
     kind = item.get("type")
     if kind == "content":
         inner = block(item.get("content"), report)
@@ -79,8 +79,8 @@ def _content(item: Object, shown: Shown, report: LossReporter) -> list[Object]:
     if kind == "diff":
         return diff(item, report)
     if kind == "terminal":
-        report.repaired("a terminal of the agent", "shown as text: a terminal of v1 belongs to the client")
-        text = {"type": "text", "text": shown(as_text(item.get("terminalId")))}
+        report.note_repair("a terminal of the agent", "shown as text: a terminal of v1 belongs to the client")
+        text = {"type": "text", "text": terminal_text(as_text(item.get("terminalId")))}
         return [with_originals({"type": "content", "content": text}, item)]
     inner = block(item, report)  # an unknown type becomes a text; anything else is lost
     return [] if inner is None else [{"type": "content", "content": inner}]
@@ -91,7 +91,7 @@ def _kind(fields: Object, was: Object, report: LossReporter) -> tuple[Object, Ob
     if type(kind) is str and kind in TOOL_KINDS:
         return fields, was
     if kind is not None:
-        report.lost("a kind of tool that v1 does not know", "said as other, the original in _meta")
+        report.note_loss("a kind of tool that v1 does not know", "said as other, the original in _meta")
         was = {**was, "kind": kind}
     return {**fields, "kind": "other"}, was
 
@@ -102,21 +102,21 @@ def _status(fields: Object, was: Object, report: LossReporter) -> tuple[Object, 
         return fields, was
     if status is None:
         return {**fields, "status": "pending"}, was
-    report.lost(
+    report.note_loss(
         "a tool call that is paused, cancelled or in a state of its own",
         "said as in_progress, failed or in_progress, the original in _meta",
     )
-    said = _STATUS.get(status, "in_progress") if type(status) is str else "in_progress"
-    return {**fields, "status": said}, {**was, "status": status}
+    v1_status = _STATUS.get(status, "in_progress") if type(status) is str else "in_progress"
+    return {**fields, "status": v1_status}, {**was, "status": status}
 
 
 def _without_cleared(fields: Object, report: LossReporter) -> Object:
     """In v2 null clears, in v1 it says nothing."""
-    cleared = [name for name in _MEMBERS if name in fields and fields[name] is None]
-    if not cleared:
+    names = [name for name in _MEMBERS if name in fields and fields[name] is None]
+    if not names:
         return fields
-    report.lost("a title, name, input or output of a tool call cleared", "it stays: v1 cannot clear it")
-    return without(fields, *cleared)
+    report.note_loss("a title, name, input or output of a tool call cleared", "it stays: v1 cannot clear it")
+    return without(fields, *names)
 
 
 def _diff_paths(content: Json) -> list[str]:

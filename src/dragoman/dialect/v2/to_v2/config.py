@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, renamed
+from dragoman.dialect.message import Json, Object, as_list, as_object, rename_members
 from dragoman.dialect.v2.to_v2.ledger_notes import MODES, NO_CHOICE, WRONG
 from dragoman.dialect.v2.to_v2.writer import V2Writer, anything, is_flag, is_list, is_object, is_text
 
@@ -18,56 +18,62 @@ _GROUP = {**dict.fromkeys(("groupId", "name"), is_text), "options": anything, "_
 
 def options(value: Json, writer: V2Writer) -> list[Object]:
     """Those of a list that can be offered, each id once."""
-    found: dict[str, Object] = {}
+    by_id: dict[str, Object] = {}
     for item in as_list(value):
-        one = option(item, writer)
-        if one is not None:
-            found.setdefault(one["configId"], one)
-    return list(found.values())
+        v2_option = option(item, writer)
+        if v2_option is not None:
+            by_id.setdefault(v2_option["configId"], v2_option)
+    return list(by_id.values())
 
 
 def option(value: Json, writer: V2Writer) -> Object | None:
-    fields = renamed(as_object(value), {"id": "configId"})
+    fields = rename_members(as_object(value), {"id": "configId"})
     kind = fields.get("type")
     if kind == "select":
         return _select(fields, writer)
-    known = writer.clean(fields, _BOOLEAN) if kind == "boolean" else fields
-    needed = ("configId", "name", "currentValue") if kind == "boolean" else ("configId", "name", "type")
-    if all(name in known for name in needed) and all(is_text(known[name]) for name in needed[:2]):
-        return known  # of a type that v1 does not know: v2 leaves the list of types open
+    clean_fields = writer.clean(fields, _BOOLEAN) if kind == "boolean" else fields
+    required_names = (
+        ("configId", "name", "currentValue") if kind == "boolean" else ("configId", "name", "type")
+    )
+    if all(name in clean_fields for name in required_names) and all(
+        is_text(clean_fields[name]) for name in required_names[:2]
+    ):
+        return clean_fields  # of a type that v1 does not know: v2 leaves the list of types open
     writer.note(WRONG)
     return None
 
 
-def mode_option(modes: Object, taken: set[str], writer: V2Writer) -> Object | None:
+def mode_option(modes: Object, used_ids: set[str], writer: V2Writer) -> Object | None:
     """What v1 knows as modes, as the choice that it is."""
-    listed = [renamed(as_object(mode), {"id": "value"}) for mode in as_list(modes.get("availableModes"))]
+    choices = [
+        rename_members(as_object(mode), {"id": "value"}) for mode in as_list(modes.get("availableModes"))
+    ]
     config_id = "mode"
-    while config_id in taken:
+    while config_id in used_ids:
         config_id = f"session-{config_id}"
-    made = _select(
+    v2_option = _select(
         {
             "configId": config_id,
             "type": "select",
             "name": "Mode",
             "category": "mode",
             "currentValue": modes.get("currentModeId"),
-            "options": listed,
+            "options": choices,
         },
         writer,
     )
-    if made is not None:
+    if v2_option is not None:
         writer.note(MODES)
-    return made
+    return v2_option
 
 
 def values(choice: Object) -> list[str]:
     """All values of a select, those in groups too."""
-    found = []
+    values = []
     for item in as_list(choice.get("options")):
         inner = as_list(item.get("options")) if "groupId" in item else [item]
-        found += [one["value"] for one in inner]
-    return found
+        values += [entry["value"] for entry in inner]
+    return values
 
 
 def _select(fields: Object, writer: V2Writer) -> Object | None:
@@ -82,14 +88,14 @@ def _select(fields: Object, writer: V2Writer) -> Object | None:
     return None
 
 
-def _choices(listed: list[Json], writer: V2Writer) -> list[Object]:
+def _choices(entries: list[Json], writer: V2Writer) -> list[Object]:
     """Either all groups or all choices: what the first is."""
-    items = [as_object(item) for item in listed]
+    items = [as_object(item) for item in entries]
     if not items or "group" not in items[0]:
-        return [one for one in (_choice(item, writer) for item in items) if one is not None]
-    groups = [writer.clean(renamed(item, {"group": "groupId"}), _GROUP) for item in items]
-    made = [{**group, "options": _choices(as_list(group.get("options")), writer)} for group in groups]
-    return [group for group in made if group["options"] and "groupId" in group and "name" in group]
+        return [choice for choice in (_choice(item, writer) for item in items) if choice is not None]
+    groups = [writer.clean(rename_members(item, {"group": "groupId"}), _GROUP) for item in items]
+    v2_groups = [{**group, "options": _choices(as_list(group.get("options")), writer)} for group in groups]
+    return [group for group in v2_groups if group["options"] and "groupId" in group and "name" in group]
 
 
 def _choice(item: Object, writer: V2Writer) -> Object | None:

@@ -53,25 +53,25 @@ _PLAIN_TEXT = {"type", "text"}
 
 def block(value: Json, writer: V2Writer) -> Object | None:
     """One content block."""
-    given = as_object(value)
-    if given.keys() == _PLAIN_TEXT and given["type"] == "text" and type(given["text"]) is str:
-        return given
-    if originals.is_kept(given):
-        given = originals.block(given)
-    if type(given.get("type")) is not str:
+    source = as_object(value)
+    if source.keys() == _PLAIN_TEXT and source["type"] == "text" and type(source["text"]) is str:
+        return source
+    if originals.is_kept(source):
+        source = originals.block(source)
+    if type(source.get("type")) is not str:
         writer.note(WRONG)
         return None
-    known = _BLOCKS.get(given["type"])
-    if known is None:
-        return given
-    checks, needed = known
-    fields = writer.clean(given, checks)
+    rule = _BLOCKS.get(source["type"])
+    if rule is None:
+        return source
+    checks, required_names = rule
+    fields = writer.clean(source, checks)
     if "size" in fields and not is_count(fields["size"]):
         writer.note(OUT_OF_BOUNDS)
         del fields["size"]
     for name in _INNER.keys() & fields.keys():
         fields[name] = _INNER[name](fields[name], writer)
-    if all(fields.get(name) is not None for name in needed):
+    if all(fields.get(name) is not None for name in required_names):
         return fields
     writer.note(WRONG)
     return None
@@ -79,8 +79,8 @@ def block(value: Json, writer: V2Writer) -> Object | None:
 
 def blocks(value: Json, writer: V2Writer) -> list[Object]:
     """Those of a list that can be said."""
-    found = (block(item, writer) for item in as_list(value))
-    return [one for one in found if one is not None]
+    entries = (block(item, writer) for item in as_list(value))
+    return [entry for entry in entries if entry is not None]
 
 
 def uri(text: str, writer: V2Writer) -> str:

@@ -32,20 +32,23 @@ def diff(value: Object, writer: V2Writer) -> Object | None:
     writer.note(AS_PATCH)
     path, old, new = writer.absolute(fields["path"]), fields.get("oldText"), fields["newText"]
     operation = "add" if old is None else "modify"
-    shown: Object = {"type": "diff", "changes": [{"operation": operation, "path": path, "fileType": "text"}]}
+    v2_diff: Object = {
+        "type": "diff",
+        "changes": [{"operation": operation, "path": path, "fileType": "text"}],
+    }
     text = git_patch(path, old, new)
     if text:
-        shown["patch"] = {"format": "git_patch", "text": text}
+        v2_diff["patch"] = {"format": "git_patch", "text": text}
     if "_meta" in fields:
-        shown["_meta"] = fields["_meta"]
-    return shown
+        v2_diff["_meta"] = fields["_meta"]
+    return v2_diff
 
 
 def git_patch(path: str, old: str | None, new: str) -> str:
     """From `old`, or from no file, to `new`; empty if nothing changed."""
     if old == new:
         return ""
-    name = quoted(path)
+    name = quote(path)
     head = f"diff --git {name} {name}\n"
     if old is None:
         head += "new file mode 100644\n"
@@ -57,15 +60,15 @@ def git_patch(path: str, old: str | None, new: str) -> str:
     return f"{head}--- {before}+++ {name}{tail}\n{body}"
 
 
-def quoted(path: str) -> str:
+def quote(path: str) -> str:
     """As Git prints a name: in quotes, if it holds anything but printable ASCII."""
     if all(" " <= char <= "~" and char not in '"\\' for char in path):
         return path
-    named = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+    escapes = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
     out = []
     for byte in path.encode("utf-8", "replace"):
-        if byte in named:
-            out.append("\\" + named[byte])
+        if byte in escapes:
+            out.append("\\" + escapes[byte])
         else:
             out.append(chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
     return '"' + "".join(out) + '"'

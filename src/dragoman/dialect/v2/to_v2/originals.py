@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dragoman.dialect.keeping import KEY, dropped, original_of, restore
+from dragoman.dialect.keeping import KEY, drop_original, original_of, restore
 from dragoman.dialect.message import Json, Object, as_object
 from dragoman.dialect.v2.to_v1 import content, diffs, tool_calls
 from dragoman.dialect.v2.to_v1.fields import NAME
@@ -23,9 +23,9 @@ QUESTION = "dragoman/question"
 class _Silent:
     """Hears of losses that were told when they happened."""
 
-    def lost(self, what: str, done: str) -> None: ...
+    def note_loss(self, what: str, action: str) -> None: ...
 
-    def repaired(self, what: str, done: str) -> None: ...
+    def note_repair(self, what: str, action: str) -> None: ...
 
 
 def is_kept(fields: Object) -> bool:
@@ -34,29 +34,29 @@ def is_kept(fields: Object) -> bool:
 
 def block(fields: Object) -> Object:
     """Content of a type that v1 does not know."""
-    found = restore(fields, NAME, lambda raw: content.block(raw, _Silent()) or {})
-    return as_object(found) if _is_v2(found, ContentBlock) else dropped(fields)
+    value = restore(fields, NAME, lambda raw: content.block(raw, _Silent()) or {})
+    return as_object(value) if _is_v2(value, ContentBlock) else drop_original(fields)
 
 
 def item(fields: Object) -> Object:
     """A diff that v1 could only show as text. A terminal stays text: what it showed is only there."""
-    found = restore(fields, NAME, lambda raw: _as_v2(as_object(raw)))
-    return as_object(found) if _is_v2(found, ToolCallContent) else dropped(fields)
+    value = restore(fields, NAME, lambda raw: _as_v2(as_object(raw)))
+    return as_object(value) if _is_v2(value, ToolCallContent) else drop_original(fields)
 
 
 def call(fields: Object) -> Object:
     """A kind or a status of a tool call that v1 does not know."""
     original = as_object(original_of(fields, NAME))
     was = {name: original[name] for name in ("kind", "status") if type(original.get(name)) is str}
-    said = tool_calls.changes(was, lambda terminal: "", _Silent())
-    meant = {name: value for name, value in was.items() if fields.get(name) == said.get(name)}
-    return {**dropped(fields), **meant}
+    v1_members = tool_calls.changes(was, lambda terminal: "", _Silent())
+    same_members = {name: value for name, value in was.items() if fields.get(name) == v1_members.get(name)}
+    return {**drop_original(fields), **same_members}
 
 
 def ending(result: Object) -> Object:
     """A stop reason that v1 does not know."""
     reason = as_object(original_of(result, NAME)).get("stopReason")
-    bare = dropped(result)
+    bare = drop_original(result)
     return (
         {**bare, "stopReason": reason}
         if type(reason) is str and bare.get("stopReason") == "end_turn"
@@ -66,14 +66,14 @@ def ending(result: Object) -> Object:
 
 def question(meta: Object) -> tuple[Object, Object]:
     """What was asked, and the rest of a permission request's `_meta`."""
-    asked = as_object(meta.get(QUESTION))
+    texts = as_object(meta.get(QUESTION))
     rest = {name: value for name, value in meta.items() if name != QUESTION}
-    return {name: asked[name] for name in ("title", "description") if type(asked.get(name)) is str}, rest
+    return {name: texts[name] for name in ("title", "description") if type(texts.get(name)) is str}, rest
 
 
 def _as_v2(raw: Object) -> Object:
-    shown = diffs.diff(raw, _Silent()) if raw.get("type") == "diff" else []
-    return shown[0] if len(shown) == 1 else {}
+    items = diffs.diff(raw, _Silent()) if raw.get("type") == "diff" else []
+    return items[0] if len(items) == 1 else {}
 
 
 def _is_v2(value: Json, kind: object) -> bool:

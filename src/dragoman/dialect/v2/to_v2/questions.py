@@ -30,31 +30,36 @@ _ASKED = {
 def permission(params: Object, writer: V2Writer) -> Object | None:
     """The question; None if nobody could answer it."""
     options = [writer.clean(as_object(item), _OPTION) for item in as_list(params.get("options"))]
-    offered = [option for option in options if {"optionId", "name", "kind"} <= option.keys()]
-    if not offered:
+    valid_options = [option for option in options if {"optionId", "name", "kind"} <= option.keys()]
+    if not valid_options:
         return None
     call = tool_call(as_object(params.get("toolCall")), writer)
     title = as_text(as_object(call).get("title")) or "Permission required"
-    said, meta = originals.question(as_object(params.get("_meta")))
-    asked: Object = {"sessionId": params.get("sessionId"), "title": title, **said, "options": offered}
+    texts, meta = originals.question(as_object(params.get("_meta")))
+    question: Object = {
+        "sessionId": params.get("sessionId"),
+        "title": title,
+        **texts,
+        "options": valid_options,
+    }
     if call is not None:
-        asked["subject"] = {"type": "tool_call", "toolCall": call}
-    return {**asked, "_meta": meta} if meta else asked
+        question["subject"] = {"type": "tool_call", "toolCall": call}
+    return {**question, "_meta": meta} if meta else question
 
 
 def elicitation(params: Object, writer: V2Writer) -> Object | None:
     """A form or a page to visit, without what it belongs to; None if it is neither."""
     fields = {name: value for name, value in params.items() if name not in ("sessionId", "requestId")}
-    asked = writer.clean(fields, _ASKED)
-    if "message" not in asked:
+    question = writer.clean(fields, _ASKED)
+    if "message" not in question:
         return None
-    mode = asked.setdefault("mode", "form")
+    mode = question.setdefault("mode", "form")
     if mode == "form":
-        return {**asked, "requestedSchema": schema(as_object(asked.get("requestedSchema")), writer)}
+        return {**question, "requestedSchema": schema(as_object(question.get("requestedSchema")), writer)}
     if mode == "url":
-        complete = "url" in asked and "elicitationId" in asked
-        return {**asked, "url": uri(asked["url"], writer)} if complete else None
-    return asked  # v2 leaves the list of modes open
+        complete = "url" in question and "elicitationId" in question
+        return {**question, "url": uri(question["url"], writer)} if complete else None
+    return question  # v2 leaves the list of modes open
 
 
 def schema(fields: Object, writer: V2Writer) -> Object:
@@ -62,8 +67,8 @@ def schema(fields: Object, writer: V2Writer) -> Object:
     form = writer.clean(fields, _SCHEMA)
     if form.get("type") != "object" or "properties" not in form:
         writer.note(FORM_TYPE)
-    made = {name: _property(value, writer) for name, value in as_object(form.get("properties")).items()}
-    properties = {name: value for name, value in made.items() if value is not None}
+    entries = {name: _property(value, writer) for name, value in as_object(form.get("properties")).items()}
+    properties = {name: value for name, value in entries.items() if value is not None}
     form = {**form, "type": "object", "properties": properties}
     if "required" in form:
         form["required"] = [name for name in form["required"] if name in properties]
@@ -83,13 +88,13 @@ def _property(value: Json, writer: V2Writer) -> Object | None:
         writer.note(EMPTY_ENUM)
         return None
     try:
-        healed: Object = msgspec.json.decode(
+        v2_property: Object = msgspec.json.decode(
             write(read(msgspec.json.encode(fields), ElicitationPropertySchema))
         )
     except SchemaError:  # a form with a field that its reader refuses is refused whole
         writer.note(WRONG)
         return None
-    return healed
+    return v2_property
 
 
 def _items(items: Object) -> bool:

@@ -33,8 +33,8 @@ def tool_call(fields: Object, writer: V2Writer) -> Object | None:
         writer.note(WRONG)
         return None
     if "content" in call:
-        found = (content(item, writer) for item in call["content"])
-        call["content"] = [item for item in found if item is not None]
+        items = (content(item, writer) for item in call["content"])
+        call["content"] = [item for item in items if item is not None]
     if "locations" in call:
         places = (_location(item, writer) for item in call["locations"])
         call["locations"] = [place for place in places if place is not None]
@@ -73,10 +73,10 @@ def terminals(fields: Object, writer: V2Writer) -> list[Object]:
     """
     updates: list[Object] = []
     for item in as_list(fields.get("content")):
-        shown = as_object(item)
-        if shown.get("type") == "terminal" and type(shown.get("terminalId")) is str:
+        entry = as_object(item)
+        if entry.get("type") == "terminal" and type(entry.get("terminalId")) is str:
             writer.note(TERMINAL)
-            updates.append({"sessionUpdate": "terminal_update", "terminalId": shown["terminalId"]})
+            updates.append({"sessionUpdate": "terminal_update", "terminalId": entry["terminalId"]})
     meta = as_object(fields.get("_meta"))
     for name in ("terminal_output", "terminal_output_delta"):
         output = as_object(meta.get(name))
@@ -84,19 +84,19 @@ def terminals(fields: Object, writer: V2Writer) -> list[Object]:
             data = b64encode(output["data"].encode("utf-8", "replace")).decode("ascii")
             about = {"sessionUpdate": "terminal_output_chunk", "terminalId": output["terminal_id"]}
             updates.append({**about, "data": data})
-    ended = as_object(meta.get("terminal_exit"))
-    if type(ended.get("terminal_id")) is str:
-        about = {"sessionUpdate": "terminal_update", "terminalId": ended["terminal_id"]}
-        updates.append({**about, "exitStatus": _exit(ended)})
+    exit_info = as_object(meta.get("terminal_exit"))
+    if type(exit_info.get("terminal_id")) is str:
+        about = {"sessionUpdate": "terminal_update", "terminalId": exit_info["terminal_id"]}
+        updates.append({**about, "exitStatus": _exit(exit_info)})
     return updates
 
 
-def _exit(ended: Object) -> Object:
+def _exit(exit_info: Object) -> Object:
     status: Object = {}
-    if type(ended.get("exit_code")) is int:
-        status["exitCode"] = ended["exit_code"]
-    if type(ended.get("signal")) is str:
-        status["signal"] = ended["signal"]
+    if type(exit_info.get("exit_code")) is int:
+        status["exitCode"] = exit_info["exit_code"]
+    if type(exit_info.get("signal")) is str:
+        status["signal"] = exit_info["signal"]
     return status
 
 

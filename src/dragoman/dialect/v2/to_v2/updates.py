@@ -41,10 +41,10 @@ def update(fields: Object, writer: V2Writer) -> Object | None:
     convert = _KINDS.get(fields.get("sessionUpdate", ""))
     if convert is None:
         return fields
-    made = convert(fields, writer)
-    if made is None:
+    v2_update = convert(fields, writer)
+    if v2_update is None:
         writer.note(WRONG)
-    return made
+    return v2_update
 
 
 def time(value: Json, writer: V2Writer) -> str | None:
@@ -66,12 +66,12 @@ _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d
 
 def _plan(fields: Object, writer: V2Writer) -> Object | None:
     entries = [_entry(as_object(item), writer) for item in as_list(fields.get("entries"))]
-    kept = [entry for entry in entries if entry is not None]
-    made: Object = {
+    valid_entries = [entry for entry in entries if entry is not None]
+    v2_update: Object = {
         "sessionUpdate": "plan_update",
-        "plan": {"type": "items", "planId": MAIN_PLAN, "entries": kept},
+        "plan": {"type": "items", "planId": MAIN_PLAN, "entries": valid_entries},
     }
-    return {**made, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else made
+    return {**v2_update, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else v2_update
 
 
 def _entry(item: Object, writer: V2Writer) -> Object | None:
@@ -83,20 +83,20 @@ def _entry(item: Object, writer: V2Writer) -> Object | None:
 
 
 def _commands(fields: Object, writer: V2Writer) -> Object | None:
-    made: dict[str, Object] = {}
+    by_name: dict[str, Object] = {}
     for item in as_list(fields.get("availableCommands")):
         command = writer.clean(as_object(item), _COMMAND)
         name = command.get("name", "")
-        if not name or re.search(r"\s", name) or name in made:
+        if not name or re.search(r"\s", name) or name in by_name:
             writer.note(COMMAND)
             continue
-        given = as_object(command.pop("input", None))
-        made[name] = {"type": "command", "description": "", **command}
-        if is_text(given.get("hint")):
-            made[name]["input"] = {"type": "text", "hint": given["hint"]}
+        input_member = as_object(command.pop("input", None))
+        by_name[name] = {"type": "command", "description": "", **command}
+        if is_text(input_member.get("hint")):
+            by_name[name]["input"] = {"type": "text", "hint": input_member["hint"]}
     return {
         **writer.clean({**fields, "availableCommands": []}, _COMMANDS),
-        "availableCommands": [*made.values()],
+        "availableCommands": [*by_name.values()],
     }
 
 

@@ -36,9 +36,9 @@ class V2Writer(Struct, frozen=True):
 
     def note(self, note: LedgerNote) -> None:
         if note.outcome == "lost":
-            self.report.lost(note.what, note.done)
+            self.report.note_loss(note.what, note.action)
         else:
-            self.report.repaired(note.what, note.done)
+            self.report.note_repair(note.what, note.action)
 
     def absolute(self, path: str) -> str:
         """v2's paths are absolute. Windows has its own kind of those."""
@@ -49,7 +49,7 @@ class V2Writer(Struct, frozen=True):
 
     def clean(self, fields: Object, checks: Mapping[str, Check]) -> Object:
         """`fields` without nulls, which say nothing in v1, and without what v2 would not take."""
-        kept = {}
+        members = {}
         for name, value in fields.items():
             check = checks.get(name)
             if value is None:
@@ -57,10 +57,10 @@ class V2Writer(Struct, frozen=True):
             if check is None:
                 self.note(NO_PLACE)
             elif check(value):
-                kept[name] = value
+                members[name] = value
             else:
                 self.note(WRONG)
-        return kept
+        return members
 
 
 WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -102,10 +102,10 @@ def anything(value: Json) -> bool:
 def error_in_v2(value: Json, session_id: str | None = None) -> Object:
     """`session_id` is the session that the failed request was about: v2 names it where it is unknown."""
     fields = as_object(value)
-    code, said = fields.get("code"), fields.get("message")
+    code, message = fields.get("code"), fields.get("message")
     if type(code) is not int or not -(2**31) <= code < 2**31:
         code = INTERNAL_ERROR
-    error: Object = {"code": code, "message": said if type(said) is str else NAMES.get(code, "Error")}
+    error: Object = {"code": code, "message": message if type(message) is str else NAMES.get(code, "Error")}
     if fields.get("data") is not None:
         error["data"] = fields["data"]
     if code == NOT_FOUND and session_id is not None and "data" not in error:
