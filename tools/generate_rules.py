@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from dragoman.review.catalogue import CatalogueEntry, catalogue, rule_anchor
-from dragoman.review.rules import ReviewRule, own_rules
+from dragoman.review.catalogue import CatalogueEntry, RuleExample, catalogue, rule_anchor, rule_examples
 
 PAGE = Path(__file__).parents[1] / "docs" / "review-rules.md"
 _SHOWN = 12
@@ -29,24 +28,28 @@ how a rule is silenced, and how to write one, on [the review's](review.md).
 
 
 def page() -> str:
-    rules = {rule.id: rule for rule in own_rules()}
+    examples = rule_examples()
     parts = [_HEAD]
     for area, entries in groupby(catalogue(), key=lambda entry: entry.id.partition("/")[0]):
         parts.append(f"## {area}\n")
         for entry in entries:
-            parts += _section(entry, rules.get(entry.id))
+            parts += _section(entry, examples.get(entry.id))
     return "\n".join(parts)
 
 
-def _section(entry: CatalogueEntry, rule: ReviewRule | None) -> Iterator[str]:
+def _section(entry: CatalogueEntry, example: RuleExample | None) -> Iterator[str]:
     where = ", ".join(entry.languages) or "every text"
     yield f'<a id="{rule_anchor(entry.id)}"></a>\n### {entry.id}\n'
     yield f"**{entry.title}** · {entry.severity.value} · {where}\n\n{entry.why}\n"
-    # A secret is no example, and neither is a character that cannot be seen.
-    if rule is not None and rule.hits and not rule.entropy and not rule.beyond_ascii:
-        for word, texts in (("Found", rule.hits), ("Left alone", rule.misses)):
-            if texts and texts[0].isascii() and texts[0].count("\n") <= _SHOWN and "```" not in texts[0]:
-                yield f"{word}:\n\n```text\n{texts[0].rstrip()}\n```\n"
+    if example is not None:
+        for word, text in (("Found", example.bad), ("Left alone", example.good)):
+            yield f"{word}:\n\n{_fenced(text.rstrip().split(chr(10)))}\n"
+
+
+def _fenced(lines: list[str]) -> str:
+    shown = [*lines[:_SHOWN], "…"] if len(lines) > _SHOWN else lines
+    fence = "````" if any("```" in line for line in shown) else "```"
+    return "\n".join([f"{fence}text", *shown, fence])
 
 
 def main() -> int:

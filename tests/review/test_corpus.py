@@ -57,8 +57,17 @@ def test_no_language_is_left_behind(corpus: Any, judged: Any) -> None:
 @pytest.mark.bound(120)
 def test_the_page_shows_what_is_measured(corpus: Any, judged: Any) -> None:
     cases, verdict = judged
-    text = corpus.page(cases, verdict, json.loads(corpus.OTHERS.read_text("utf-8")))
+    text = corpus.page(cases, verdict, json.loads(corpus.OTHERS.read_text("utf-8")), corpus.later_corpus())
     assert corpus.PAGE.read_text("utf-8") == text, "run python tools/review_corpus.py --write"
+
+
+def test_the_bugs_written_after_the_rules_are_found_no_worse_than_when_they_were_new(corpus: Any) -> None:
+    later = corpus.later_corpus()
+    names = {case.id for case in later.cases}
+    assert len(names) == len(later.cases) >= 60
+    assert names >= later.first.found | later.first.accused
+    assert later.now.found >= later.first.found
+    assert later.now.accused <= later.first.accused
 
 
 def test_the_page_of_rules_is_fresh() -> None:

@@ -1,89 +1,16 @@
 """Rules about Python that need no tool, each with what it finds and what it leaves, and beside ruff."""
 
-from typing import NamedTuple
-
 import pytest
 
 from dragoman.review import ReviewSettings, ReviewSource, apply_fixes
-from dragoman.review.catalogue import BY_RUFF_CODE, PYTHON_RULES
+from dragoman.review.catalogue import BY_RUFF_CODE, PYTHON_RULES, rule_examples
 from dragoman.review.inspection import inspect
+from dragoman.review.python_ast import PythonRule
 from dragoman.review.ruff import find_ruff, ruff_findings
 from tests.review.making import reviewed, rules_of
 
-BRANCHES = "\n".join(f"    if x == {n}:\n        y = {n}" for n in range(20))
-
-
-class Example(NamedTuple):
-    hit: str
-    line: int
-    miss: str
-
-
-EXAMPLES = {
-    "python/mutable-argument-default": Example(
-        "def f(a=[]):\n    return a\n", 1, "def f(a=()):\n    return a\n"
-    ),
-    "python/bare-except": Example(
-        "try:\n    f()\nexcept:\n    g()\n", 3, "try:\n    f()\nexcept:\n    g()\n    raise\n"
-    ),
-    "python/try-except-pass": Example(
-        "try:\n    f()\nexcept Exception:\n    pass\n", 3, "try:\n    f()\nexcept KeyError:\n    pass\n"
-    ),
-    "python/assert-tuple": Example("assert (x, 'why')\n", 1, "assert x, 'why'\n"),
-    "python/assert-false": Example("assert False, 'no'\n", 1, "assert x is False, 'no'\n"),
-    "python/is-literal": Example("if x is 'a':\n    f()\n", 1, "if x is None:\n    f()\n"),
-    "python/none-comparison": Example("if x == None:\n    f()\n", 1, "if x is None:\n    f()\n"),
-    "python/comparison-with-itself": Example("if x == x:\n    f()\n", 1, "if x == y:\n    f()\n"),
-    "python/repeated-key": Example("d = {'a': 1, 'a': 2}\n", 1, "d = {'a': 1, 'b': 1, 1: 1}\n"),
-    "python/raise-not-implemented": Example(
-        "def f():\n    raise NotImplemented\n", 2, "def f():\n    return NotImplemented\n"
-    ),
-    "python/empty-f-string": Example("x = f'a'\n", 1, "x = f'{y:>10}'\n"),
-    "python/unreachable": Example(
-        "def f():\n    return 1\n    g()\n", 3, "def f():\n    if x:\n        return 1\n    g()\n"
-    ),
-    "python/jump-in-finally": Example(
-        "def f():\n    try:\n        g()\n    finally:\n        return 1\n",
-        5,
-        "def f():\n    try:\n        g()\n    finally:\n        for x in y:\n            break\n",
-    ),
-    "python/return-in-init": Example(
-        "class A:\n    def __init__(self):\n        return 1\n",
-        3,
-        "class A:\n    def __init__(self):\n        def g():\n            return 1\n        self.g = g\n",
-    ),
-    "python/blocking-sleep": Example(
-        "import time\nasync def f():\n    time.sleep(1)\n", 3, "import time\ndef f():\n    time.sleep(1)\n"
-    ),
-    "python/complex-function": Example(
-        f"def f(x):\n{BRANCHES}\n    return y\n", 1, "def f(x):\n    return 1 if x else 2\n"
-    ),
-    "python/eval": Example("x = eval(y)\n", 1, "import ast\nx = ast.literal_eval(y)\n"),
-    "python/exec": Example("exec(y)\n", 1, "db.exec(y)\n"),
-    "python/shell-true": Example(
-        "import subprocess\nsubprocess.run(x, shell=True)\n", 2, "import subprocess\nsubprocess.run([x])\n"
-    ),
-    "python/shell-call": Example("import os\nos.system(x)\n", 2, "import os\nos.getpid()\n"),
-    "python/unpickled": Example("import pickle\npickle.loads(x)\n", 2, "import json\njson.loads(x)\n"),
-    "python/unsafe-yaml": Example("import yaml\nyaml.load(x)\n", 2, "import yaml\nyaml.safe_load(x)\n"),
-    "python/weak-hash": Example(
-        "import hashlib\nhashlib.md5(x)\n", 2, "import hashlib\nhashlib.md5(x, usedforsecurity=False)\n"
-    ),
-    "python/mktemp": Example(
-        "import tempfile\ntempfile.mktemp()\n", 2, "import tempfile\ntempfile.mkstemp()\n"
-    ),
-    "python/unverified-tls": Example(
-        "import requests\nrequests.get(u, verify=False)\n",
-        2,
-        "import requests\nrequests.get(u, verify=True)\n",
-    ),
-    "python/built-sql": Example(
-        "q = f'SELECT a FROM t WHERE b = {c}'\n", 1, "q = 'SELECT a FROM t WHERE b = ?'\n"
-    ),
-    "python/debugger": Example("breakpoint()\n", 1, "breakpoints()\n"),
-}
-
 RULES = {rule.id: rule for rule in PYTHON_RULES}
+EXAMPLES = {name: example for name, example in rule_examples().items() if name in RULES}
 
 
 def found_without_ruff(text: str) -> set[tuple[str, int]]:
@@ -99,24 +26,25 @@ def test_every_rule_has_an_example() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_rule_hits_and_misses(name: str) -> None:
     example = EXAMPLES[name]
-    assert (name, example.line) in found_without_ruff(example.hit)
-    assert name not in {rule for rule, _ in found_without_ruff(example.miss)}
+    assert name in {rule for rule, _ in found_without_ruff(example.bad)}
+    assert name not in {rule for rule, _ in found_without_ruff(example.good)}
 
 
 @pytest.mark.parametrize("rule", BY_RUFF_CODE.values(), ids=lambda rule: rule.id)
-async def test_ruff_finds_the_same_under_the_same_name(rule: object) -> None:
-    name = getattr(rule, "id")  # noqa: B009 - its type is not the test's business
+async def test_ruff_finds_the_same_under_the_same_name(rule: PythonRule) -> None:
+    name = rule.id
     example = EXAMPLES[name]
     ruff = find_ruff()
     assert ruff is not None
-    hits = await ruff_findings(ruff, "x.py", example.hit, deadline=20)
-    assert (name, example.line) in {(finding.rule, finding.line) for finding in hits}
-    assert name not in rules_of(await ruff_findings(ruff, "x.py", example.miss, deadline=20))
+    hits = await ruff_findings(ruff, "x.py", example.bad, deadline=20)
+    theirs = {finding.line for finding in hits if finding.rule == name}
+    assert theirs == {line for rule, line in found_without_ruff(example.bad) if rule == name}
+    assert name not in rules_of(await ruff_findings(ruff, "x.py", example.good, deadline=20))
 
 
 @pytest.mark.bound(30)
 async def test_with_and_without_ruff_the_same_is_found_of_what_both_know() -> None:
-    sources = [ReviewSource(f"{number}.py", example.hit) for number, example in enumerate(EXAMPLES.values())]
+    sources = [ReviewSource(f"{number}.py", example.bad) for number, example in enumerate(EXAMPLES.values())]
     both = []
     for use_ruff in (True, False):
         found = await reviewed(*sources, settings=ReviewSettings(use_ruff=use_ruff))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from dragoman import Agent, AgentTool, Kit, KitTurn, serve
-from dragoman.errors import CallFailed
+from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.schema.v1 import (
     AudioContent,
     CurrentModeUpdate,
@@ -89,6 +89,15 @@ async def change_mode(turn: KitTurn[None], argument: str) -> None:
 @kit.command("read", "Reads a file of the client")
 async def read(turn: KitTurn[None], argument: str) -> None:
     await turn.say(await turn.read_text_file(argument))
+
+
+@kit.command("try", "Reads a file of the client, says the code of its failure, and fails in the same way")
+async def try_read(turn: KitTurn[None], argument: str) -> None:
+    try:
+        await turn.read_text_file(argument)
+    except CallFailed as failed:
+        await turn.say(str(failed.code))
+        raise ErrorAnswer(failed.code, failed.message, failed.data) from None
 
 
 @kit.command("write", "Writes a file of the client")

@@ -198,10 +198,21 @@ def test_tool_calls_have_four_statuses(story: BridgeStory) -> None:
     assert {call["status"] for call in calls} == {"pending", "in_progress", "completed", "failed"}
 
 
-def test_turns_end_for_the_four_reasons(story: BridgeStory) -> None:
-    names = ("say hello", "/stop max_tokens", "cancelled", "/stop refusal")
-    reasons = [story.answers[name]["result"]["stopReason"] for name in names]
-    assert reasons == ["end_turn", "max_tokens", "cancelled", "refusal"]
+def test_a_turn_that_is_done_ends_with_end_turn(story: BridgeStory) -> None:
+    assert story.answers["say hello"]["result"] == {"stopReason": "end_turn"}
+
+
+def test_a_turn_that_is_too_long_ends_with_max_tokens(story: BridgeStory) -> None:
+    assert story.answers["/stop max_tokens"]["result"]["stopReason"] == "max_tokens"
+
+
+def test_a_turn_that_is_cancelled_ends_with_cancelled_and_no_error(story: BridgeStory) -> None:
+    assert "error" not in story.answers["cancelled"]
+    assert story.answers["cancelled"]["result"]["stopReason"] == "cancelled"
+
+
+def test_a_turn_that_the_agent_refuses_ends_with_refusal(story: BridgeStory) -> None:
+    assert story.answers["/stop refusal"]["result"]["stopReason"] == "refusal"
 
 
 def test_messages_hold_every_kind_of_block(story: BridgeStory) -> None:

@@ -96,11 +96,34 @@ def test_updates_are_wrapped_and_have_a_kind(story: GuideStory) -> None:
     assert all(note.keys() == {"sessionId", "update"} and note["update"]["sessionUpdate"] for note in notes)
 
 
-def test_messages_plans_and_tool_calls_are_told_before_the_final_response(story: GuideStory) -> None:
-    *updates, last = story.turns["Review this file for issues"]
-    kinds = [update["sessionUpdate"] for update in updates_in(updates)]
-    assert {"plan", "agent_message_chunk", "tool_call", "tool_call_update"} <= set(kinds)
-    assert last["result"]["stopReason"] == "end_turn"
+def test_initialize_with_what_the_client_lends_is_answered(story: GuideStory) -> None:
+    answer = story.front.frames[0]
+    assert (answer["jsonrpc"], answer["id"]) == ("2.0", 1)
+    assert "error" not in answer
+    assert answer["result"].keys() >= {"protocolVersion", "serverInfo", "capabilities"}
+
+
+def test_an_answer_is_streamed_as_agent_message_chunks(story: GuideStory) -> None:
+    updates = updates_in(story.turns["Review this file for issues"])
+    chunks = [u["content"] for u in updates if u["sessionUpdate"] == "agent_message_chunk"]
+    assert chunks == [text("You "), text("said: Review this file for issues ['TextContent']")]
+
+
+def test_a_plan_shows_what_will_be_done_and_how_far_it_is(story: GuideStory) -> None:
+    updates = updates_in(story.turns["Review this file for issues"])
+    plans = [u["entries"] for u in updates if u["sessionUpdate"] == "plan"]
+    told = [[(entry["content"], entry["status"]) for entry in plan] for plan in plans]
+    assert told == [
+        [("Look", "in_progress"), ("Tell", "pending")],
+        [("Look", "completed"), ("Tell", "completed")],
+    ]
+
+
+def test_the_final_response_comes_behind_all_updates_of_its_turn(story: GuideStory) -> None:
+    for frames in story.turns.values():
+        *before, last = frames
+        assert all("method" in frame for frame in before)
+        assert "stopReason" in last["result"]
 
 
 def test_a_tool_call_has_id_title_kind_and_status(story: GuideStory) -> None:

@@ -152,6 +152,15 @@ def test_the_final_response_includes_a_stop_reason(review: Review) -> None:
     assert set(findings_in(review.peer.text())) == APP_FINDINGS
 
 
+def test_a_review_finds_the_bugs_of_the_file_and_invents_none(review: Review) -> None:
+    found = findings_in(review.peer.text())
+    assert len(found) == len(set(found))
+    assert set(found) == APP_FINDINGS
+    lines = APP.split("\n")
+    assert "seen=[]" in lines[6]  # where the findings say that the default and the shell are
+    assert "shell=True" in lines[12]
+
+
 async def test_cancellation_is_handled_gracefully(folder: Path, sessions: Path) -> None:
     """Stop at once, abort what runs, send what is pending, answer `cancelled` and no error."""
     never_ending(folder)

@@ -46,10 +46,17 @@ async def test_credentials_reach_an_agent_of_the_same_kind(options: tuple[str, .
     ledger = tmp_path / "ledger.json"
     async with lines(*TRANSLATE, "--ledger", str(ledger), *options, "--", *ACPEX_AGENT) as peer:
         await peer.ask("initialize", INITIALIZE)
+        assert (await log_in(peer, "key"))["result"] == {}
+        assert_nowhere(KEY, peer, await peer.close(), ledger)
+
+
+async def test_a_failed_login_is_minus_32001_and_can_be_tried_again() -> None:
+    async with lines(*TRANSLATE, "--agent", "acpex", "--", *ACPEX_AGENT) as peer:
+        await peer.ask("initialize", INITIALIZE)
         wrong = await log_in(peer, "key", "a wrong one")
         assert wrong["error"] == {"code": -32001, "message": "Invalid API key"}
         assert (await log_in(peer, "key"))["result"] == {}
-        assert_nowhere(KEY, peer, await peer.close(), ledger)
+        await peer.close()
 
 
 async def test_an_agent_that_logs_in_by_a_variable_gets_it_if_the_user_has_said_so(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,6 +96,8 @@ async def tell_story(folder: Path) -> OverviewStory:
             await prompt(words, text(words))
         await prompt("missing", text("/read /src/none.ex"))
         await prompt("denied", text("/read /src/secret.ex"))
+        await prompt("denied code", text("/try /src/secret.ex"))
+        await prompt("missing code", text("/try /src/none.ex"))
         os.mkfifo(folder / "pid")
         content = [text(f"/wait {folder / 'pid'}")]
         waiting = peer.request("session/prompt", {"sessionId": session, "content": content})
@@ -140,6 +143,14 @@ def test_updates_are_streamed_before_the_answer(story: OverviewStory) -> None:
     *updates, last = story.turns["hello"]
     assert last is story.answers["hello"]
     assert all(frame["method"] == "session/update" and "id" not in frame for frame in updates)
+
+
+def test_notifications_have_no_id_and_requests_have_one(story: OverviewStory) -> None:
+    with_method = [frame for frame in story.peer.frames if "method" in frame]
+    notes = [frame["method"] for frame in with_method if "id" not in frame]
+    assert set(notes) == {"session/update"}
+    asked = [frame["method"] for frame in with_method if "id" in frame]
+    assert asked == [method for method, _ in story.editor.asked]
 
 
 def test_a_session_keeps_its_conversation(story: OverviewStory) -> None:
@@ -191,6 +202,12 @@ def test_message_chunks_have_a_role_and_blocks(story: OverviewStory) -> None:
     assert first == {"role": "assistant", "content": [text("You ")]}
 
 
+def test_text_is_a_block_with_its_type(story: OverviewStory) -> None:
+    chunks = contents(story.turns["hello"], "agent_message_chunk")
+    blocks = [block for chunk in chunks for block in chunk["content"]]
+    assert blocks == [text("You "), text("said: Refactor this function ['TextContent']")]
+
+
 def test_a_tool_call_names_its_function_and_arguments(story: OverviewStory) -> None:
     (call,) = contents(story.turns["hello"], "tool_call")
     assert (call["type"], call["function"]["name"]) == ("function", "Read")
@@ -231,24 +248,59 @@ def test_a_terminal_is_created_though_the_client_names_no_more(story: OverviewSt
     assert created["command"] == "ls"
 
 
-def test_a_terminal_is_read_waited_for_killed_and_released(story: OverviewStory) -> None:
+def test_the_output_of_a_terminal_is_asked_for(story: OverviewStory) -> None:
+    (read,) = asked(story, "terminal/output")
+    assert read["terminalId"] == "t-1"
+    assert said(story.turns["/shell ls"]).startswith("hello ")
+
+
+def test_the_end_of_a_terminal_is_waited_for(story: OverviewStory) -> None:
+    (waited,) = asked(story, "terminal/wait_for_exit")
+    assert waited["terminalId"] == "t-1"
+    assert said(story.turns["/shell ls"]).endswith(" 0")
+
+
+def test_a_terminal_is_killed_and_at_last_released(story: OverviewStory) -> None:
     methods = [method for method, _ in story.editor.asked if method.startswith("terminal/")]
     assert methods == [f"terminal/{m}" for m in ("create", "output", "kill", "wait_for_exit", "release")]
-    assert said(story.turns["/shell ls"]) == "hello 0"
+    assert asked(story, "terminal/kill") == asked(story, "terminal/release")
 
 
-def test_blocks_of_an_agent_have_the_overviews_form(story: OverviewStory) -> None:
-    blocks = [block for c in contents(story.turns["/show"], "agent_message_chunk") for block in c["content"]]
-    assert blocks[:2] == [PICTURE, SOUND]
-    assert blocks[2]["uri"] == "file:///a.txt"
-    assert blocks[3] == {"type": "resource", "uri": "file:///b.txt", "mimeType": "text/plain", "text": "bee"}
+def shown_blocks(story: OverviewStory) -> list[Frame]:
+    return [block for c in contents(story.turns["/show"], "agent_message_chunk") for block in c["content"]]
 
 
-def test_blocks_of_a_prompt_reach_the_agent(story: OverviewStory) -> None:
-    kinds = (
-        "['TextContent', 'ImageContent', 'AudioContent', 'EmbeddedResource', 'ResourceLink', 'ResourceLink']"
-    )
-    assert kinds in said(story.turns["blocks"])
+def test_an_image_of_an_agent_has_a_source(story: OverviewStory) -> None:
+    assert [block for block in shown_blocks(story) if block["type"] == "image"] == [PICTURE]
+
+
+def test_audio_of_an_agent_has_a_source(story: OverviewStory) -> None:
+    assert [block for block in shown_blocks(story) if block["type"] == "audio"] == [SOUND]
+
+
+def test_a_link_and_a_resource_of_an_agent_have_their_address(story: OverviewStory) -> None:
+    *_, link, resource = shown_blocks(story)
+    assert (link["type"], link["uri"]) == ("resource_link", "file:///a.txt")
+    assert resource == {
+        "type": "resource",
+        "uri": "file:///b.txt",
+        "mimeType": "text/plain",
+        "text": "bee",
+    }
+
+
+def kinds_of_blocks(story: OverviewStory) -> list[str]:
+    """What the agent of v1 got of the prompt with one block of each kind."""
+    return re.findall(r"'(\w+)'", said(story.turns["blocks"]))
+
+
+def test_a_resource_reaches_the_agent_with_and_without_its_text(story: OverviewStory) -> None:
+    assert kinds_of_blocks(story)[3:5] == ["EmbeddedResource", "ResourceLink"]
+
+
+def test_a_resource_link_without_a_name_reaches_the_agent(story: OverviewStory) -> None:
+    assert kinds_of_blocks(story)[5:] == ["ResourceLink"]
+    assert "result" in story.answers["blocks"], "v1 demands a name, and the agent takes it"
 
 
 def test_the_codes_of_json_rpc_are_used(story: OverviewStory) -> None:
@@ -258,6 +310,16 @@ def test_the_codes_of_json_rpc_are_used(story: OverviewStory) -> None:
 
 def test_what_is_not_there_is_minus_32001(story: OverviewStory) -> None:
     assert story.answers["no session"]["error"]["code"] == -32001
+
+
+def test_permission_denied_is_never_taken_for_something_missing_and_comes_back_as_it_was(
+    story: OverviewStory,
+) -> None:
+    not_found = -32002  # of v1; for the overview it means that permission is denied
+    assert said(story.turns["denied code"]) != str(not_found)
+    assert story.answers["denied code"]["error"] == {"code": -32002, "message": "Permission denied"}
+    assert said(story.turns["missing code"]) == str(not_found)
+    assert story.answers["missing code"]["error"]["code"] == -32001
 
 
 def test_a_refusal_of_the_client_fails_the_turn_and_not_the_session(story: OverviewStory) -> None:

@@ -30,6 +30,7 @@ from dragoman.review.catalogue import BASELINE, load_rules, project_rules
 from dragoman.review.finding_cache import default_cache_folder
 from dragoman.review.formats import as_github, as_json, as_junit, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
+from dragoman.review.rule_links import rules_page
 from dragoman.review.rules import all_rules
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
@@ -141,12 +142,14 @@ class _Run:
         return f"{self._count} files read"
 
     def _show(self, findings: list[Finding]) -> None:
-        chosen, out = self._options, sys.stdout
+        chosen, out, page = self._options, sys.stdout, rules_page()
         match chosen.format:
             case "json":
-                out.write(sanitize_json(as_json(findings, self._notes, files=self._count)).decode())
+                out.write(
+                    sanitize_json(as_json(findings, self._notes, files=self._count, page=page)).decode()
+                )
             case "sarif":
-                out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION)).decode())
+                out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION, page=page)).decode())
             case "junit":
                 out.write(as_junit(findings, self._notes, files=self._paths))
             case "github":
@@ -162,13 +165,13 @@ class _Run:
     def _show_text(self, findings: list[Finding]) -> None:
         colour = self._options.colour == "always" or (self._options.colour == "auto" and sys.stdout.isatty())
         rules = all_rules(self._settings.rules)
-        path, lines = "", None
+        path, lines, page = "", None, rules_page()
         for finding in findings:
             if finding.path != path:
                 path = finding.path
                 kept = self._gathered.texts.get(path)
                 lines = TextLines(mask_secrets(kept.text, path=path, rules=rules)) if kept else None
-            print(as_text(finding, lines, colour=colour))  # sanitized, with colours of ours
+            print(as_text(finding, lines, colour=colour, page=page))  # sanitized, with colours of ours
         say(summary(findings, files=self._count))
 
     def _status(self, findings: list[Finding]) -> int:

@@ -5,18 +5,38 @@ What ruff and oxlint know beside ours is theirs to list; it is reported as `pyth
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
+
+from dragoman.decoders import convert
 from dragoman.review import python_bugs, python_flow, python_security
 from dragoman.review.callers import CALLER_RULE, CALLER_SEVERITY, CALLER_TITLE, CALLER_WHY
 from dragoman.review.code_rules import CODE_RULES
 from dragoman.review.code_text import LANGUAGES as CODE_LANGUAGES
 from dragoman.review.finding import Severity
+from dragoman.review.python_ast import INVALID_SYNTAX, SYNTAX_TITLE, SYNTAX_WHY
 from dragoman.review.rules import BadRule, ReviewRule, all_rules, read_rules
 from dragoman.review.structure import refusal
+from dragoman.review.suppression import COMPLAINTS
 from dragoman.review.whole_text import CHECKS
+
+_EXAMPLES = Path(__file__).parent / "data" / "examples.toml"
+
+
+class RuleExample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a rule finds, and what it leaves alone."""
+
+    rule: str
+    path: str
+    """What a file with such a text is called; the name tells the language."""
+    bad: str
+    good: str
+    is_sketch: bool = False
+    """Whether it only shows what is meant, because the real thing cannot stand in a file of ours."""
 
 
 class CatalogueEntry(NamedTuple):
@@ -44,8 +64,23 @@ def catalogue(more: Iterable[ReviewRule] = ()) -> tuple[CatalogueEntry, ...]:
             for rule in all_rules(more)
         ),
         CatalogueEntry(CALLER_RULE, CALLER_SEVERITY, ("python",), CALLER_TITLE, CALLER_WHY),
+        CatalogueEntry(INVALID_SYNTAX, Severity.HIGH, ("python",), SYNTAX_TITLE, SYNTAX_WHY),
+        *(CatalogueEntry(words.rule, words.severity, (), words.title, words.why) for words in COMPLAINTS),
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))
+
+
+def rule_examples() -> dict[str, RuleExample]:
+    """One example for each rule of ours, by its name; the first where a rule has several."""
+    tables = tomllib.loads(_EXAMPLES.read_text("utf-8"))["example"]
+    examples = {example.rule: example for example in convert(tables, list[RuleExample])}
+    for rule in all_rules(()):
+        if rule.id not in examples and rule.hits and rule.misses:
+            language = rule.languages[0] if rule.languages else "text"
+            examples[rule.id] = RuleExample(
+                rule=rule.id, path=f"example.{language}", bad=rule.hits[0], good=rule.misses[0]
+            )
+    return examples
 
 
 def rule_anchor(rule: str) -> str:

@@ -17,6 +17,7 @@ from xml.etree import ElementTree as xml
 import msgspec
 
 from dragoman.review.finding import Finding, FindingPlace, Fix, ReviewNote, Severity
+from dragoman.review.rule_links import rule_link
 from dragoman.review.text_edits import TextLines
 from dragoman.text.cells import cell_width
 from dragoman.text.sanitize import sanitize_line
@@ -34,8 +35,13 @@ _COLOURS = {
 _BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
-def as_text(finding: Finding, lines: TextLines | None = None, *, colour: bool = False) -> str:
-    """Place, severity, rule and title; the line itself if its text is given; why, and how to mend it."""
+def as_text(
+    finding: Finding, lines: TextLines | None = None, *, colour: bool = False, page: str | None = None
+) -> str:
+    """Place, severity, rule and title; the line itself if its text is given; why, and how to mend it.
+
+    Here and below, `page` is the address of the page of all rules, for a link to the finding's.
+    """
 
     def painted(text: str, code: str) -> str:
         return f"{code}{text}{_END}" if colour else text
@@ -50,6 +56,8 @@ def as_text(finding: Finding, lines: TextLines | None = None, *, colour: bool = 
     if finding.fix is not None:
         kind = "safe" if finding.fix.safe else "to be looked at"
         rows.append(f"    {painted(f'fix ({kind})', _DIM)}: {plain(finding.fix.title)}")
+    if page is not None and (link := rule_link(finding, page)):
+        rows.append(f"    {painted(f'see {plain(link)}', _DIM)}")
     return "\n".join(rows) + "\n"
 
 
@@ -99,15 +107,22 @@ def summary(findings: Iterable[Finding], *, files: int) -> str:
 VERSION = 1
 
 
-def as_json(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: int) -> bytes:
+def as_json(
+    findings: Sequence[Finding], notes: Sequence[ReviewNote], *, files: int, page: str | None = None
+) -> bytes:
     document: dict[str, Any] = {
         "version": VERSION,
         "files": files,
         "summary": counts(findings),
-        "findings": findings,
+        "findings": [_json_finding(finding, page) for finding in findings],
         "notes": [{"path": note.path, "text": note.text, "is_failure": note.is_failure} for note in notes],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def _json_finding(finding: Finding, page: str | None) -> dict[str, Any]:
+    link = None if page is None else rule_link(finding, page)
+    return {**msgspec.to_builtins(finding), "link": link}
 
 
 _GITHUB_LEVELS = {
@@ -191,7 +206,9 @@ _SARIF_LEVELS = {
 }
 
 
-def as_sarif(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, version: str) -> bytes:
+def as_sarif(
+    findings: Sequence[Finding], notes: Sequence[ReviewNote], *, version: str, page: str | None = None
+) -> bytes:
     rules = {finding.rule: finding for finding in findings}
     places = {rule: index for index, rule in enumerate(rules)}
     seen: Counter[str] = Counter()
@@ -199,7 +216,7 @@ def as_sarif(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, versio
     driver = {
         "name": "dragoman review",
         "version": version,
-        "rules": [_sarif_rule(rule) for rule in rules.values()],
+        "rules": [_sarif_rule(rule, page) for rule in rules.values()],
     }
     run = {
         "tool": {"driver": driver},
@@ -211,12 +228,14 @@ def as_sarif(findings: Sequence[Finding], notes: Sequence[ReviewNote], *, versio
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def _sarif_rule(finding: Finding) -> dict[str, Any]:
+def _sarif_rule(finding: Finding, page: str | None) -> dict[str, Any]:
+    link = None if page is None else rule_link(finding, page)
     return {
         "id": finding.rule,
         "shortDescription": {"text": finding.rule.replace("/", ": ").replace("-", " ")},
         "fullDescription": {"text": finding.why},
         "defaultConfiguration": {"level": _SARIF_LEVELS[finding.severity]},
+        **({} if link is None else {"helpUri": link}),
     }
 
 

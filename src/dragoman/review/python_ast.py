@@ -17,6 +17,8 @@ from dragoman.review.finding import Finding, Fix, Severity
 from dragoman.review.text_edits import TextLines
 
 INVALID_SYNTAX = "python/invalid-syntax"
+SYNTAX_TITLE = "Syntax error: this is no Python"
+SYNTAX_WHY = "The file cannot be imported or run at all, and no other rule could look into it."
 
 
 class Hit(NamedTuple):
@@ -138,7 +140,7 @@ def _syntax_error(path: str, lines: TextLines, at: int, why: str) -> Finding:
         severity=Severity.HIGH,
         place=lines.place(path, at, at),
         title=f"This is no Python: {why}",
-        why="The file cannot be imported or run at all, and no other rule could look into it.",
+        why=SYNTAX_WHY,
     )
 
 

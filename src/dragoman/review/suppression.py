@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from dragoman.review.finding import Finding, Severity
 from dragoman.review.lexer import LexicalSpans
@@ -20,8 +21,29 @@ _MARK = re.compile(
 _CLOSINGS = re.compile(r"(?:\*/|-->|-\}|#>)\s*$")
 _WORDS = re.compile(r"\w")
 
-NAMELESS = "review/nameless-suppression"
-WITHOUT_REASON = "review/suppression-without-reason"
+
+class Complaint(NamedTuple):
+    """What can be wrong with such a comment, in words."""
+
+    rule: str
+    severity: Severity
+    title: str
+    why: str
+
+
+NAMELESS = Complaint(
+    "review/nameless-suppression",
+    Severity.LOW,
+    "Suppression comment without a rule",
+    "It silences nothing. Write dragoman: ignore[rule] and why.",
+)
+WITHOUT_REASON = Complaint(
+    "review/suppression-without-reason",
+    Severity.INFO,
+    "Suppression comment without a reason",
+    "The next reader cannot tell whether it still has to be there. Say why after the bracket.",
+)
+COMPLAINTS = (NAMELESS, WITHOUT_REASON)
 
 
 class Suppressions:
@@ -49,7 +71,7 @@ class Suppressions:
             self._add(match, names, lines)
             # In a text without known comments these may be words about this very thing.
             if kind == "comment" and (complaint := _complaint(match, names)):
-                yield _finding(*complaint, path, lines, match)
+                yield _finding(complaint, path, lines, match)
 
     def _add(self, match: re.Match[str], names: set[str], lines: TextLines) -> None:
         line, column = lines.position(match.start())
@@ -67,26 +89,18 @@ def _names(name: str, rule: str) -> bool:
     return name in (rule, rule.rpartition("/")[2])
 
 
-def _complaint(match: re.Match[str], names: set[str]) -> tuple[str, Severity, str, str] | None:
+def _complaint(match: re.Match[str], names: set[str]) -> Complaint | None:
     if not names:
-        return (
-            NAMELESS,
-            Severity.LOW,
-            "Suppression comment without a rule",
-            "It silences nothing. Write dragoman: ignore[rule] and why.",
-        )
-    if not _WORDS.search(_CLOSINGS.sub("", match["reason"])):
-        return (
-            WITHOUT_REASON,
-            Severity.INFO,
-            "Suppression comment without a reason",
-            "The next reader cannot tell whether it still has to be there. Say why after the bracket.",
-        )
-    return None
+        return NAMELESS
+    return None if _WORDS.search(_CLOSINGS.sub("", match["reason"])) else WITHOUT_REASON
 
 
-def _finding(
-    rule: str, severity: Severity, title: str, why: str, path: str, lines: TextLines, match: re.Match[str]
-) -> Finding:
+def _finding(complaint: Complaint, path: str, lines: TextLines, match: re.Match[str]) -> Finding:
     place = lines.place(path, match.start(), match.end())
-    return Finding(rule=rule, severity=severity, place=place, title=title, why=why)
+    return Finding(
+        rule=complaint.rule,
+        severity=complaint.severity,
+        place=place,
+        title=complaint.title,
+        why=complaint.why,
+    )

@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from dragoman import Session, connect
-from dragoman.agents.code.config import CoderConfig
-from dragoman.agents.review.agent import review_agent
-from dragoman.agents.review.budget import ReviewBudget
+from dragoman import Session
 from dragoman.schema.v1 import Plan
 from dragoman.testing.models import (
-    ModelRequest,
     ModelTurn,
     ScriptedModel,
     TokenUsage,
@@ -25,56 +21,26 @@ from dragoman.testing.models import (
     scripted_model,
     turn,
 )
-from tests.agents.review.ground import Editor, Told, findings_in, git, make_repository, say
+from tests.agents.review.ground import Told, findings_in, git, make_repository, say
+from tests.agents.review.model_ground import (
+    BUG,
+    OTHER,
+    SHOP,
+    is_second_look,
+    make_shop,
+    model_reviewer,
+    verdict,
+)
 from tests.agents.review.process import running
 
 pytestmark = pytest.mark.bound(40)  # the model layer takes seconds to import on a busy machine
 
 KEY = "ghp_" + "9fQ2xLrT7vKpW3sZ8dYb1nHc6mJg4aEuRoIq"
-SHOP = '''"""Prices."""
-
-
-def price(total: int, count: int) -> float:
-    return total / count
-
-
-def discount(amount: int) -> int:
-    return amount - amount // 10
-'''
-BUG: dict[str, Any] = {
-    "path": "shop.py",
-    "line": 5,
-    "severity": "high",
-    "title": "Division by zero",
-    "explanation": "An empty cart has count 0.",
-    "evidence": "    return total / count",
-}
-OTHER = BUG | {
-    "line": 9,
-    "severity": "low",
-    "title": "Rounds down",
-    "evidence": "return amount - amount // 10",
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "shop.py").write_text(SHOP)
-    (tmp_path / "project" / "cart.py").write_text("from shop import price\n\nprice(1, 0)\n")
-    return tmp_path / "project"
-
-
-def is_second_look(request: ModelRequest) -> bool:
-    return "verdict" in request.tools
-
-
-def verdict(reason: str, *, refuted: bool, about: str = "") -> ModelTurn:
-    """The answer of the second look at a finding."""
-    return turn(
-        call("verdict", refuted=refuted, reason=reason),
-        when=lambda request: is_second_look(request) and about in request.messages[0].text,
-    )
+    return make_shop(tmp_path / "project")
 
 
 @asynccontextmanager
@@ -82,12 +48,8 @@ async def reviewer(
     folder: Path, model: ScriptedModel, *, api: str = "openai", **limits: Any
 ) -> AsyncIterator[Session]:
     address = model.openai_url if api == "openai" else model.anthropic_url
-    config = CoderConfig(model=f"{api}:clever", base_url=address, retries=0)
-    agent = review_agent(
-        sessions=folder.with_name("sessions.db"), model=config, budget=ReviewBudget(**limits)
-    )
-    async with connect(agent, client=Editor().client) as handle:
-        yield await handle.new_session(cwd=str(folder))
+    async with model_reviewer(folder, address, api=api, **limits) as session:
+        yield session
 
 
 async def reviewed(

@@ -56,6 +56,16 @@ MODEL_USE = Option(
     description="What the model does in a review",
 )
 
+RUN_TESTS = Option(
+    "run_tests",
+    [
+        Choice("ask", "If allowed", "Asks before it runs the project's tests in a copy of the project"),
+        Choice("never", "Never"),
+    ],
+    name="Tests of the project",
+    description="Whether fixes of the model are checked by the tests of the project",
+)
+
 
 COMMANDS = (
     ("review", "Review files, folders or changes", "PATHS, or nothing for your changes"),
@@ -65,6 +75,8 @@ COMMANDS = (
     ("explain", "Explain a rule or a finding", "a rule, or the number of a finding"),
     ("help", "Say what can be done", None),
 )
+HAND_OVER = ("code", "Let the coder mend findings of the last review", "numbers")
+"""Offered where a model is configured: the coder cannot work without one."""
 
 
 def review_agent(
@@ -87,7 +99,7 @@ def review_agent(
         conversation=lambda session: _conversation(session, model if has_model else None, budget),
         journal=sessions,
         modes=MODES,
-        options=(SEVERITY, SCOPE, MODEL_USE) if has_model else (SEVERITY, SCOPE),
+        options=(SEVERITY, SCOPE, MODEL_USE, RUN_TESTS) if has_model else (SEVERITY, SCOPE),
         titles="none",
     )
 
@@ -95,7 +107,7 @@ def review_agent(
     async def answer(turn: KitTurn[ReviewConversation]) -> v1.PromptResponse:
         return await _reply(turn, "", turn.text)
 
-    for name, description, hint in COMMANDS:
+    for name, description, hint in (*COMMANDS, HAND_OVER) if has_model else COMMANDS:
         kit.command(name, description, hint=hint)(_command(name))
     return agent
 

@@ -15,6 +15,7 @@ from dragoman.agents.review.target_choice import LOCATIONS
 from dragoman.review import Finding, ReviewNote, ReviewSettings, language_of, review
 from dragoman.review.oxlint import find_oxlint
 from dragoman.review.ruff import find_ruff
+from dragoman.review.rule_links import rules_page
 from dragoman.review.structure import GRAMMARS, is_available
 from dragoman.schema import v1
 
@@ -93,7 +94,9 @@ class Analysis:
         self.findings.append(finding)
         if self._tells:
             number = len(self.findings)
-            await self._turn.say(finding_paragraph(number, finding, text.path, text.masked))
+            await self._turn.say(
+                finding_paragraph(number, finding, text.path, text.masked, page=rules_page())
+            )
 
     def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:
         lines = [

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dragoman import KitSession
 from dragoman.agents.code.config import CoderConfig
+from dragoman.agents.code.permission import SessionGrants
 from dragoman.agents.review.budget import ReviewBudget
 from dragoman.decoders import convert
 from dragoman.review.finding import Edit, Finding, Fix
@@ -59,6 +60,8 @@ class ReviewConversation:
         self.model = model
         """How a model is reached that reviews and explains; None if there is none."""
         self.budget = budget or ReviewBudget()
+        self.grants = SessionGrants()
+        """What was allowed for always in this session."""
         self.last = _recalled(session.memories)
 
     def keep(self, review: LastReview) -> None:

@@ -41,6 +41,12 @@ class FixIntent(Struct, frozen=True, kw_only=True):
     """Also those that may change what the program does."""
 
 
+class HandOverIntent(Struct, frozen=True):
+    """Let the coder mend findings of the last review."""
+
+    numbers: tuple[int, ...]
+
+
 class ExplainIntent(Struct, frozen=True):
     """Explain a rule, or a finding by its number."""
 
@@ -61,7 +67,9 @@ class UnclearIntent(Struct, frozen=True):
     """It was not understood."""
 
 
-Intent: TypeAlias = ReviewIntent | FixIntent | ExplainIntent | RulesIntent | HelpIntent | UnclearIntent
+Intent: TypeAlias = (
+    ReviewIntent | FixIntent | HandOverIntent | ExplainIntent | RulesIntent | HelpIntent | UnclearIntent
+)
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -86,6 +94,10 @@ _RULES = _words(
     r"(?: (?:are there|do you (?:have|know|use)|exist))?(?: (?:for|about|of|on|named))?\s*(.*)"
 )
 _FIX = _words(r"(?:apply|fix|mend|repair|correct|auto-?fix|resolve|patch)\b\s*(.*)")
+_HAND_OVER = _words(
+    r"(?:let|have|ask|tell|get) the coder\b(.*)|(?:hand|give|pass|send)\b(.*)\bto the coder\b.*"
+    r"|(?:fix|mend|repair|correct|resolve)\b(.*)\b(?:with|by|using) the coder\b.*"
+)
 _AND_FIX = _words(r"(?:\band\b|\bthen\b|,)\s*(?:then )?(?:apply|fix|mend|repair|correct)\b")
 _REVIEW = _words(
     r"\b(?:re-?review|review|check|lint|inspect|analy[sz]e|audit|scan|examine|look (?:at|over|through|into)"
@@ -130,6 +142,8 @@ def understand(text: str, *, attached: bool = False) -> Intent:
         return UnclearIntent()
     if (found := _RULES.match(said)) is not None:
         return RulesIntent(found[1].strip(" ?.!`"))
+    if (found := _HAND_OVER.match(said)) is not None:
+        return HandOverIntent(_numbers(found[1] or found[2] or found[3] or ""))
     if (fixing := _fixing(said, attached=attached)) is not None:
         return fixing
     if _REVIEW.search(said) is None and (found := _EXPLAIN.match(said)) is not None:
@@ -146,6 +160,11 @@ def named_revision(text: str) -> ReviewIntent:
     if word.lower() in ("staged", "--staged", "--cached", "index"):
         return ReviewIntent(changes="staged")
     return _changes(text) or ReviewIntent(changes="working", against=word.split()[-1])
+
+
+def handed_over(text: str) -> HandOverIntent:
+    """What the argument of `/code` means: numbers of findings."""
+    return HandOverIntent(_numbers(text))
 
 
 def _explained(what: str) -> Intent:

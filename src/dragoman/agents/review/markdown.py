@@ -13,6 +13,7 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from dragoman.review.finding import Edit, Finding, Severity
+from dragoman.review.rule_links import rule_link
 from dragoman.review.text_edits import TextLines, apply_edits, diff
 
 MOST_LINES = 30
@@ -52,9 +53,15 @@ def _address(path: str) -> str:
 
 
 def finding_paragraph(
-    number: int, finding: Finding, path: str | None, text: str, *, evidence: str = ""
+    number: int,
+    finding: Finding,
+    path: str | None,
+    text: str,
+    *,
+    evidence: str = "",
+    page: str | None = None,
 ) -> str:
-    """One finding, as a paragraph; `evidence` is the code that it is about."""
+    """One finding, as a paragraph; `evidence` is the code that it is about, `page` the page of all rules."""
     head = (
         f"**{number}. {finding.severity.value}: {finding.title}** ({link(finding, path)}, `{finding.rule}`)"
     )
@@ -62,7 +69,13 @@ def finding_paragraph(
     if finding.fix is not None:
         risk = "" if finding.fix.safe else " (it may change what the program does)"
         parts.append(f"Fix: {finding.fix.title}{risk}" + _hunk(finding, text))
+    if page is not None and (address := rule_link(finding, page)):
+        parts.append(about_rule(address))
     return "\n\n".join(parts) + "\n\n"
+
+
+def about_rule(address: str) -> str:
+    return f"[About this rule]({address})"
 
 
 def _hunk(finding: Finding, text: str) -> str:

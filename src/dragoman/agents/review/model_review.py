@@ -7,6 +7,7 @@ Whatever goes wrong with the model, what was found so far stands. Imports the mo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -25,14 +26,21 @@ from dragoman.agents.review.model_dialogue import ModelDialogue, ModelRefused
 from dragoman.agents.review.model_findings import ModelFindings
 from dragoman.agents.review.model_prompts import LOOK, REFUTE, look_prompt, refute_prompt
 from dragoman.agents.review.model_tools import ReviewTools
+from dragoman.agents.review.project_tests import ProjectTests, SuiteNotRun, find_suite
 from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.review import Finding, ReviewSettings, ReviewSource
+from dragoman.review.text_edits import apply_edits
 from dragoman.schema import v1
 
 REQUESTS = 4
 """Requests of one attempt to refute a finding."""
 
 UNVERIFIED = "Not verified"
+
+TESTS = "Tests of the project:"
+
+SHOWN = 4_000
+"""Characters of the tests' output that a person sees: the end."""
 
 
 class VerdictArguments(Struct, forbid_unknown_fields=True):
@@ -60,7 +68,8 @@ class ModelReview:
         self._endpoint = endpoint
         self._config = config
         self._meter = BudgetMeter(budget)
-        self._tools = ReviewTools(texts).all()
+        self._tests = _tests_of(turn, self._meter)
+        self._tools = ReviewTools(texts, self._tests).all()
         self._found = ModelFindings(texts, known, settings)
         self._has_spoken = False
         self._verified: list[Finding] = []
@@ -100,7 +109,12 @@ class ModelReview:
             self.notes.append(f"{name} did not finish its review: {failed.fault.words}")
 
     async def verify(self) -> None:
-        """Try to refute each finding, the worst first."""
+        """Try to refute each finding, the worst first, and test the fixes of those that stand."""
+        await self._refute_all()
+        for findings in (self._verified, self._unverified):
+            findings[:] = [await self._tested(finding) for finding in findings]
+
+    async def _refute_all(self) -> None:
         findings = self._found.sorted()
         why = ""
         async with ModelClient(self._endpoint, self._config) as model:
@@ -112,6 +126,34 @@ class ModelReview:
                     why = exhausted.words
                 if why:
                     self._unverified.append(_marked(finding, f"{UNVERIFIED}: {why}."))
+
+    async def _tested(self, finding: Finding) -> Finding:
+        """A finding that says what the project's tests say about its fix; without the fix if they fail."""
+        if finding.fix is None:
+            return finding
+        if self._tests is None:
+            why = "the project has none that are known" if _may_test(self._turn) else "the session says never"
+            return _marked(finding, f"{TESTS} not run: {why}.")
+        text = await self._texts.reviewed(finding.path)
+        title = f"Run {self._tests.command.name} in a copy with the fix of {finding.path}:{finding.line}"
+        async with self._turn.tool(title, kind="execute", status="pending") as call:
+            try:
+                if text.path is None:
+                    raise SuiteNotRun("the text is in no file")
+                ran = await self._tests.run_with(call, text.path, apply_edits(text.text, finding.fix.edits))
+            except SuiteNotRun as why:
+                await call.fail(f"Not run: {why}.")
+                return _marked(finding, f"{TESTS} not run: {why}.")
+            name, output = self._tests.command.name, self._texts.mask(ran.output)
+            await call.progress(
+                status="completed" if ran.result == "passed" else "failed",
+                content=[f"```\n{output[-SHOWN:]}\n```"],
+            )
+        if ran.result == "passed":
+            return _marked(finding, f"{TESTS} passed with the fix ({name}).")
+        self._found.dropped_fixes += 1
+        words = f"{TESTS} failed with the fix that was proposed ({name}), so it is not shown."
+        return _marked(replace(finding, fix=None), words)
 
     async def _judge(self, model: ModelClient, finding: Finding) -> str:
         """A second look at one finding; returns why the model cannot be asked about others, if so."""
@@ -198,6 +240,17 @@ class ModelReview:
         if dropped := self._found.dropped_fixes:
             told += f" {count_of(dropped, 'fix', 'fixes')} that it proposed did not pass the checks."
         return f"{told}\n\n"
+
+
+def _tests_of(turn: KitTurn[ReviewConversation], meter: BudgetMeter) -> ProjectTests | None:
+    command = find_suite(Path(turn.session.cwd)) if _may_test(turn) else None
+    if command is None:
+        return None
+    return ProjectTests(turn, command, turn.session.conversation.grants, meter)
+
+
+def _may_test(turn: KitTurn[ReviewConversation]) -> bool:
+    return turn.session["run_tests"] != "never"
 
 
 class SecondLook:

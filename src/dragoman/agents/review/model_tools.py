@@ -1,6 +1,6 @@
-"""What a model can look at in a review: files, references to a name, what our rules find, history.
+"""What a model can look at in a review: files, references to a name, what our rules find, history, tests.
 
-Nothing here changes anything, and all that it returns has its secrets masked.
+Nothing here changes the project, and all that it returns has its secrets masked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dragoman.agents.code.tools.read_tools import ReadArguments, number_lines
 from dragoman.agents.code.tools.review_tool import ReviewArguments, judge_sources
 from dragoman.agents.code.tools.search_tool import SearchArguments, search
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
+from dragoman.agents.review.project_tests import ProjectTests, SuiteNotRun
 from dragoman.agents.review.review_texts import ReviewTexts
 from dragoman.review.finding import ReviewSource
 from dragoman.review.git import blame, find_top
@@ -28,6 +29,9 @@ from dragoman.review.text_edits import TextLines
 
 WIDTH = 300
 """Characters of a line that is shown as a reference."""
+
+TEST_OUTPUT = 8_000
+"""Characters of the tests' output that the model is told: the end."""
 
 BLAMED = 200
 """Lines of one look at the history."""
@@ -43,6 +47,10 @@ class ReferenceArguments(Struct, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="The file or folder to search; everything if not given")] = "."
 
 
+class SuiteArguments(Struct, forbid_unknown_fields=True):
+    """None: the tests are run as the project runs them."""
+
+
 class HistoryArguments(Struct, forbid_unknown_fields=True):
     path: Annotated[str, Meta(description="The file")]
     line: Annotated[int, Meta(ge=1, description="The first line, counted from 1")]
@@ -56,8 +64,9 @@ def _path_below(path: str, top: Path) -> str:
 class ReviewTools:
     """The tools that look."""
 
-    def __init__(self, texts: ReviewTexts) -> None:
+    def __init__(self, texts: ReviewTexts, tests: ProjectTests | None) -> None:
         self._texts = texts
+        self._tests = tests
 
     async def read(self, work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
         text = (await self._texts.load(arguments.path)).masked
@@ -112,7 +121,33 @@ class ReviewTools:
             )
         return ToolOutcome(self._texts.mask("\n".join(rows)) or "(no such lines)")
 
+    async def tests(self, work: ToolContext, arguments: SuiteArguments) -> ToolOutcome:
+        assert self._tests is not None
+        try:
+            ran = await self._tests.run(work.report)
+        except SuiteNotRun as why:
+            raise ToolProblem(f"The tests were not run: {why}.") from None
+        name = self._tests.command.name
+        return ToolOutcome(f"{name}: {ran.result}\n{self._texts.mask(ran.output)[-TEST_OUTPUT:]}")
+
     def all(self) -> Sequence[CoderTool[Any]]:
+        return (
+            *self._looking(),
+            *(() if self._tests is None else (self._testing(self._tests.command.name),)),
+        )
+
+    def _testing(self, name: str) -> CoderTool[SuiteArguments]:
+        return CoderTool(
+            name="tests",
+            description=f"Run the tests of the project as it is ({name}) in a copy, and see how they end.",
+            arguments=SuiteArguments,
+            kind="execute",
+            title=lambda _: f"Run {name} in a copy of the project",
+            run=self.tests,
+            may_ask=True,
+        )
+
+    def _looking(self) -> Sequence[CoderTool[Any]]:
         return (
             CoderTool(
                 name="read",

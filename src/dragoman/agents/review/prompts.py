@@ -7,15 +7,18 @@ import asyncio
 from msgspec.structs import replace
 
 from dragoman import KitTurn
+from dragoman.agents.review.coder_handover import run_handover
 from dragoman.agents.review.conversation import ReviewConversation
 from dragoman.agents.review.fixes import is_meant, run_fixes
 from dragoman.agents.review.intent import (
     ExplainIntent,
     FixIntent,
+    HandOverIntent,
     HelpIntent,
     Intent,
     ReviewIntent,
     RulesIntent,
+    handed_over,
     named_revision,
     understand,
 )
@@ -30,11 +33,12 @@ HELP = """I review code, on this machine; a model takes part if one is configure
 - “review src/app.py”, “review src and tests”, “review @app.py:10-40”, or attach files
 - “review my changes”, “review staged”, “review the diff against main”, “review this branch”
 - “apply the fixes”, “apply fix 3”: every file is shown as a diff and asked for first
+- “let the coder fix 3”: the coder mends it, with the model that is configured
 - “explain 3”, “explain rule python/eval”, “rules python”
 
-/review, /diff, /fix, /explain, /rules and /help do the same. Options of the session say how mild a finding
-may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix” the
-fixes of every review are offered at once.
+/review, /diff, /fix, /code, /explain, /rules and /help do the same. Options of the session say how mild a
+finding may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix”
+the fixes of every review are offered at once.
 """
 
 
@@ -47,6 +51,8 @@ async def reply(turn: KitTurn[ReviewConversation], command: str, argument: str) 
             return await carry_out(turn, named_revision(argument))
         case "fix":
             return await answer(turn, f"fix {argument or 'it'}")
+        case "code":
+            return await carry_out(turn, handed_over(argument))
         case "rules":
             return await carry_out(turn, RulesIntent(argument))
         case "explain" if argument:
@@ -76,6 +82,8 @@ async def carry_out(
             stop_reason = await run_review(turn, intent, pieces)
         case FixIntent():
             stop_reason = await _fix(turn, intent)
+        case HandOverIntent():
+            stop_reason = await run_handover(turn, intent)
         case ExplainIntent(what=what):
             entries, complaint = await asyncio.to_thread(load_all_rules, turn.session.cwd)
             await turn.say(complaint + rule_details(entries, turn.session.conversation.last, what))

@@ -42,6 +42,7 @@ from dragoman.review import (
 from dragoman.review.caller_search import broken_callers
 from dragoman.review.catalogue import BASELINE, project_rules
 from dragoman.review.finding import by_severity
+from dragoman.review.rule_links import rules_page
 from dragoman.schema import v1
 
 if TYPE_CHECKING:
@@ -172,10 +173,13 @@ class ReviewRun:
     async def _tell_all(self, model: ModelReview) -> None:
         self.stop_reason = model.stop_reason
         self._notes += model.notes
+        page = rules_page()
         for number, finding in enumerate(self.findings, 1):
             text = await self._texts.reviewed(finding.path)
             view = code_view(finding, text.masked)
-            await self._turn.say(finding_paragraph(number, finding, text.path, text.masked, evidence=view))
+            await self._turn.say(
+                finding_paragraph(number, finding, text.path, text.masked, evidence=view, page=page)
+            )
         await self._turn.say(model.words())
 
     async def _start_model(self) -> ModelSetup | None:

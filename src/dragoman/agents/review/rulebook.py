@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.agents.review.conversation import LastReview
-from dragoman.agents.review.markdown import count_of, link
+from dragoman.agents.review.markdown import about_rule, count_of, link
 from dragoman.review import BadRule, Finding, ReviewRule
 from dragoman.review.catalogue import RULES, CatalogueEntry, catalogue, project_rules
+from dragoman.review.rule_links import rule_link, rules_page
 
 MOST = 200
 
@@ -88,7 +89,9 @@ def _finding_in_full(last: LastReview | None, number: int) -> str:
     path = last.files[finding.path].path if finding.path in last.files else None
     done = " It is mended already." if number in last.applied else ""
     fix = f"\n\nFix: {finding.fix.title}. Say “apply fix {number}”." if finding.fix and not done else ""
+    address = rule_link(finding, rules_page())
+    about = f"\n\n{about_rule(address)}" if address else ""
     return (
         f"**{number}. {finding.severity.value}: {finding.title}** ({link(finding, path)}, `{finding.rule}`, "
-        f"found by {finding.tool})\n\n{finding.why}{done}{fix}\n"
+        f"found by {finding.tool})\n\n{finding.why}{done}{fix}{about}\n"
     )

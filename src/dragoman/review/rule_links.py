@@ -1,0 +1,48 @@
+"""Where each rule is explained: in its section of the page of all rules, or on the page of the tool it is of.
+
+The page comes with the package, so that links work without a network. Whoever publishes it, for readers of a
+build's report, names its address in `DRAGOMAN_RULES_PAGE`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import urllib.parse
+from pathlib import Path
+
+from dragoman.review.catalogue import catalogue, rule_anchor
+from dragoman.review.finding import Finding
+
+VARIABLE = "DRAGOMAN_RULES_PAGE"
+
+_NAME = "review-rules.md"
+_RUFF = "https://docs.astral.sh/ruff/rules/"
+_OXLINT = "https://oxc.rs/docs/guide/usage/linter/rules.html"
+
+
+def rules_page() -> str:
+    """The address of the page of all rules."""
+    named = os.environ.get(VARIABLE, "")
+    if urllib.parse.urlsplit(named).scheme in ("http", "https", "file"):
+        return named.partition("#")[0]
+    packaged = Path(__file__).parent / "data" / _NAME
+    in_checkout = Path(__file__).parents[3] / "docs" / _NAME
+    return (packaged if packaged.is_file() else in_checkout).as_uri()
+
+
+def rule_link(finding: Finding, page: str) -> str | None:
+    """Where the rule of a finding is explained; None for a rule of the project, or of a model."""
+    if finding.rule in _explained():
+        return f"{page}#{rule_anchor(finding.rule)}"
+    name = finding.rule.rpartition("/")[2]
+    if finding.tool == "ruff":
+        return f"{_RUFF}{urllib.parse.quote(name)}/"
+    if finding.tool == "oxlint":
+        return _OXLINT
+    return None
+
+
+@functools.cache
+def _explained() -> frozenset[str]:
+    return frozenset(entry.id for entry in catalogue())
