@@ -12,10 +12,12 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.core import Connection
-from dragoman.runtime.owner import TaskOwner
+
+if TYPE_CHECKING:  # it needs asyncio, which a conversation without a loop does not
+    from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)
 

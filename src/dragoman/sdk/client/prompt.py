@@ -6,7 +6,6 @@ queue is bounded in bytes: a reader that falls behind makes the link stop readin
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -14,16 +13,21 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from dragoman.errors import DragomanError, LinkClosed, LocalMistake
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.sdk.client.tool_state import ToolState
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
+    import asyncio
+
     from dragoman.core import OutgoingCall
     from dragoman.runtime import Link
     from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.capabilities import Capabilities
+else:
+    asyncio = DeferredModule("asyncio")
 
 
 # Text and links are taken by every agent, these only by one that says so. By name: the types are made when

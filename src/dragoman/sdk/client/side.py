@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from dragoman.core import IncomingRequest
 from dragoman.errors import ErrorAnswer
-from dragoman.runtime import Answer, Link
+from dragoman.runtime.router import Answer
 from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
@@ -31,6 +31,7 @@ from dragoman.wire.codes import invalid_params, method_not_found, session_not_fo
 from dragoman.wire.decode import count_lines
 
 if TYPE_CHECKING:
+    from dragoman.runtime.link import Link
     from dragoman.sdk.client.agent_handle import AgentHandle, Session
 
 log = logging.getLogger(__name__)

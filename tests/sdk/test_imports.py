@@ -1,0 +1,69 @@
+"""What a program loads when it imports the SDK, and what it does not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dragoman import connect
+from dragoman.errors import LocalMistake
+from dragoman.transport.owned import owned_trees
+from tests.sdk.test_connect import ECHO
+from tests.transport.programs import python
+
+SHOW = "import sys; print(*[name for name in ('asyncio', 'ssl') if name in sys.modules])"
+
+BLOCKING_AGENT = f"""
+from dragoman.blocking import Agent, Turn, serve
+agent = Agent("echo")
+@agent.prompt
+def reply(turn: Turn) -> None:
+    turn.say(turn.text)
+serve(agent)
+import sys; sys.stdout = sys.stderr
+{SHOW}
+"""
+
+TURN = b"""{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}
+"""
+
+
+@pytest.mark.parametrize("face", ["dragoman", "dragoman.blocking"])
+def test_importing_both_sides_does_not_import_asyncio(face: str) -> None:
+    code = f"from {face} import Agent, Client, connect; {SHOW}"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"\n"
+
+
+def test_a_blocking_agent_answers_without_asyncio() -> None:
+    served = subprocess.run(
+        [sys.executable, "-c", BLOCKING_AGENT], input=TURN, capture_output=True, check=True
+    )
+    assert served.stdout.count(b'"result"') == 2
+    assert b"asyncio" not in served.stderr
+
+
+async def test_an_agent_is_started_once_though_it_is_started_before_the_block() -> None:
+    connecting = connect([sys.executable, "-c", ECHO])
+    connecting.start()
+    connecting.start()
+    [tree] = owned_trees()
+    async with connecting as agent:
+        assert owned_trees() == [tree]
+        assert agent.info is not None
+    assert owned_trees() == []
+
+
+async def test_what_was_started_and_never_connected_to_is_ended() -> None:
+    connecting = connect(python("import sys; sys.stdin.read()"))
+    connecting.start()
+    assert len(owned_trees()) == 1
+    await connecting.aclose()
+    assert owned_trees() == []
+
+
+def test_an_unknown_dialect_is_refused_before_anything_is_started() -> None:
+    with pytest.raises(LocalMistake, match="there is no dialect 'klingon'"):
+        connect("no-such-program", dialect="klingon")
