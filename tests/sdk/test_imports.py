@@ -9,9 +9,6 @@ import pytest
 
 from dragoman import connect
 from dragoman.errors import LocalMistake
-from dragoman.transport.owned import owned_trees
-from tests.sdk.test_connect import ECHO
-from tests.transport.programs import python
 
 SHOW = "import sys; print(*[name for name in ('asyncio', 'ssl') if name in sys.modules])"
 
@@ -43,25 +40,6 @@ def test_a_blocking_agent_answers_without_asyncio() -> None:
     )
     assert served.stdout.count(b'"result"') == 2
     assert b"asyncio" not in served.stderr
-
-
-async def test_an_agent_is_started_once_though_it_is_started_before_the_block() -> None:
-    connecting = connect([sys.executable, "-c", ECHO])
-    connecting.start()
-    connecting.start()
-    [tree] = owned_trees()
-    async with connecting as agent:
-        assert owned_trees() == [tree]
-        assert agent.info is not None
-    assert owned_trees() == []
-
-
-async def test_what_was_started_and_never_connected_to_is_ended() -> None:
-    connecting = connect(python("import sys; sys.stdin.read()"))
-    connecting.start()
-    assert len(owned_trees()) == 1
-    await connecting.aclose()
-    assert owned_trees() == []
 
 
 def test_an_unknown_dialect_is_refused_before_anything_is_started() -> None:

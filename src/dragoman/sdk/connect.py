@@ -122,9 +122,7 @@ def connect(
 
 
 class Connecting:
-    """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered, or
-    before `start`.
-    """
+    """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
 
     __slots__ = (
         "_client",
@@ -158,19 +156,8 @@ class Connecting:
         self._link: Link | None = None
         self._served: Serving | None = None
 
-    def start(self) -> None:
-        """Start the agent, and read nothing of it yet: for a caller that has something to load or to open
-        meanwhile. Needs a running loop. Whoever starts it enters the block, or calls `aclose`.
-        """
-        if self._transport is None:
-            self._transport, self._served = self._open()
-
-    async def aclose(self) -> None:
-        """End what was started, though the block was never entered."""
-        await self.__aexit__()
-
     async def __aenter__(self) -> AgentHandle:
-        self.start()
+        self._transport, self._served = self._open()
         try:
             return await self._converse()
         except BaseException:
