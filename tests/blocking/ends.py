@@ -19,7 +19,7 @@ from msgspec import UNSET
 import dragoman
 from dragoman import blocking
 from dragoman.blocking import Agent, AgentHandle, Cancelled, Client, ClientHandle, Limits, Turn
-from dragoman.blocking.connecting import Looped
+from dragoman.blocking.client_conversation import Looped
 from dragoman.schema.v1 import (
     ListSessionsRequest,
     ListSessionsResponse,

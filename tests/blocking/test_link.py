@@ -24,7 +24,7 @@ SDK = Path(dragoman.sdk.__file__).parent
 
 # Modules that run a link by themselves, and never meet a blocking one.
 OTHERS = {
-    *("proxy", "connect", "serve", "official", "leaving", "threads"),
+    *("proxy", "connect", "conversation", "serve", "official", "leaving", "threads"),
     *("supervision", "pool", "known", "kit"),
 }
 

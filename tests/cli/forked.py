@@ -14,6 +14,7 @@ BOUND = 40.0
 
 MODULES = (
     "dragoman.apps.run.command",
+    "dragoman.apps.run.drive",
     "dragoman.apps.console",
     "dragoman.cli.agents_login",
     "dragoman.cli.doctor",

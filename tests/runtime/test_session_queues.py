@@ -217,6 +217,23 @@ async def test_a_lane_exists_and_weighs_only_while_it_is_busy() -> None:
         assert link.lanes.size == 0
 
 
+async def test_what_is_left_of_a_run_weighs_nothing_when_the_link_is_closed() -> None:
+    handled: list[str] = []
+
+    async def handle(text: str) -> None:
+        handled.append(text)
+        if text == "two":
+            await asyncio.get_running_loop().create_future()
+
+    async with linked(Routes()) as (link, _):
+        link.lanes.submit_run("a", handle, ["one", "two", "three"], 10)
+        link.lanes.submit_run("a", handle, ["four"], 5)
+        assert link.lanes.size == 35
+        await spin()
+        assert (handled, link.lanes.size) == (["one", "two"], 25)
+    assert (handled, link.lanes.size) == (["one", "two"], 0)
+
+
 def test_a_call_keeps_its_deadline_while_its_answer_waits_behind_a_handler_that_hangs() -> None:
     async def body() -> None:
         async def hang(_: str) -> None:

@@ -55,3 +55,45 @@ def test_a_mark_before_the_first_line_means_nothing() -> None:
     reader = EventReader()
     assert reader.feed(b"\xef\xbb") == []
     assert reader.feed(b"\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n") == [SseEvent(b"a")]
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> bytes:
+    """Streams as servers write them, with something odd among the events now and then."""
+    parts = st.one_of(
+        st.tuples(lines, ids).map(lambda event: encode_event(event[0], event_id=event[1])),
+        st.sampled_from(
+            [b"data: {}\n\n", b"id: 7\ndata: {}\n\n", b"id: \n", b"event: message\ndata: 1\n\n", KEEPALIVE]
+        ),
+        st.sampled_from(
+            [b"data: a\ndata: b\n\n", b"data:c\n\n", b"data: \n\n", b"data:  \t\n\n", b"\n", b"\r\n"]
+        ),
+        st.sampled_from(
+            [b"id: 1\x002\ndata: x\n\n", b"data: d\r\n\r\n", b"\xef\xbb\xbf", b"id: 9\n\n", b"x"]
+        ),
+    )
+    return b"".join(draw(st.lists(parts, max_size=12)))
+
+
+@given(streams(), st.data())
+def test_the_lines_of_a_chunk_are_the_data_of_its_events(stream: bytes, data: st.DataObject) -> None:
+    quick, slow = EventReader(), EventReader()
+    while stream:
+        cut = data.draw(st.integers(1, len(stream)))
+        chunk, stream = stream[:cut], stream[cut:]
+        events = slow.feed(chunk)
+        expected = [event.data.replace(b"\n", b" ") for event in events]
+        assert quick.feed_lines(chunk) == b"".join(
+            line + b"\n" for line in expected if line and not line.isspace()
+        )
+        assert (quick.size, quick.last_id) == (slow.size, slow.last_id)
+    assert quick.feed_lines(b"\n\n") == b"".join(event.data + b"\n" for event in slow.feed(b"\n\n"))
+
+
+def test_the_last_id_is_that_of_the_last_event_which_is_complete() -> None:
+    reader = EventReader()
+    assert reader.feed_lines(b":\n\n") == b""
+    assert reader.feed_lines(b"id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: c") == b"a\nb\n"
+    assert reader.last_id == "2"
+    assert reader.feed_lines(b"\n\ndata: d\n\n") == b"c\nd\n"
+    assert reader.last_id == "3"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.blocking.turns import ThreadTurns
-from dragoman.runtime import Link
 from dragoman.sdk.agent.client_calls import DEFAULT, write_request
 from dragoman.sdk.agent.session import ClientHandle
 from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.reading import read_result
+
+if TYPE_CHECKING:
+    from dragoman.runtime.link import Link
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,5 +49,5 @@ class BlockingAgentSide(AgentSide):
 
     def attach_to(self, link: AgentLink) -> None:
         # It offers what the SDK uses of a link; a test holds it to that.
-        self.client = ThreadClientHandle(cast(Link, link), self.sessions)
+        self.client = ThreadClientHandle(cast("Link", link), self.sessions)
         self._turns = ThreadTurns(self.agent, self.client, link)

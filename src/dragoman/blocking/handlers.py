@@ -10,19 +10,24 @@ notifications arrive before the answer, they wait until that handler is through.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Hashable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.blocking.worker import current_worker
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.session import Turn
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.sdk.sync.run import STEPPING, Runner
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = DeferredModule("asyncio")
 
 A = TypeVar("A", Agent, Client)
 

@@ -18,8 +18,7 @@ from dragoman.blocking.agent_side import BlockingAgentSide
 from dragoman.blocking.handlers import inlined
 from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.errors import LocalMistake
-from dragoman.runtime import Limits
-from dragoman.runtime.limits import DEFAULT_LIMITS
+from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.shutdown import ShutdownSignals, time_to_end
 from dragoman.sdk.sync.turn import faces
@@ -77,6 +76,8 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
 
 class _Leaving(ShutdownSignals):
     """A signal ends the main thread's attendance."""
+
+    has_loop = False
 
     def __init__(self, link: AgentLink, *, within: float) -> None:
         super().__init__(within=within)

@@ -18,7 +18,8 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    chosen = make_parser().parse_args(sys.argv[1:] if arguments is None else arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    chosen = make_parser(words).parse_args(words)
     command = chosen.command_row
     if command.claims_stdio:
         load("dragoman.transport.stdio:claim_stdio")()

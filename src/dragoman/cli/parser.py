@@ -101,8 +101,12 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
 
-def make_parser() -> Parser:
-    """The whole parser. `command` of what it parses is the row of the table that was chosen."""
+def make_parser(words: Sequence[str] = ()) -> Parser:
+    """The whole parser. `command` of what it parses is the row of the table that was chosen.
+
+    If the first of `words` is a command, only this command is added: a parser for each of the others would
+    take as long as everything else that happens before the command runs.
+    """
     parser = Parser(
         prog="dragoman",
         description="Agents for editors that speak the Agent Client Protocol.",
@@ -110,7 +114,7 @@ def make_parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
-    _add_commands(parser, "", metavar="COMMAND", required=True)
+    _add_commands(parser, "", metavar="COMMAND", required=True, first=words[0] if words else "")
     return parser
 
 
@@ -133,13 +137,13 @@ def load(name: str) -> Callable[..., Any]:
     return found
 
 
-def _add_commands(parser: Parser, parent: str, *, metavar: str, required: bool) -> None:
-    """Add the rows directly below a command."""
+def _add_commands(parser: Parser, parent: str, *, metavar: str, required: bool, first: str = "") -> None:
+    """Add the rows directly below a command; only the row `first`, if there is one of this name."""
     # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
     below = parser.add_subparsers(metavar=metavar, required=required, prog=parser.prog)
-    for command in COMMANDS:
-        if command.parent == parent:
-            _add_command(below, command)
+    rows = [command for command in COMMANDS if command.parent == parent]
+    for command in [row for row in rows if row.name == first] or rows:
+        _add_command(below, command)
 
 
 def _add_command(below: argparse._SubParsersAction[Parser], command: CommandRow) -> None:

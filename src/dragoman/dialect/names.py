@@ -34,12 +34,17 @@ CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
 """What may be asked for."""
 
 
+def check_dialect(dialect: str) -> None:
+    """Refuse a name that is no dialect."""
+    if dialect not in CHOICES:
+        raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(CHOICES)}")
+
+
 def make_edge(dialect: str, position: Position, settings: EdgeSettings, ledger: Ledger) -> Edge:
     """The edge for a peer of this dialect."""
     if dialect == "v1":
         return Edge(settings, ledger)
-    if dialect not in _EDGES:
-        raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(CHOICES)}")
+    check_dialect(dialect)
     package, client, agent = _EDGES[dialect]
     module = import_module(f"dragoman.dialect.{package}")
     make: Callable[[EdgeSettings, Ledger], Edge] = getattr(module, client if position == "client" else agent)

@@ -6,13 +6,18 @@ and arming a timer costs more than many calls do.
 
 from __future__ import annotations
 
-import asyncio
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman.core import Connection, OutgoingCall
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.runtime.pending_call import PendingCall
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = DeferredModule("asyncio")
 
 SHORTEST_LOOK = 0.005
 LONGEST_LOOK = 0.25

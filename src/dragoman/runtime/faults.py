@@ -7,15 +7,21 @@ keys.
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dragoman.decoders import decode_json
 from dragoman.errors import ErrorAnswer, LinkClosed
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.wire import ErrorObject, error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = DeferredModule("asyncio")
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,16 @@ sender that awaits `flow` waits while the transport holds more than the high-wat
 
 from __future__ import annotations
 
-import asyncio
+from typing import TYPE_CHECKING
 
 from dragoman.errors import LinkClosed
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.transport.contract import Transport
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = DeferredModule("asyncio")
 
 FLUSH_AT = 48 * 1024  # fits an empty pipe of the usual 64 KiB
 HIGH_WATER = 256 * 1024  # a sender waits above this

@@ -5,14 +5,16 @@ The answers of one block wake their callers together, see `private.wake_all`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Hashable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Raw, Struct
 
 from dragoman.errors import DragomanError
 from dragoman.wire import ErrorObject
+
+if TYPE_CHECKING:
+    import asyncio
 
 Outcome: TypeAlias = Raw | ErrorObject | DragomanError
 """What a call comes to. Errors are values here, so that one that nobody asks for bothers nobody."""

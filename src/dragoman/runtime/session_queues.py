@@ -11,25 +11,39 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable
-from typing import Any
+from collections.abc import Callable, Coroutine, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dragoman.core import Connection
-from dragoman.runtime.owner import TaskOwner
+
+if TYPE_CHECKING:  # it needs asyncio, which a conversation without a loop does not
+    from dragoman.runtime.owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
 Work = Callable[[], Coroutine[object, None, None]]
+HandlerFunction = Callable[[Any], Coroutine[object, None, object]]
 
 EACH = 512
 """Bytes that a waiting notification costs beside its params; many that say nothing are still many."""
+
+
+class _HandlerRun:
+    """Messages that wait for the same handler, and what each counts in bytes."""
+
+    __slots__ = ("each", "function", "messages")
+
+    def __init__(self, function: HandlerFunction, messages: deque[Any], each: int) -> None:
+        self.function = function
+        self.messages = messages
+        self.each = each
 
 
 class _SessionQueue:
     __slots__ = ("queue", "started")
 
     def __init__(self) -> None:
-        self.queue: deque[tuple[Work | None, Callable[[], None] | None, int]] = deque()
+        self.queue: deque[_HandlerRun | Callable[[], None]] = deque()  # a callable delivers an answer
         self.started = 0  # the stamp at which the running handler started
 
 
@@ -49,13 +63,19 @@ class SessionQueues:
         return bool(self._lanes)
 
     def submit(self, key: Hashable, work: Work, size: int) -> None:
+        self.submit_run(key, _run_work, (work,), size)
+
+    def submit_run(
+        self, key: Hashable, function: HandlerFunction, messages: Sequence[Any], each: int
+    ) -> None:
+        """Call `function` with these messages, one after the other; each counts as so many bytes."""
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = _SessionQueue()
             # A worker that is cancelled before its first step has no `finally` of its own.
             self._owner.start(self._work(key, lane)).add_done_callback(lambda _: self._close(key, lane))
-        lane.queue.append((work, None, size))
-        self.size += size
+        lane.queue.append(_HandlerRun(function, deque(messages), each))
+        self.size += each * len(messages)
 
     def behind(self, key: Hashable | None, stamp: int, deliver: Callable[[], None]) -> None:
         """Deliver an answer, to a call made at `stamp`, after what arrived before it. Without a key, all
@@ -77,20 +97,16 @@ class SessionQueues:
                 deliver()
 
         for lane in ahead:
-            lane.queue.append((None, reached, 0))
+            lane.queue.append(reached)
 
     async def _work(self, key: Hashable, lane: _SessionQueue) -> None:
         try:
             while lane.queue:
-                work, reached, size = lane.queue.popleft()
-                if reached is not None:
-                    reached()
-                elif work is not None:
-                    try:
-                        await self._handle(lane, work)
-                    finally:
-                        self.size -= size
-                    self._relief()
+                waiting = lane.queue.popleft()
+                if isinstance(waiting, _HandlerRun):
+                    await self._handle(lane, waiting)
+                else:
+                    waiting()
         finally:
             self._close(key, lane)
 
@@ -101,17 +117,31 @@ class SessionQueues:
         if self._lanes.get(key) is not lane:
             return
         del self._lanes[key]
-        for _, reached, size in lane.queue:
-            self.size -= size
-            if reached is not None:
-                reached()
+        for waiting in lane.queue:
+            if isinstance(waiting, _HandlerRun):
+                self.size -= waiting.each * len(waiting.messages)
+            else:
+                waiting()
 
-    async def _handle(self, lane: _SessionQueue, work: Work) -> None:
-        self._connection.stamp += 1
-        lane.started = self._connection.stamp
+    async def _handle(self, lane: _SessionQueue, run: _HandlerRun) -> None:
+        """One handler after the other; what is left when we are cancelled no longer waits."""
+        function, messages, each, connection = run.function, run.messages, run.each, self._connection
         try:
-            await work()
-        except Exception:  # a failing handler must not take its lane down
-            log.exception("a notification handler failed")
+            while messages:
+                connection.stamp += 1
+                lane.started = connection.stamp
+                try:
+                    await function(messages[0])
+                except Exception:  # a failing handler must not take its lane down
+                    log.exception("a notification handler failed")
+                lane.started = 0
+                del messages[0]
+                self.size -= each
+                self._relief()
         finally:
             lane.started = 0
+            self.size -= each * len(messages)
+
+
+def _run_work(work: Work) -> Coroutine[object, None, None]:
+    return work()

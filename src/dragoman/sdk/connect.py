@@ -4,6 +4,9 @@
         session = await agent.new_session(cwd="/project")
 
 Leaving the block ends the conversation and, if we started one, the agent's whole process tree.
+
+The agent is started before the code is loaded that talks to it: its start and our imports take place at the
+same time. So this module imports little at its top, and `conversation` is loaded by `Connecting`.
 """
 
 from __future__ import annotations
@@ -13,31 +16,25 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import UNSET
-
-from dragoman.errors import CallTimeout, HandshakeTimeout, VersionMismatch
-from dragoman.runtime import Limits, Link
-from dragoman.runtime.limits import DEFAULT_LIMITS
-from dragoman.schema import v1
-from dragoman.schema.codec import write
+from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
-from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.reading import read_result
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:  # who serves, starts, taps and translates nothing does not pay for it
     from dragoman.dialect import Ledger
+    from dragoman.runtime.link import Link
+    from dragoman.sdk.client.agent_handle import AgentHandle
     from dragoman.sdk.environment import Env
     from dragoman.sdk.serve import Serving
     from dragoman.transport.tapped import Tap
 
-SUPPORTED = (1,)
-
 Target: TypeAlias = str | Sequence[str] | Agent | Transport
 
 Opening: TypeAlias = Callable[[], tuple[Transport, "Serving | None"]]
+
+Interpret: TypeAlias = Callable[[Transport], Transport]
+"""Stands in front of an agent's transport, so that the agent is heard in v1."""
 
 
 def connect(
@@ -102,40 +99,42 @@ def connect(
             return spawn(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr), None
         return target, None
 
-    if not isinstance(target, Agent) and not resume:
-        opening = _interpreted(open_transport, dialect, cwd=cwd, quirks=quirks, ledger=ledger, policy=policy)
-    else:
-        opening = open_transport
-    return Connecting(opening, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap, on_stray=on_stray)
+    def interpret(transport: Transport) -> Transport:
+        from dragoman.sdk.interpreting.lending import LendingTransport
+        from dragoman.sdk.interpreting.speaking import agent_interpreter
 
-
-def _interpreted(
-    opening: Opening,
-    dialect: str,
-    *,
-    cwd: str | os.PathLike[str] | None,
-    quirks: bool,
-    ledger: Ledger | None,
-    policy: str,
-) -> Opening:
-    """The one place where an agent that somebody connects to is heard in v1."""
-    from dragoman.sdk.interpreting.lending import LendingTransport
-    from dragoman.sdk.interpreting.speaking import agent_interpreter
-
-    def opening_interpreted() -> tuple[Transport, Serving | None]:
         interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
-        transport, served = opening()
-        if interpreter is None:
-            return transport, served
-        return LendingTransport(transport, interpreter, policy=policy), served
+        return transport if interpreter is None else LendingTransport(transport, interpreter, policy=policy)
 
-    return opening_interpreted
+    speaks_v1 = isinstance(target, Agent) or resume
+    if not speaks_v1 and dialect not in ("auto", "v1"):  # for these, nothing of the dialects is loaded yet
+        from dragoman.dialect.names import check_dialect
+
+        check_dialect(dialect)
+    return Connecting(
+        open_transport,
+        client or _anonymous(),
+        limits or DEFAULT_LIMITS,
+        interpret=None if speaks_v1 else interpret,
+        tap=tap,
+        on_stray=on_stray,
+    )
 
 
 class Connecting:
     """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
 
-    __slots__ = ("_client", "_limits", "_link", "_on_stray", "_open", "_served", "_tap")
+    __slots__ = (
+        "_client",
+        "_interpret",
+        "_limits",
+        "_link",
+        "_on_stray",
+        "_open",
+        "_served",
+        "_tap",
+        "_transport",
+    )
 
     def __init__(
         self,
@@ -143,42 +142,52 @@ class Connecting:
         client: Client,
         limits: Limits,
         *,
+        interpret: Interpret | None = None,
         tap: Tap | None = None,
         on_stray: Callable[[str], None] | None = None,
     ) -> None:
         self._open = open_
+        self._interpret = interpret
         self._on_stray = on_stray
         self._client = client
         self._limits = limits
         self._tap = tap
+        self._transport: Transport | None = None
         self._link: Link | None = None
         self._served: Serving | None = None
 
     async def __aenter__(self) -> AgentHandle:
-        transport, self._served = self._open()
-        if self._tap is not None:
-            from dragoman.transport.tapped import TappedTransport
-
-            transport = TappedTransport(transport, self._tap)
-        if self._served is not None:
-            await self._served.__aenter__()
-        side = ClientSide(self._client)
-        self._link = Link(transport, side, name=self._client.link_name, limits=self._limits)
-        self._link.on_stray = self._on_stray
-        agent = AgentHandle(self._link, side)
-        side.attach(self._link, agent)
-        self._link.start()
+        self._transport, self._served = self._open()
         try:
-            await handshake(agent, self._client, self._limits)
+            return await self._converse()
         except BaseException:
             await self.__aexit__()
             raise
+
+    async def _converse(self) -> AgentHandle:
+        # Loaded when the agent's process runs already: it needs as long to start as we need for this.
+        from dragoman.sdk.conversation import handshake, open_conversation
+
+        transport = self._transport
+        assert transport is not None
+        if self._interpret is not None:
+            transport = self._transport = self._interpret(transport)
+        if self._tap is not None:
+            from dragoman.transport.tapped import TappedTransport
+
+            transport = self._transport = TappedTransport(transport, self._tap)
+        if self._served is not None:
+            await self._served.__aenter__()
+        agent = open_conversation(transport, self._client, self._limits, on_stray=self._on_stray)
+        self._link, self._transport = agent.link, None  # the link closes it
+        await handshake(agent, self._client, self._limits)
         return agent
 
     async def __aexit__(self, *_: object) -> None:
+        opened, self._transport = self._link or self._transport, None
         try:
-            if self._link is not None:
-                await self._link.aclose()
+            if opened is not None:
+                await opened.aclose()
         finally:
             if self._served is not None:
                 await self._served.__aexit__()
@@ -188,29 +197,6 @@ class Connecting:
 def _anonymous() -> Client:
     """The client of whoever brings none; it holds no state, so one is enough."""
     return Client()
-
-
-async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
-    request = v1.InitializeRequest(
-        protocol_version=max(SUPPORTED),
-        client_info=v1.Implementation(
-            name=client.name, version=client.version, title=UNSET if client.title is None else client.title
-        ),
-        client_capabilities=client.capabilities(),
-    )
-    try:
-        raw = await agent.link.call("initialize", write(request), deadline=limits.handshake_seconds)
-    except CallTimeout as late:
-        stray = agent.link.stray.text
-        raise HandshakeTimeout("the answer to initialize", late.seconds, stray=stray) from None
-    answer = read_result(raw, v1.InitializeResponse, "initialize")
-    if answer.protocol_version not in SUPPORTED:
-        raise VersionMismatch(answer.protocol_version, SUPPORTED)
-    agent.introduce(answer)
-    if b"env_var" in bytes(raw):  # a draft of the protocol, which the messages of this version do not know
-        from dragoman.sdk.login import read_env_methods
-
-        agent.env_methods = read_env_methods(raw)
 
 
 MOST_NOTES = 20

@@ -11,8 +11,8 @@ What could never be called like that is refused when it is registered.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from types import FunctionType
 from typing import Any, Concatenate, Generic, TypeVar
 
 from dragoman.errors import InvalidHandler
@@ -28,9 +28,7 @@ class Handler:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.wants_peer = _positional_count(function) == 2
-        call = getattr(function, "__call__", None)  # noqa: B004  # an object whose __call__ is async counts as async
-        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+        self.wants_peer, self.is_async = _shape_of(function)
 
     def work(self, message: object, peer: object) -> Coroutine[object, None, Any]:
         """A coroutine that ends with the handler's result."""
@@ -94,26 +92,54 @@ class Hook(Generic[P, R]):
         return function
 
 
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_VARIABLE_ARGUMENTS = 0x04 | 0x08  # flags of a code object, from the documentation of `inspect`
+_COROUTINE = 0x80
+
+
+def _shape_of(function: Callable[..., Any]) -> tuple[bool, bool]:
+    """Whether it wants the peer, and whether it is async. For an ordinary function its code says both, and
+    `inspect`, which takes longer to import than all that is ours, is not needed.
+    """
+    if type(function) is FunctionType and not function.__dict__:  # a decorator may have left something there
+        code = function.__code__
+        needed = code.co_argcount - len(function.__defaults__ or ())
+        is_plain = not code.co_kwonlyargcount and not code.co_flags & _VARIABLE_ARGUMENTS
+        if is_plain and code.co_argcount and needed <= 2:
+            return needed == 2, bool(code.co_flags & _COROUTINE)
+    return _inspected_shape(function)
+
+
+def _inspected_shape(function: Callable[..., Any]) -> tuple[bool, bool]:
+    import inspect
+
+    call = getattr(function, "__call__", None)  # noqa: B004  # an object whose __call__ is async counts as async
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+    return _positional_count(function) == 2, is_async
 
 
 def _positional_count(function: Callable[..., Any]) -> int:
     """How many arguments it is called with: the message, and the peer if it must have a second one."""
+    import inspect
+
     if not callable(function):
         raise InvalidHandler(f"{function!r} cannot be a handler: it is no function")
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, without a signature: its first call tells
         return 1
-    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+    kinds = inspect.Parameter
+    if any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
         return 2
-    positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
-    empty = inspect.Parameter.empty
-    needed = sum(one.default is empty for one in positional)
+    positional = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    ]
+    needed = sum(parameter.default is kinds.empty for parameter in positional)
     named = [
         parameter.name
         for parameter in parameters
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is empty
+        if parameter.kind is kinds.KEYWORD_ONLY and parameter.default is kinds.empty
     ]
     if not positional or needed > 2 or named:
         name = getattr(function, "__qualname__", repr(function))

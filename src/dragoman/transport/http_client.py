@@ -18,9 +18,10 @@ from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.http_following import EventStreamReader
 from dragoman.transport.http_routing import RoutedMessage, Routes, outline
 from dragoman.transport.inbox import Inbox
-from dragoman.transport.messages import MessageTransport
+from dragoman.transport.messages import MessageBatch, MessageTransport
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.glance import count_notifications
 
 if TYPE_CHECKING:
     import httpx2
@@ -176,7 +177,19 @@ class HttpStream:
         for request in self._routes.open_in(session):
             self._fail(RoutedMessage(id=request), f"the session's stream broke ({why})")
 
-    async def _hear(self, message: bytes) -> None:
+    async def _hear(self, block: bytes) -> None:
+        """Messages enter together, as one batch, unless one of them may have to be refused for its size."""
+        if not count_notifications(block):  # which need no route
+            for message in block.split(b"\n"):
+                self._route(message)
+        await self._heard.wait_for_room()
+        if len(block) <= self._limits.frame:
+            self._heard.put(MessageBatch(block))
+        else:
+            for message in block.split(b"\n"):
+                self._heard.put(message)
+
+    def _route(self, message: bytes) -> None:
         """A question of the agent is remembered, because its answer needs the session's header; a session
         that is new may have something to say at once.
         """
@@ -186,8 +199,6 @@ class HttpStream:
             session = about.in_result("sessionId")
             if isinstance(session, str) and session not in self._followed:
                 self._begin(session)
-        await self._heard.wait_for_room()
-        self._heard.put(message)
 
 
 _JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}

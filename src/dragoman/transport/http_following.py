@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dragoman.errors import LinkClosed
 from dragoman.wire.sse import EventReader
 
 if TYPE_CHECKING:
     import httpx2
+
+Hear: TypeAlias = Callable[[bytes], Awaitable[None]]
+"""Takes messages, each a line; returns when there is room for more."""
 
 PAUSES = (0.0, 0.25, 1.0, 2.0)
 """Seconds before each new attempt without an event between; then the stream is lost."""
@@ -37,7 +40,7 @@ class EventStreamReader:
 
     def start(
         self,
-        hear: Callable[[bytes], Awaitable[None]],
+        hear: Hear,
         *,
         needed: Callable[[], bool],
         lost: Callable[[BaseException | None], None],
@@ -49,7 +52,7 @@ class EventStreamReader:
 
     async def _run(
         self,
-        hear: Callable[[bytes], Awaitable[None]],
+        hear: Hear,
         needed: Callable[[], bool],
         lost: Callable[[BaseException | None], None],
         orderly: bool,
@@ -75,7 +78,7 @@ class EventStreamReader:
             await asyncio.sleep(PAUSES[self._attempts])
             self._attempts += 1
 
-    async def _follow(self, hear: Callable[[bytes], Awaitable[None]]) -> bool:
+    async def _follow(self, hear: Hear) -> bool:
         """Until it ends. False if it was refused when it was to be opened for the first time."""
         headers = {"accept": "text/event-stream", **self._headers}
         if self.last:
@@ -90,10 +93,10 @@ class EventStreamReader:
                 raise LinkClosed(f"{self._url} refused a stream with status {answer.status_code}")
             reader = EventReader()
             async for chunk in answer.aiter_bytes():
-                for event in reader.feed(chunk):
+                if messages := reader.feed_lines(chunk):
                     self._attempts = 0
-                    await hear(event.data)
-                    self.last = event.id or self.last
+                    await hear(messages)
+                    self.last = reader.last_id or self.last
                 if reader.size > self._limit:
                     raise LinkClosed(f"{self._url} sent an event that is larger than any message may be")
         return True

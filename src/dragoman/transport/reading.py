@@ -10,7 +10,6 @@ Readers know descriptors and newlines. What an end of the stream means is for th
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections import deque
@@ -82,6 +81,8 @@ class LoopReader:
     __slots__ = ("_ended", "_fd", "_intake", "_loop", "_over", "_paused", "taken")
 
     def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
+        import asyncio  # here: a conversation without a loop imports this module too
+
         self.taken = 0
         self._fd = fd
         self._intake = intake
@@ -133,6 +134,8 @@ class ThreadReader:
     """
 
     def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
+        import asyncio  # here: a conversation without a loop imports this module too
+
         self.taken = 0
         self._fd = fd
         self._intake = intake

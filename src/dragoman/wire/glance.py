@@ -72,24 +72,33 @@ def glance_block(block: bytes) -> list[Glance]:
 
 
 def _glance_run(block: bytes) -> list[Glance]:
-    """The short way of a run of notifications of one method, which is nearly everything that ever passes.
+    """The short way of a run of notifications of one method, which is nearly everything that ever passes."""
+    lines = count_notifications(block)
+    if not lines:
+        return []
+    try:
+        method = msgspec.json.decode(block[len(_NOTE) - 1 : _end_of_head(block)], type=str)
+    except UNREADABLE_TEXT:
+        return []
+    return [Glance(method)] * lines
+
+
+def count_notifications(block: bytes) -> int:
+    """How many frames a run of notifications of one method has; 0 for anything else.
 
     Every frame begins with the same method and ends as one does whose last member is an object, and nowhere
     in the block stands the name of an id, not even deep in the params. What else is in a frame is not looked
     at; only one that hides a member, by an escape or by naming it twice, is taken for something else.
     """
-    end = block.find(b'"', len(_NOTE)) + 1 if block.startswith(_NOTE) else 0
+    end = _end_of_head(block)
     if not end or block[-3:] != b"}}\n" or block.rfind(b'"id":') >= 0:  # `find` takes twice as long
-        return []
+        return 0
     lines = count_lines(block)
-    head = block[:end]
-    if block.count(b"}}\n" + head) != lines - 1:
-        return []
-    try:
-        method = msgspec.json.decode(head[len(_NOTE) - 1 :], type=str)
-    except UNREADABLE_TEXT:
-        return []
-    return [Glance(method)] * lines
+    return lines if block.count(b"}}\n" + block[:end]) == lines - 1 else 0
+
+
+def _end_of_head(block: bytes) -> int:
+    return block.find(b'"', len(_NOTE)) + 1 if block.startswith(_NOTE) else 0
 
 
 P = TypeVar("P")

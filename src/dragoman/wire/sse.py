@@ -6,6 +6,7 @@ nothing. Any bytes are taken; a line that is no field of an event is ignored, as
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 KEEPALIVE = b":\n\n"
@@ -13,6 +14,12 @@ KEEPALIVE = b":\n\n"
 
 MARK = b"\xef\xbb\xbf"
 """A byte order mark, which may stand before the first line and means nothing."""
+
+
+# What stands between the data of an event and the data of the next, as nearly all servers write it.
+_NUMBERED_JOINT = re.compile(rb"\n\nid: [^\n]*\ndata: ")
+_JOINT = re.compile(rb"\n\ndata: ")
+_BLANK_BEGINNING = re.compile(rb"\n\s")
 
 
 class SseEvent(NamedTuple):
@@ -29,9 +36,12 @@ def encode_event(data: bytes, *, event_id: str = "") -> bytes:
 
 
 class EventReader:
-    """Cuts a stream of bytes into events. `size` is how many bytes of an event are not complete yet."""
+    """Cuts a stream of bytes into events. `size` is how many bytes of an event are not complete yet, and
+    `last_id` the id of the last event that is complete.
+    """
 
     def __init__(self) -> None:
+        self.last_id = ""
         self._rest = bytearray()  # the beginning of a line
         self._data: list[bytes] = []
         self._data_size = 0
@@ -42,6 +52,41 @@ class EventReader:
     @property
     def size(self) -> int:
         return len(self._rest) + self._data_size
+
+    def feed_lines(self, chunk: bytes) -> bytes:
+        """What `feed` does, but only the data of the events, each as a line: a newline inside becomes a
+        blank, and data that is blank is left out. Many events of a chunk are read by one call into C.
+        """
+        if self._half or not self._began or b"\r" in chunk:
+            return self._lines(chunk)
+        done = b""
+        if self._rest or self._data:  # an event has begun: up to its end it is read line by line
+            end = chunk.find(b"\n\n") + 2
+            if end < 2:
+                return self._lines(chunk)
+            done, chunk = self._lines(chunk[:end]), chunk[end:]
+        end = chunk.rfind(b"\n\n") + 2
+        run = self._take_run(chunk[:end]) if end >= 2 else b""
+        return done + run + self._lines(chunk[end:] if run else chunk)
+
+    def _take_run(self, block: bytes) -> bytes:
+        """The lines of events that have an id or not, and one line of data each; nothing if there is more."""
+        is_numbered = block.startswith(b"id: ") and b"\0" not in block
+        if not is_numbered and not block.startswith(b"data: "):
+            return b""
+        lines, events = (_NUMBERED_JOINT if is_numbered else _JOINT).subn(b"\n", b"\n\n" + block[:-1])
+        # If nothing else was between the events, each newline but the first ends the data of one.
+        if len(lines) - len(lines.replace(b"\n", b"")) != events + 1 or _BLANK_BEGINNING.search(lines):
+            return b""
+        if is_numbered:
+            at = block.rfind(b"\nid: ") + 1
+            self._id = block[at + 4 : block.index(b"\n", at)].decode(errors="replace")
+        self.last_id = self._id
+        return lines[1:]
+
+    def _lines(self, chunk: bytes) -> bytes:
+        data = [event.data.replace(b"\n", b" ") for event in self.feed(chunk)]
+        return b"".join([line + b"\n" for line in data if line and not line.isspace()])
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         if self._half and chunk:
@@ -72,6 +117,7 @@ class EventReader:
             elif self._data:
                 events.append(SseEvent(b"\n".join(self._data), self._id))
                 self._data, self._data_size = [], 0
+                self.last_id = self._id
         return events
 
     def _field(self, line: bytes) -> None:

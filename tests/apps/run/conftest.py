@@ -16,7 +16,9 @@ def fork_server() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    running.fork_server = server = ForkServer("dragoman.apps.run.command", "dragoman.apps.console")
+    running.fork_server = server = ForkServer(
+        "dragoman.apps.run.drive", "dragoman.apps.run.command", "dragoman.apps.console"
+    )
     try:
         yield
     finally:

@@ -7,7 +7,8 @@ import pytest
 
 from dragoman import Agent, ClientHandle
 from dragoman.apps.console import UsageMistake
-from dragoman.apps.run.opening import SessionRequest, open_session, settle
+from dragoman.apps.run.opening import open_session, settle
+from dragoman.apps.run.plan import SessionRequest
 from dragoman.schema import v1
 from dragoman.testing import talking_to
 from dragoman.workspace.workspace import Workspace

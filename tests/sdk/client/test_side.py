@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, Client, Session, Turn, connect
+from dragoman import Agent, AgentHandle, Client, Session, Turn, connect
 from dragoman.schema.v1 import SessionNotification
 from tests.runtime.raw import cancel_request, notification, request, result
 from tests.sdk.ends import chunk, permission, raw_agent, text_of
@@ -89,18 +89,23 @@ async def test_a_slow_handler_of_one_session_does_not_delay_the_turn_of_another(
         assert (await waiting).text == "a"
 
 
+@pytest.mark.parametrize("waits", [True, False], ids=["async def", "def"])
 @pytest.mark.parametrize("alone", [True, False], ids=["a block of updates", "a mixed block"])
 async def test_a_failing_update_handler_costs_only_its_own_update(
-    alone: bool, caplog: pytest.LogCaptureFixture
+    alone: bool, waits: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard: list[str] = []
     client = Client()
 
-    @client.update
     def take(note: SessionNotification) -> None:
         if text_of(note.update) == "bad":
             raise RuntimeError
         heard.append(text_of(note.update))
+
+    async def take_later(note: SessionNotification) -> None:
+        take(note)
+
+    client.update(take_later if waits else take)
 
     async with raw_agent(client) as (handle, agent):
         session = await handle.new_session(cwd="/tmp")
@@ -112,6 +117,26 @@ async def test_a_failing_update_handler_costs_only_its_own_update(
         assert heard == ["one", "two"]
         assert [text_of(update) for update in session.late] == ["one", "bad", "two"]
     assert "handler failed" in caplog.text
+
+
+async def test_a_block_of_several_sessions_reaches_an_async_handler_that_wants_the_agent() -> None:
+    heard: list[tuple[str, str, object]] = []
+    client = Client()
+
+    @client.update
+    async def take(note: SessionNotification, agent: AgentHandle) -> None:
+        heard.append((note.session_id, text_of(note.update), agent))
+
+    async with raw_agent(client) as (handle, agent):
+        for _ in range(2):
+            await handle.new_session(cwd="/tmp")
+        agent.answers_to["_ping"] = True
+        agent.send(
+            chunk("s1", "a"), chunk("s1", "b"), chunk("s2", "c"), chunk("s9", "orphan"), chunk("s1", "d")
+        )
+        await handle.call("_ping")
+        assert heard == [("s1", "a", handle), ("s1", "b", handle), ("s1", "d", handle), ("s2", "c", handle)]
+        assert handle.link.lanes.size == 0
 
 
 async def test_updates_that_make_no_sense_are_left_out_and_counted() -> None:

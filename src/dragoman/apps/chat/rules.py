@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.apps.chat.risk_notes import RiskNotes
-from dragoman.apps.run.permissions import load_chosen_policy
+from dragoman.apps.run.plan import load_chosen_policy
 from dragoman.tui.ports import ChatUser, PermissionQuestion
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import PermissionPrompt

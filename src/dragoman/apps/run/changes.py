@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
 from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
 from dragoman.apps.run.narrate import now
+from dragoman.apps.run.plan import ChangeHandling
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
@@ -17,8 +17,6 @@ from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.terminal_lines import TerminalLines
 from dragoman.workspace.snapshot_entries import SnapshotSettings
 from dragoman.workspace.snapshots import FileChange, RevertRefused, Snapshot, TurnChangeSet, take_snapshot
-
-What: TypeAlias = Literal["keep", "revert", "ask"]
 
 SETTINGS = SnapshotSettings(seconds=8.0)
 """A turn is worth waiting for; a look at a folder that is larger than this is not, and says so."""
@@ -33,7 +31,9 @@ async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot |
         return None
 
 
-async def tell_changes(snapshot: Snapshot, reporter: RunReporter, what: What, *, attended: bool) -> None:
+async def tell_changes(
+    snapshot: Snapshot, reporter: RunReporter, what: ChangeHandling, *, attended: bool
+) -> None:
     """Compare, put back what is not wanted, and tell."""
     try:
         changes = await snapshot.compare()
@@ -50,7 +50,7 @@ async def tell_changes(snapshot: Snapshot, reporter: RunReporter, what: What, *,
     reporter.emit(events.ChangesEvent(time=now(), files=told, notes=list(changes.notes)))
 
 
-async def _unwanted(files: Sequence[FileChange], what: What) -> Sequence[FileChange]:
+async def _unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:
     if what != "ask":
         return files if what == "revert" else ()
 

@@ -2,8 +2,8 @@
 
 Reading order: `exits` how a run can end, `events` what it reports, `drive` the order of steps; each other
 file holds one idea of these. Mistakes that can be found without an agent are found first, and nothing is
-started. Then one event loop runs the drive; whatever happens in it, the last event is `end` and the exit
-status is its outcome's.
+started. Then one event loop starts the agent, loads the drive meanwhile, and runs it; whatever happens in it,
+the last event is `end` and the exit status is its outcome's.
 """
 
 from __future__ import annotations
@@ -14,32 +14,27 @@ import logging
 import os
 import signal
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman import Limits
 from dragoman.apps.console import SafeFormatter, UsageMistake, write_stderr
 from dragoman.apps.run import events
-from dragoman.apps.run.attach import read_attachments
-from dragoman.apps.run.drive import RunDriver, RunPlan
 from dragoman.apps.run.exits import EXITS
-from dragoman.apps.run.lend import RunRules
-from dragoman.apps.run.mcp import read_mcp
 from dragoman.apps.run.narrate import now, raw
-from dragoman.apps.run.opening import SessionRequest
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error
 from dragoman.apps.run.output import OutputClosed, OutputWriter
-from dragoman.apps.run.permissions import load_chosen_policy
-from dragoman.apps.run.prompt import read_prompt
-from dragoman.apps.run.questions import load_answers
+from dragoman.apps.run.plan import RunPlan, make_plan
 from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.starting import EarlyAgent
 from dragoman.apps.run.stop import RunStop
 from dragoman.apps.run.texts import TextView
 from dragoman.apps.run.views import EventView, JsonView, QuietView
-from dragoman.apps.target import find_target
 from dragoman.apps.terminals import Paint, is_terminal, shows_colours
 from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 from dragoman.version import VERSION
+
+if TYPE_CHECKING:
+    from dragoman.apps.run.drive import RunDriver
 
 log = logging.getLogger(__name__)
 
@@ -75,41 +70,6 @@ def _run_command(args: argparse.Namespace) -> int:
     return asyncio.run(_run(plan, args))
 
 
-def make_plan(args: argparse.Namespace) -> RunPlan:
-    """Everything that is known before an agent is started; raises `UsageMistake`."""
-    target = find_target(args.agent, args.env, dialect=args.dialect)
-    attended = args.format != "json" and is_terminal(0) and is_terminal(2)
-    roots = [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
-    return RunPlan(
-        target=target,
-        prompt=read_prompt(args.words, args.prompt_file),
-        attachments=read_attachments(args.file, args.image),
-        session_request=SessionRequest(
-            cwd=roots[0],
-            directories=roots[1:],
-            servers=[server for path in args.mcp for server in read_mcp(path)],
-            session_id=args.session,
-            mode=args.mode,
-            options=[_pair(text) for text in args.options],
-        ),
-        rules=RunRules(
-            policy=load_chosen_policy(
-                roots, file=args.policy, approve=args.approve or (None if attended else "reads")
-            ),
-            policy_file=os.path.abspath(args.policy) if args.policy else "",
-            answers=load_answers(args.answers),
-            shell_lines=args.shell_lines,
-            ask=attended,
-        ),
-        limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
-        silence=args.silence or None,
-        continue_=args.continue_,
-        record=not args.no_history,
-        changes=args.changes,
-        attended=attended,
-    )
-
-
 async def _run(plan: RunPlan, args: argparse.Namespace) -> int:
     output = OutputWriter(STDOUT)
     reporter = RunReporter(_view(args), output, verbose=args.verbose)
@@ -126,17 +86,45 @@ async def _run(plan: RunPlan, args: argparse.Namespace) -> int:
     if plan.target.note is not None:
         reporter.note(plan.target.note)
     stop = RunStop(reporter.note, step=plan.limits.end_seconds)
-    drive = RunDriver(plan, reporter, output, stop)
-    task = asyncio.create_task(drive.run(), name="run")
+    running = _Run(plan, reporter, output, stop)
+    task = asyncio.create_task(running.run(), name="run")
     stop.watch(task, timeout=args.timeout)
     try:
         outcome = await _ended(task, stop)
-        _tell_end(reporter, outcome, drive.session_id, time.monotonic() - began)
+        _tell_end(reporter, outcome, running.session_id, time.monotonic() - began)
         reporter.finish()
         return await _finish(output, outcome, patience=LAST_WORDS if stop.is_ending else None)
     finally:
         stop.close()
         output.close()
+
+
+class _Run:
+    """The agent, and the driver that talks to it."""
+
+    def __init__(self, plan: RunPlan, reporter: RunReporter, output: OutputWriter, stop: RunStop) -> None:
+        self._plan = plan
+        self._reporter = reporter
+        self._output = output
+        self._stop = stop
+        self._driver: RunDriver | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        return None if self._driver is None else self._driver.session_id
+
+    async def run(self) -> RunOutcome:
+        early = EarlyAgent(self._plan)
+        self._stop.owns(early.kill)
+        try:
+            from dragoman.apps.run.drive import (
+                RunDriver,  # half of all our code, loaded while the agent starts
+            )
+
+            self._driver = RunDriver(self._plan, self._reporter, self._output, self._stop, early=early)
+            return await self._driver.run()
+        finally:
+            await early.aclose()
 
 
 async def _ended(task: asyncio.Task[RunOutcome], stop: RunStop) -> RunOutcome:
@@ -199,20 +187,6 @@ def _view(args: argparse.Namespace) -> EventView:
     terminal = is_terminal(STDOUT)
     colours = shows_colours(os.environ, is_terminal=terminal, refused=args.no_color)
     return TextView(Paint(colours=colours), is_terminal=terminal)
-
-
-def _folder(path: str) -> str:
-    place = Path(path).absolute()
-    if not place.is_dir():
-        raise UsageMistake(f"{path!r} is no folder", "check the path")
-    return os.path.normpath(place)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, is_set, value = text.partition("=")
-    if not key or not is_set:
-        raise UsageMistake(f"--set takes KEY=VALUE, not {text!r}", "say which value it shall have")
-    return key, value
 
 
 def _set_up_logging(*, verbose: bool) -> None:

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec import UNSET
 
-from dragoman import Limits, connect
+from dragoman import connect
 from dragoman.apps.console import UsageMistake
 from dragoman.apps.login_methods import login_hint, login_methods
 from dragoman.apps.run import events
-from dragoman.apps.run.attach import Attachment, blocks_of
-from dragoman.apps.run.changes import What, look_before, tell_changes
+from dragoman.apps.run.attach import blocks_of
+from dragoman.apps.run.changes import look_before, tell_changes
 from dragoman.apps.run.history import RunHistory
-from dragoman.apps.run.lend import LentWorkspace, RunRules
+from dragoman.apps.run.lend import LentWorkspace
 from dragoman.apps.run.login import StartAgain, make_login
 from dragoman.apps.run.narrate import Narrator, now, raw
-from dragoman.apps.run.opening import SessionRequest, open_session, settle
+from dragoman.apps.run.opening import open_session, settle
 from dragoman.apps.run.outcome import RunOutcome, outcome_of_error, outcome_of_login, outcome_of_turn
 from dragoman.apps.run.output import OutputWriter
+from dragoman.apps.run.plan import RunPlan, SessionRequest
 from dragoman.apps.run.reporter import RunReporter
+from dragoman.apps.run.starting import EarlyAgent
 from dragoman.apps.run.stop import RunStop
-from dragoman.apps.target import ChosenAgent
 from dragoman.dialect import DialectDecision, Ledger, LedgerEntry
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
@@ -49,33 +49,20 @@ LINGER = 2.0
 """Seconds that it may go on talking after its answer, because some never stop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
-    """All that the command line said, checked as far as that is possible without an agent."""
-
-    target: ChosenAgent
-    prompt: str
-    attachments: Sequence[Attachment]
-    session_request: SessionRequest
-    rules: RunRules
-    limits: Limits
-    silence: float | None
-    continue_: bool
-    record: bool
-    changes: What
-    attended: bool
-    """Whether a person sits at the terminal and can be asked."""
-
-    @property
-    def roots(self) -> list[str]:
-        return [self.session_request.cwd, *self.session_request.directories]
-
-
 class RunDriver:
     """One run."""
 
-    def __init__(self, plan: RunPlan, reporter: RunReporter, output: OutputWriter, stop: RunStop) -> None:
+    def __init__(
+        self,
+        plan: RunPlan,
+        reporter: RunReporter,
+        output: OutputWriter,
+        stop: RunStop,
+        *,
+        early: EarlyAgent,
+    ) -> None:
         self._plan = plan
+        self._early = early
         self._reporter = reporter
         self._output = output
         self._narrator = Narrator()
@@ -117,7 +104,7 @@ class RunDriver:
 
         def start() -> Connecting:
             return connect(
-                self._plan.target.open(),
+                self._early.take(complained) or self._plan.target.open(),
                 client=lending.client,
                 limits=self._plan.limits,
                 cwd=self._plan.session_request.cwd,

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from dragoman import Client
 from dragoman.apps.run.permissions import DecisionLog, make_desk
+from dragoman.apps.run.plan import RunRules
 from dragoman.apps.run.questions import ElicitationReport, at_terminal
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.version import VERSION
-from dragoman.workspace.policy.form_answers import FormAnswers
-from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRules:
-    """What was said about permissions on the command line."""
-
-    policy: Policy
-    policy_file: str
-    """Where its first rules come from; empty if no file was named."""
-    answers: FormAnswers | None
-    shell_lines: bool
-    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
-    ask: bool
-    """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
 
 
 class LentWorkspace:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dragoman.apps.console import UsageMistake
+from dragoman.apps.run.plan import SessionRequest
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle, Session
@@ -16,18 +16,6 @@ from dragoman.workspace.workspace import Workspace
 METHOD_NOT_FOUND = -32601
 
 How: TypeAlias = Literal["new", "loaded", "resumed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRequest:
-    """What was asked for on the command line."""
-
-    cwd: str
-    directories: Sequence[str]
-    servers: Sequence[v1.McpServer]
-    session_id: str | None
-    mode: str | None
-    options: Sequence[tuple[str, str]]
 
 
 async def open_session(

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from dragoman import Client
-from dragoman.apps.console import UsageMistake
 from dragoman.apps.run import events
 from dragoman.apps.run.reporter import RunReporter
 from dragoman.errors import ErrorAnswer
@@ -21,22 +20,13 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.audit import AuditEntry, AuditLog
 from dragoman.workspace.policy.permission_prompt import Asker
 from dragoman.workspace.policy.permission_service import PermissionService
-from dragoman.workspace.policy.policy import Approve, Policy
-from dragoman.workspace.policy.policy_files import load_policy, policy_paths
-from dragoman.workspace.policy.policy_parser import PolicyError
+from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.policy_files import policy_paths
 from dragoman.workspace.policy.remembered_rules import RememberedRules
 from dragoman.workspace.policy.tool_calls import ToolCalls
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
 """What an agent is given permission for, and asks a client to do."""
-
-
-def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
-    """Raises `UsageMistake` with the file and the line."""
-    try:
-        return load_policy(roots=roots, file=file, approve=approve)
-    except PolicyError as error:
-        raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
 
 
 class DecisionLog(AuditLog):

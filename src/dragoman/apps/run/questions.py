@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dragoman.apps.console import UsageMistake, write_stderr
+from dragoman.apps.console import write_stderr
 from dragoman.apps.run import events
 from dragoman.apps.run.narrate import now
 from dragoman.apps.run.reporter import RunReporter
@@ -21,7 +21,7 @@ from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.text.sanitize import sanitize_json
 from dragoman.workspace.policy.elicitation import ElicitationService, FormAsker
-from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
+from dragoman.workspace.policy.form_answers import FormAnswers
 from dragoman.workspace.policy.permission_prompt import Asker
 from dragoman.workspace.policy.terminal_asker import TerminalAsker
 from dragoman.workspace.policy.terminal_forms import TerminalForms
@@ -43,14 +43,6 @@ def at_terminal() -> TerminalUser:
         permissions=TerminalAsker(lines, write=write_stderr, lock=lock),
         forms=TerminalForms(lines, write=write_stderr, lock=lock),
     )
-
-
-def load_answers(path: str | None) -> FormAnswers | None:
-    """Raises `UsageMistake`."""
-    try:
-        return None if path is None else FormAnswers.load(path)
-    except AnswersError as error:
-        raise UsageMistake(str(error), "mend the file of answers") from error
 
 
 class ElicitationReport:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from dragoman.errors import LinkClosed, NotAdvertised
-from dragoman.runtime import Limits, Link
+from dragoman.runtime.deferred import DeferredModule
+from dragoman.runtime.limits import Limits
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, advertised
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import check_text, write_out, write_params
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from dragoman.runtime.link import Link
+else:
+    asyncio = DeferredModule("asyncio")
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from dragoman.runtime import Link
 from dragoman.schema import v1
 from dragoman.sdk.agent.client_calls import ClientCalls
 from dragoman.sdk.agent.lender import Lender
@@ -16,6 +15,7 @@ from dragoman.sdk.agent.tool_call import ToolCallReport
 
 if TYPE_CHECKING:
     from dragoman.core import RunningTurn
+    from dragoman.runtime.link import Link
 
 Outcome: TypeAlias = "v1.StopReason | v1.PromptResponse | None"
 """What a prompt handler may return. In quotes, because making the types is left to who needs them."""

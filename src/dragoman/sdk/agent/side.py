@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from msgspec import Raw
 
 from dragoman.core import IncomingRequest, negotiate
 from dragoman.errors import ErrorAnswer
-from dragoman.runtime import Answer, Link
+from dragoman.runtime.router import Answer
 from dragoman.runtime.session_queues import EACH
 from dragoman.schema import v1
 from dragoman.schema.codec import write
@@ -29,6 +29,9 @@ from dragoman.sdk.handlers import Handler
 from dragoman.sdk.reading import read_params, read_plain
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
+
+if TYPE_CHECKING:
+    from dragoman.runtime.link import Link
 
 SUPPORTED = (1,)
 

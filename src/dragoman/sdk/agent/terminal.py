@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -11,15 +10,20 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
+    import asyncio
+
     from dragoman.core import OutgoingCall
     from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.agent.client_calls import ClientCalls
+else:
+    asyncio = DeferredModule("asyncio")
 
 
 class Terminal:

@@ -10,7 +10,6 @@ leaving it with an exception, or after the user said no, fails it; neither can b
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -19,13 +18,18 @@ from uuid import uuid4
 from msgspec import UNSET
 
 from dragoman.errors import Cancelled, InvalidValue, LinkClosed, TurnOver
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.sdk.agent.lender import Permission
 from dragoman.sdk.writing import as_list, write_update
 
 if TYPE_CHECKING:
+    import asyncio
+
     from dragoman.sdk.agent.lender import Lender
+else:
+    asyncio = DeferredModule("asyncio")
 
 
 ENDS = ("completed", "failed")

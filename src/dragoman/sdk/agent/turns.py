@@ -7,16 +7,22 @@ is answered without it and it can no longer speak.
 
 from __future__ import annotations
 
-import asyncio
+from typing import TYPE_CHECKING
 
 from dragoman.core import IncomingRequest, RunningTurn, TurnQueue
 from dragoman.runtime import Answer
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
 from dragoman.sdk.agent.session import AgentSession, ClientHandle, Turn
 from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = DeferredModule("asyncio")
 
 
 class _TaskRunningTurn:

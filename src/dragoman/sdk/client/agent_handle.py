@@ -6,16 +6,15 @@ out in order.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Hashable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.runtime import Link
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS, NOTHING, Capabilities, advertised
@@ -24,6 +23,13 @@ from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.session_opener import OpenMethod, SessionOpener, SessionPlace
 from dragoman.sdk.writing import as_block, as_list, check_text, write_out, write_params
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from dragoman.runtime.link import Link
+else:
+    asyncio = DeferredModule("asyncio")
 
 T = TypeVar("T")
 

@@ -6,24 +6,30 @@ queue is bounded in bytes: a reader that falls behind makes the link stop readin
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing
+from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from dragoman.errors import DragomanError, LinkClosed, LocalMistake
+from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.sdk.client.tool_state import ToolState
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
+    import asyncio
+
     from dragoman.core import OutgoingCall
     from dragoman.runtime import Link
     from dragoman.runtime.pending_call import PendingCall
     from dragoman.sdk.capabilities import Capabilities
+else:
+    asyncio = DeferredModule("asyncio")
 
 
 # Text and links are taken by every agent, these only by one that says so. By name: the types are made when
@@ -45,12 +51,19 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     """
 
     stop_reason: v1.StopReason
-    text: str
-    """Everything the agent said, thoughts left out; nothing if the turn was told not to keep it."""
+    utf8: bytes
+    """`text` in the form in which it is kept. One character that is not Latin makes a `str` two or four times
+    as large.
+    """
     tool_calls: dict[str, ToolState]
     """Each tool call as it stood at the end, by its id, in the order of their first mention."""
     usage: v1.Usage | None
     response: v1.PromptResponse
+
+    @property
+    def text(self) -> str:
+        """Everything the agent said, thoughts left out; nothing if the turn was told not to keep it."""
+        return self.utf8.decode(errors="surrogatepass")
 
 
 class PromptSession(Protocol):
@@ -122,6 +135,15 @@ class PromptTurn:
     def __aiter__(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         return self._updates()
 
+    def batches(self, *, keep_text: bool = False) -> AsyncGenerator[list[v1.SessionUpdate], None]:
+        """The updates as they arrive, in lists of those that arrived together: the fastest way to read very
+        many. Iterate over this or over the turn, once. The text is not kept for the result, unless wanted.
+
+            async for updates in turn.batches():
+                show(updates)
+        """
+        return self._read(keep_text=keep_text)
+
     def __await__(self) -> Generator[object, None, TurnResult]:
         return self._drain().__await__()
 
@@ -132,11 +154,17 @@ class PromptTurn:
                 yield update.content.text
 
     async def _drain(self) -> TurnResult:
-        async for _ in self:
+        async for _ in self._read(keep_text=self._keep_text):
             pass
         return self.result
 
     async def _updates(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+        async with aclosing(self._read(keep_text=self._keep_text)) as batches:
+            async for batch in batches:
+                for update in batch:
+                    yield update
+
+    async def _read(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
         if self._started:
             raise LocalMistake("a turn can be iterated only once")
         self._started = True
@@ -145,7 +173,7 @@ class PromptTurn:
         session.turn = self
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
-        text: list[str] = []
+        text = BytesIO() if keep_text else None
         try:
             call = self._call = link.open_call(
                 "session/prompt", self._request, silence=silence, lane=session.id
@@ -156,8 +184,7 @@ class PromptTurn:
                     while self._batches:
                         batch, size = self._batches.popleft()
                         self._note(batch, text)
-                        for update in batch:
-                            yield update
+                        yield batch
                         self._backlog -= size
                         session.weigh_backlog()
                     if call.context.done():
@@ -170,7 +197,7 @@ class PromptTurn:
             response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
             self._result = TurnResult(
                 stop_reason=response.stop_reason,
-                text="".join(text),
+                utf8=b"" if text is None else text.getvalue(),
                 tool_calls=self._tools,
                 usage=response.usage or None,
                 response=response,
@@ -224,25 +251,28 @@ class PromptTurn:
         """Bytes of updates that the reader has not taken yet."""
         return self._backlog
 
-    def _note(self, batch: list[v1.SessionUpdate], text: list[str]) -> None:
+    def _note(self, batch: list[v1.SessionUpdate], text: BytesIO | None) -> None:
         """What the result will tell of these. Most are words, and are noted without a step for each."""
         said, words = v1.AgentMessageChunk, v1.TextContent
         if set(map(type, batch)) == {said}:
-            if not self._keep_text:
+            if text is None:
                 return
             try:
-                text += [chunk.content.text for chunk in batch]  # type: ignore[union-attr]  # or below
+                _keep([chunk.content.text for chunk in batch], text)  # type: ignore[union-attr]  # or below
                 return
             except AttributeError:
                 pass  # some are pictures, or the like
+        kept: list[str] = []
         for update in batch:
             if isinstance(update, said):
-                if self._keep_text and isinstance(update.content, words):
-                    text.append(update.content.text)
+                if isinstance(update.content, words):
+                    kept.append(update.content.text)
             elif isinstance(update, v1.ToolCall | v1.ToolCallProgress):
                 name = update.tool_call_id
                 state = self._tools.get(name)
                 self._tools[name] = ToolState.of(update) if state is None else state.after(update)
+        if kept and text is not None:
+            _keep(kept, text)
 
     async def _more(self) -> None:
         self._wake = asyncio.get_running_loop().create_future()
@@ -272,3 +302,7 @@ class PromptTurn:
             await session.cancel()
         except LinkClosed:
             pass  # nor anybody who would
+
+
+def _keep(words: list[str], text: BytesIO) -> None:
+    text.write("".join(words).encode(errors="surrogatepass"))

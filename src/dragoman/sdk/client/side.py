@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,8 +18,8 @@ from msgspec import Raw
 
 from dragoman.core import IncomingRequest
 from dragoman.errors import ErrorAnswer
-from dragoman.runtime import Answer, Link
-from dragoman.runtime.session_queues import EACH
+from dragoman.runtime.router import Answer
+from dragoman.runtime.session_queues import EACH, HandlerFunction
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
@@ -31,6 +33,7 @@ from dragoman.wire.codes import invalid_params, method_not_found, session_not_fo
 from dragoman.wire.decode import count_lines
 
 if TYPE_CHECKING:
+    from dragoman.runtime.link import Link
     from dragoman.sdk.client.agent_handle import AgentHandle, Session
 
 log = logging.getLogger(__name__)
@@ -39,6 +42,8 @@ ORPHAN_SESSIONS = 64
 ORPHAN_UPDATES = 1024
 ORPHAN_BYTES = 8 * 1024 * 1024
 BACKLOG = "updates wait for their reader"
+
+_session_id = attrgetter("session_id")
 
 _NOT_CHOSEN = b'{"outcome":{"outcome":"cancelled"}}'
 
@@ -79,6 +84,7 @@ class ClientSide:
         "_permissions",
         "_read_run",
         "_routes",
+        "_run_on_update",
         "_touched",
         "agent",
         "client",
@@ -102,8 +108,15 @@ class ClientSide:
         self._permissions: dict[IncomingRequest, str] = {}
         self._on_update = client.handlers.get("session/update")
         self._call_on_update = _plain_call(self._on_update)
+        self._run_on_update = self._async_call(self._on_update)
         self._read_run = run_reader(UpdateFrame if self._on_update is None else NoteFrame)
         self._routes: dict[str, _Route] = {}
+
+    def _async_call(self, handler: Handler | None) -> HandlerFunction | None:
+        """What to call for a handler that may wait."""
+        if handler is None or not handler.is_async:
+            return None
+        return (lambda note: handler.now(note, self.agent)) if handler.wants_peer else handler.function
 
     def attach(self, link: Link, agent: AgentHandle) -> None:
         self._link = link
@@ -170,6 +183,9 @@ class ClientSide:
         """For a handler of all updates. The commonest kind of it is called without a detour: a session that
         is loaded may bring hundreds of thousands.
         """
+        if self._run_on_update is not None:
+            self._queue_each(frames, each, self._run_on_update)
+            return
         call = self._call_on_update
         if call is None:
             for frame in frames:
@@ -194,6 +210,19 @@ class ClientSide:
             except Exception:  # a failing handler of one update must not lose the next
                 log.exception("a notification handler failed")
         self._count += len(frames) - orphans
+
+    def _queue_each(self, frames: list[NoteFrame], each: int, run: HandlerFunction) -> None:
+        """For an async handler: the updates of a session that follow each other wait together."""
+        for session_id, group in groupby([frame.params for frame in frames], _session_id):
+            notes = list(group)
+            session = self.sessions.get(session_id)
+            if session is None:
+                for note in notes:
+                    self._orphaned(note, each)
+                continue
+            self._inlet(session).extend([note.update for note in notes])
+            self._count += len(notes)
+            self._link.lanes.submit_run(session_id, run, notes, each)
 
     def _updated(self, notification: v1.SessionNotification, size: int) -> None:
         session = self.sessions.get(notification.session_id)

@@ -282,6 +282,10 @@ class SupervisedTurn:
     def __aiter__(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         return self._updates()
 
+    def batches(self, *, keep_text: bool = False) -> AsyncGenerator[list[v1.SessionUpdate], None]:
+        """The updates in lists of those that arrived together, see `PromptTurn.batches`."""
+        return self._read(keep_text=keep_text)
+
     def __await__(self) -> Generator[object, None, TurnResult]:
         return self._drain().__await__()
 
@@ -298,6 +302,12 @@ class SupervisedTurn:
         return self.result
 
     async def _updates(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+        async with aclosing(self._read(keep_text=self._keep_text)) as batches:
+            async for batch in batches:
+                for update in batch:
+                    yield update
+
+    async def _read(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
         if self._started:
             raise LocalMistake("a turn can be iterated only once")
         self._started = True
@@ -305,26 +315,26 @@ class SupervisedTurn:
         while True:
             said = False
             try:
-                async with aclosing(self._once()) as updates:
-                    async for update in updates:
+                async with aclosing(self._once(keep_text=keep_text)) as batches:
+                    async for batch in batches:
                         said = True
-                        yield update
+                        yield batch
                 return
             except CallFailed as refused:
                 if said or not needs_login(refused):
                     raise
                 tried = await self._session.agent.log_in(refused, tried=tried)
 
-    async def _once(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+    async def _once(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
         session = await self._session.ready()
-        turn = self._turn = session.prompt(*self._blocks, silence=self._silence, keep_text=self._keep_text)
+        turn = self._turn = session.prompt(*self._blocks, silence=self._silence)
         supervisor, life = self._session.agent, self._session.life
         watch = self._watch_first_byte(turn)
         supervisor.turns += 1
         try:
-            async with aclosing(aiter(turn)) as updates:
-                async for update in updates:
-                    yield update
+            async with aclosing(turn.batches(keep_text=keep_text)) as batches:
+                async for batch in batches:
+                    yield batch
         except (SilenceTimeout, FirstByteTimeout) as error:
             life.condemn(error)  # nothing at all was heard: the whole process hangs, not this turn alone
             raise

@@ -230,6 +230,15 @@ class SyncPromptTurn:
     def __iter__(self) -> Iterator[SessionUpdate]:
         return iterate(aiter(self._turn), self._run)
 
+    def batches(self, *, keep_text: bool = False) -> Iterator[list[SessionUpdate]]:
+        """The updates in lists of those that arrived together: the fastest way to read very many. Iterate
+        over this or over the turn, once. The text is not kept for the result, unless wanted.
+
+            for updates in turn.batches():
+                show(updates)
+        """
+        return iterate(self._turn.batches(keep_text=keep_text), self._run)
+
     def texts(self) -> Iterator[str]:
         """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
         return iterate(self._turn.texts(), self._run)

@@ -13,17 +13,21 @@ after that work again, so that a handler can clean up, as a cancelled task can.
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dragoman.errors import Cancelled, LinkClosed, LocalMistake
+from dragoman.runtime.deferred import DeferredModule
 
 if TYPE_CHECKING:
+    import asyncio
+
     from dragoman.sdk.agent.client_calls import ClientCalls
     from dragoman.sdk.agent.speaker import Speaker
+else:
+    asyncio = DeferredModule("asyncio")
 
 T = TypeVar("T")
 

@@ -1,0 +1,163 @@
+"""What a run is to do: everything that the command line says, checked before an agent is started.
+
+It imports no more than the checks need. What talks to the agent is loaded while the agent starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from dragoman import Limits
+from dragoman.apps.console import UsageMistake
+from dragoman.apps.run.prompt import read_prompt
+from dragoman.apps.target import ChosenAgent, find_target
+from dragoman.apps.terminals import is_terminal
+from dragoman.workspace.policy.policy import Approve, Policy
+from dragoman.workspace.policy.policy_files import load_policy
+from dragoman.workspace.policy.policy_parser import PolicyError
+
+if TYPE_CHECKING:
+    from dragoman.apps.run.attach import Attachment
+    from dragoman.schema import v1
+    from dragoman.workspace.policy.form_answers import FormAnswers
+
+ChangeHandling: TypeAlias = Literal["keep", "revert", "ask"]
+"""What becomes of the changes of a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """What was asked for on the command line."""
+
+    cwd: str
+    directories: Sequence[str]
+    servers: Sequence[v1.McpServer]
+    session_id: str | None
+    mode: str | None
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRules:
+    """What was said about permissions on the command line."""
+
+    policy: Policy
+    policy_file: str
+    """Where its first rules come from; empty if no file was named."""
+    answers: FormAnswers | None
+    shell_lines: bool
+    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
+    ask: bool
+    """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """All that the command line said, checked as far as that is possible without an agent."""
+
+    target: ChosenAgent
+    prompt: str
+    attachments: Sequence[Attachment]
+    session_request: SessionRequest
+    rules: RunRules
+    limits: Limits
+    silence: float | None
+    continue_: bool
+    record: bool
+    changes: ChangeHandling
+    attended: bool
+    """Whether a person sits at the terminal and can be asked."""
+
+    @property
+    def roots(self) -> list[str]:
+        return [self.session_request.cwd, *self.session_request.directories]
+
+
+def make_plan(args: argparse.Namespace) -> RunPlan:
+    """Everything that is known before an agent is started; raises `UsageMistake`."""
+    target = find_target(args.agent, args.env, dialect=args.dialect)
+    attended = args.format != "json" and is_terminal(0) and is_terminal(2)
+    roots = [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
+    return RunPlan(
+        target=target,
+        prompt=read_prompt(args.words, args.prompt_file),
+        attachments=_attachments(args),
+        session_request=SessionRequest(
+            cwd=roots[0],
+            directories=roots[1:],
+            servers=_servers(args),
+            session_id=args.session,
+            mode=args.mode,
+            options=[_pair(text) for text in args.options],
+        ),
+        rules=RunRules(
+            policy=load_chosen_policy(
+                roots, file=args.policy, approve=args.approve or (None if attended else "reads")
+            ),
+            policy_file=os.path.abspath(args.policy) if args.policy else "",
+            answers=_answers(args.answers),
+            shell_lines=args.shell_lines,
+            ask=attended,
+        ),
+        limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
+        silence=args.silence or None,
+        continue_=args.continue_,
+        record=not args.no_history,
+        changes=args.changes,
+        attended=attended,
+    )
+
+
+def load_chosen_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
+    """Raises `UsageMistake` with the file and the line."""
+    try:
+        return load_policy(roots=roots, file=file, approve=approve)
+    except PolicyError as error:
+        raise UsageMistake(str(error), "mend the policy; `dragoman policy` explains it") from error
+
+
+def _attachments(args: argparse.Namespace) -> Sequence[Attachment]:
+    if not (args.file or args.image):
+        return ()
+    from dragoman.apps.run.attach import read_attachments
+
+    return read_attachments(args.file, args.image)
+
+
+def _servers(args: argparse.Namespace) -> Sequence[v1.McpServer]:
+    if not args.mcp:
+        return ()
+    from dragoman.apps.run.mcp import read_mcp
+
+    return [server for path in args.mcp for server in read_mcp(path)]
+
+
+def _answers(path: str | None) -> FormAnswers | None:
+    """Raises `UsageMistake`."""
+    if path is None:
+        return None
+    from dragoman.workspace.policy.form_answers import AnswersError, FormAnswers
+
+    try:
+        return FormAnswers.load(path)
+    except AnswersError as error:
+        raise UsageMistake(str(error), "mend the file of answers") from error
+
+
+def _folder(path: str) -> str:
+    place = Path(path).absolute()
+    if not place.is_dir():
+        raise UsageMistake(f"{path!r} is no folder", "check the path")
+    return os.path.normpath(place)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, is_set, value = text.partition("=")
+    if not key or not is_set:
+        raise UsageMistake(f"--set takes KEY=VALUE, not {text!r}", "say which value it shall have")
+    return key, value

@@ -1,0 +1,27 @@
+"""A module that is imported when something of it is first used.
+
+asyncio takes longer to import than everything else of a conversation without an event loop. Modules that such
+a conversation shares with the awaited one name asyncio in few places, most of them an `except` clause:
+
+    if TYPE_CHECKING:
+        import asyncio
+    else:
+        asyncio = DeferredModule("asyncio")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class DeferredModule:
+    """Stands for a module. What was looked up once is an attribute of its own."""
+
+    def __init__(self, name: str) -> None:
+        self._module_name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._module_name), name)
+        setattr(self, name, value)
+        return value
