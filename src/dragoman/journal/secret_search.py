@@ -66,7 +66,8 @@ _ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", 
 _OPTION = re.compile(r"--(?=(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)[=\s\"])", re.ASCII)
 _QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
 _QUERY = re.compile(f"=(?:{_behind([f'[?&](?i:{name})=' for name in _QUERY_NAMES])})", re.ASCII)
-_VARIABLE = re.compile("=(?<=[A-Z0-9]=)")
+_ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)")
+"""What stands after a variable's name, which is written in capitals, or after a name in an address."""
 _VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 
 
@@ -79,8 +80,7 @@ def secret_places(block: bytes) -> list[int]:
     if "--" in text:
         places += _starts(_OPTION, text)
     if "=" in text:
-        places += _starts(_QUERY, text)
-        places += [place for place in _starts(_VARIABLE, text) if _is_secret_variable(text, place)]
+        places += [place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place)]
     low = block.lower().decode("latin-1")
     if "bearer" in low:
         places += _starts(_BEARER, low)
@@ -139,8 +139,10 @@ def _ends_of_letter(letter: str, text: str) -> Iterator[int]:
         place = text.find(letter, place + 1)
 
 
-def _is_secret_variable(text: str, end: int) -> bool:
-    """Whether a name such as `API_KEY` or `API_KEY_2` ends there."""
-    if text.endswith(_VARIABLE_ENDS, 0, end):
+def _is_secret_assigned(text: str, place: int) -> bool:
+    """Whether a name such as `API_KEY`, `API_KEY_2` or `?token` ends there."""
+    if text.endswith(_VARIABLE_ENDS, 0, place):
         return True
-    return text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, end), 0))
+    if text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, place), 0)):
+        return True
+    return _QUERY.match(text, place) is not None
