@@ -1,6 +1,7 @@
 """The agent behind the benchmark's hub, with our SDK. It does what a prompt's text orders:
 
     {"do": "stream", "count": 1000, "size": 20}     updates as fast as it can
+    {"do": "prose", "count": 1000, "size": 1024}    the same with real text
     {"do": "mix", "count": 1000}                    the same with updates of every common kind
     {"do": "paced", "count": 1000, "gap": 0.01}     an update now and then, whose text is when it was made
 
@@ -14,6 +15,7 @@ import json
 import time
 from typing import Any
 
+import texts
 from dragoman import Agent, Turn, serve
 from dragoman.schema.codec import reader
 from dragoman.schema.v1 import SessionNotification
@@ -23,6 +25,11 @@ from peers.measure import load_mix
 async def stream(turn: Turn, order: dict[str, Any]) -> None:
     text = "x" * order["size"]
     for _ in range(order["count"]):
+        await turn.say(text)
+
+
+async def prose(turn: Turn, order: dict[str, Any]) -> None:
+    for text in texts.prose(order["count"], order["size"]):
         await turn.say(text)
 
 
@@ -40,7 +47,7 @@ async def paced(turn: Turn, order: dict[str, Any]) -> None:
         await turn.say(f"{time.monotonic():.7f}")
 
 
-ORDERS = {"stream": stream, "mix": mix, "paced": paced}
+ORDERS = {"stream": stream, "prose": prose, "mix": mix, "paced": paced}
 
 
 def bench_agent() -> Agent:

@@ -90,6 +90,11 @@ class HubProcess:
         fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
+    def written(self) -> int:
+        """Bytes that it wrote with system calls so far, to files and sockets."""
+        fields = dict(line.split(": ") for line in Path(f"/proc/{self._pid}/io").read_text().splitlines())
+        return int(fields["wchar"])
+
     def memory_kb(self) -> int:
         for line in Path(f"/proc/{self._pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):

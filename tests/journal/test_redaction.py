@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal.redaction import REDACTED, redact, redact_all
+from tests.journal.plain_redaction import redact_plainly
 
 
 def frame(value: Any) -> bytes:
@@ -145,25 +147,60 @@ def test_a_redacted_frame_is_still_one_line_of_json(value: Any) -> None:
 
 PIECES = st.sampled_from(
     [
-        "hello ",
-        '"',
-        "pass",
-        "word=1",
-        "sk-" + "a" * 20,
-        "API_KEY=",
-        "abc",
-        "Bearer ",
-        "0123456789",
-        "\n",
-        "env",
+        *("hello ", "\n", "é", '"', "'", "\\", "/", ":", ",", "{", "}", "=", "-", "@", "?", "&", "_"),
+        *("pass", "word=1", "abc", "0123456789", "key", "token", "_2", "sk-", "a" * 20, "sk-" + "a" * 20),
+        *("API_KEY=", "API_KEY='", 'API_KEY="', "SECRET_KEY_BASE=x", "?token=", "&Api_Key=", "MAX_TOKENS=5"),
+        *("Bearer ", "Bearer abcdefgh12", "authorization: ", "basic dXNlcjpwYXNz", "https://", "me:pw@host"),
+        *("--token ", "--api-key=", "-----BEGIN PRIVATE KEY-----", "eyJ" + "b" * 9 + "." + "c" * 9 + "."),
+        *("ghp_", "B2" * 10, "xoxb-", "AKIA", "AIza", "ya29.", "\\u0074", "env", "data", "authenticate"),
     ]
+)
+TEXTS = st.lists(PIECES, max_size=6).map("".join)
+NAMES = st.sampled_from(
+    ["env", "token", "to-ken", "to\u212aen", "apiKey", "headers", "data", "method", "a", "é", ":token", "x:"]
+)
+VALUES = st.recursive(
+    st.none() | st.integers(0, 9) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXTS, inner, max_size=4),
+    max_leaves=8,
 )
 
 
-@given(st.lists(st.lists(PIECES, max_size=4).map("".join), max_size=80))
-def test_many_frames_come_out_as_each_would_alone(texts: list[str]) -> None:
-    frames = [frame({"params": {"update": {"text": text}}}) for text in texts]
-    assert list(redact_all(frames)) == [redact(one) for one in frames]
+@st.composite
+def frames_of_a_stream(draw: st.DrawFn) -> list[bytes]:
+    """Frames that mostly begin alike, some of them written in ways that are unusual, some of them no JSON."""
+    found = []
+    name = draw(NAMES)
+    for value in draw(st.lists(TEXTS | VALUES, max_size=8)):
+        message = {"jsonrpc": "2.0", "method": draw(st.sampled_from(["a", "authenticate"])), "params": value}
+        written = draw(
+            st.sampled_from(
+                [
+                    lambda message: msgspec.json.encode(message),
+                    lambda message: json.dumps(message).encode(),
+                    lambda message: json.dumps(message, separators=(" , ", " : ")).encode(),
+                    lambda message: json.dumps({name: message["params"]}).encode(),
+                    lambda message: json.dumps(message).replace("t", "\\u0074").encode(),
+                    lambda message: json.dumps(message).replace("/", "\\/").encode(),
+                    lambda message: str(message["params"]).encode(),
+                ]
+            )
+        )
+        found.append(written(message))
+    return found * draw(st.integers(1, 4))
+
+
+@given(frames_of_a_stream())
+def test_the_quick_search_hides_what_a_plain_walk_hides(frames: list[bytes]) -> None:
+    expected = [redact_plainly(frame) for frame in frames]
+    assert [redact(frame) for frame in frames] == expected
+    assert list(redact_all(frames)) == expected
+
+
+@given(VALUES)
+def test_a_frame_is_json_also_when_secrets_were_cut_out_of_its_texts(value: Any) -> None:
+    for written in (msgspec.json.encode(value), json.dumps(value).encode()):
+        assert json.loads(redact(written)) is not Ellipsis
 
 
 def test_another_way_to_redact_is_asked_for_every_frame() -> None:

@@ -332,3 +332,25 @@ async def test_nobody_waits_while_a_large_entry_is_redacted(tmp_path: Path) -> N
         assert await large == 1
         assert await frames(journal, "a") == [text.replace(b"hush", b"[redacted]")]
         assert await journal.originals("a") == {1: text}
+
+
+async def test_an_entry_of_a_stream_in_use_writes_two_pages_and_the_streams_time_once_a_second(
+    tmp_path: Path,
+) -> None:
+    now = 100.0
+    async with SqliteJournal(tmp_path / "j.db", clock=lambda: now) as journal:
+        for _ in range(2):
+            await journal.append("a", notes(1))
+        log, page = tmp_path / "j.db-wal", 24 + 4096
+        for moment, pages, updated in (
+            (100.5, 2, 100.0),
+            (100.9, 2, 100.0),
+            (101.5, 3, 101.5),
+            (99.0, 3, 99.0),
+        ):
+            now = moment
+            before = log.stat().st_size
+            await journal.append("a", notes(1))
+            info = await journal.info("a")
+            assert info is not None
+            assert (log.stat().st_size - before, info.updated) == (pages * page, updated)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
+from dragoman.workspace.folder_snapshot import _TICK
 from dragoman.workspace.lent_terminals import TerminalRequest
-from dragoman.workspace.snapshot_entries import SnapshotSettings
+from dragoman.workspace.snapshot_entries import SnapshotSettings, TurnStart
 from dragoman.workspace.snapshots import RevertRefused, take_snapshot
 from dragoman.workspace.workspace import Workspace
 from tests.runtime.raw import until
@@ -336,3 +337,38 @@ async def test_one_file_of_a_snapshot_can_be_taken_from_another(root: Path) -> N
             async with await first.retake() as third:
                 second.adopt(str(root / "text.txt"), third)
             assert told(await first.compare(second), root) == {"new.txt": "added"}
+
+
+def change_after(path: Path, moment: int) -> None:
+    """Write to a file, so often that it bears a later date: the clock of a file system ticks slowly."""
+    while not path.exists() or path.stat().st_ctime_ns <= moment:
+        path.write_text("agent\n")
+
+
+async def test_what_was_not_seen_before_the_turn_began_is_unknown_and_nobodys_change(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for name in ("kept/same", "kept/users", "agents/edited", "agents/removed", "agents/later"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("old\n")
+    start = TurnStart()
+    async with await take_snapshot([str(root)]) as earlier:
+        (root / "kept/users").write_text("user\n")
+        start.moment = (root / "kept/users").stat().st_ctime_ns + _TICK + 1
+        # The agent is faster than the look.
+        for name in ("agents/edited", "agents/new", "agents/below/new"):
+            (root / name).parent.mkdir(exist_ok=True)
+            change_after(root / name, start.moment - _TICK)
+        (root / "agents/removed").unlink()
+        change_after(root / "agents/new", (root / "agents").stat().st_ctime_ns)
+        async with await earlier.retake(start=start) as before:
+            (root / "agents/later").write_text("agent\n")
+            (root / "agents/after").write_text("agent\n")
+            (root / "kept/after").write_text("agent\n")
+            (root / "kept/same").unlink()
+            changes = await before.compare()
+    assert {os.path.relpath(file.path, root): file.kind for file in changes.files} == {
+        "agents/later": "modified",
+        "kept/after": "added",
+        "kept/same": "removed",
+    }
+    assert any("agents/edited" in note and "nobody knows" in note for note in changes.notes)

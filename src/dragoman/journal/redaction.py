@@ -11,123 +11,41 @@ that was cut in two by a stream of chunks. A frame that holds nothing of this is
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import islice, repeat
+from functools import lru_cache
+from itertools import accumulate, islice, repeat
 
 import msgspec
 
 from dragoman.journal.entry_runs import EntryBatch, FrameRun
+from dragoman.journal.secret_patterns import AFTER, NAMED, PAIRS, SHAPES, bare_name
+from dragoman.journal.secret_search import secret_places
 
 REDACTED = "[redacted]"
 _MARK = REDACTED.encode()
+_BETWEEN = b'\n"'
+_VALUE = b':"'
+"""How a string in an object begins."""
 
-NAMED = frozenset(
-    {
-        *("apikey", "xapikey", "authkey", "secret", "clientsecret", "secretkey", "secretaccesskey"),
-        *("password", "passwd", "passphrase", "privatekey", "credential", "credentials", "bearer"),
-        *("token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken"),
-        *("authorization", "proxyauthorization", "cookie", "setcookie"),
-    }
-)
-"""Names of secrets, without case and punctuation."""
+TOGETHER = 64
+"""Frames that are looked at in one go."""
 
-PAIRS = frozenset({"env", "headers", "environment", "httpheaders", "dragomancredentials"})
-"""Names of lists or tables whose values are never stored, whatever they are called."""
-
-# Looking for a word is much faster than for a shape, so each shape comes with one that must be there.
-# Repetitions that something must follow are bounded, lest odd text take forever.
-SHAPES = tuple(
-    (word, re.compile(shape))
-    for word, shape in (
-        ("sk-", rb"\bsk-[A-Za-z0-9_-]{16,}"),
-        ("k_live_", rb"\b[rs]k_live_[A-Za-z0-9]{16,}"),
-        *((f"gh{kind}_", rf"\bgh{kind}_[A-Za-z0-9]{{20,}}".encode()) for kind in "pousr"),
-        ("github_pat_", rb"\bgithub_pat_[A-Za-z0-9_]{20,}"),
-        ("glpat-", rb"\bglpat-[A-Za-z0-9_-]{16,}"),
-        ("xox", rb"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
-        ("akia", rb"\bAKIA[A-Z0-9]{16}\b"),
-        ("asia", rb"\bASIA[A-Z0-9]{16}\b"),
-        ("aiza", rb"\bAIza[A-Za-z0-9_-]{30,}"),
-        ("ya29.", rb"\bya29\.[A-Za-z0-9_-]{20,}"),
-        ("hf_", rb"\bhf_[A-Za-z0-9]{20,}"),
-        ("npm_", rb"\bnpm_[A-Za-z0-9]{30,}"),
-        ("pypi-", rb"\bpypi-[A-Za-z0-9_-]{30,}"),
-        ("eyj", rb"\beyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]*"),
-        (
-            "private key-----",
-            rb"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=\")|$)",
-        ),
-    )
-)
-"""What keys look like."""
-
-AFTER = tuple(
-    (word, re.compile(shape))
-    for word, shape in (
-        ("bearer", rb"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}"),
-        ("basic", rb"(?i)(authorization\W{1,6}basic\s+)[A-Za-z0-9+/=]{8,}"),
-        ("@", rb"(\b[a-z][a-z0-9+.-]{0,15}://[^\s/\"\\:@]{0,200}:)[^\s/\"\\@]{1,500}(?=@)"),
-        ("=", rb"(?i)([?&](?:access_token|api_?key|token|secret|password)=)[^\s&\"\\#]+"),
-        (
-            "=",
-            rb"(\b[A-Z][A-Z0-9_]*?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)(?:_[A-Z0-9]+)?=\\?[\"']?)"
-            rb"[^\s\"'\\;&|]+",
-        ),
-        (
-            "--",
-            rb"(--(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)(?:=|\s+|\"\s*,\s*\"))[^\s\"\\]+",
-        ),
-    )
-)
-"""What stands before a secret; it stays, and the secret goes."""
-
-_HINTS = (
-    *("key", "token", "secret", "pass", "authoriz", "bearer", "cookie", "credential", '"env', "headers", "@"),
-    '"authenticate"',
-    *(word for word, _ in SHAPES if "key" not in word),
-)
-"""Every secret that is known here comes with one of these. In text they are found faster than in bytes."""
-
-
-_RARE = "_-zjx9k"
-"""Letters that text mostly has none of. One letter is looked for many times as fast as a word."""
-
-_BY_LETTER = tuple(
-    (letter, tuple(hint for hint in _HINTS if letter in hint and not set(hint) & set(_RARE[:place])))
-    for place, letter in enumerate(_RARE)
-)
-_OTHERS = tuple(hint for hint in _HINTS if not set(hint) & set(_RARE))
-
-
-def _is_hinted(low: str) -> bool:
-    """Whether one of the hints is in a text without capitals."""
-    for hint in _OTHERS:
-        if hint in low:
-            return True
-    for letter, hints in _BY_LETTER:
-        if letter in low:
-            for hint in hints:
-                if hint in low:
-                    return True
-    return False
-
-
-def redact(frame: bytes) -> bytes:
-    """The frame without what is known to be secret; the same object if there is nothing."""
-    low = _low(frame)
-    return _shapes(_structure(frame), low) if _is_hinted(low) else frame
-
-
-TOGETHER = 32
-"""Frames that are looked at in one go. A hint in one of them makes all of them be looked at again."""
-
+TOGETHER_BYTES = 64 * 1024
+"""Bytes that are looked at in one go; more of them no longer stay near the processor."""
 
 LONGEST_HEAD = 1024
 """Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
 
-FEW = 8
+FEW = 3
 """Below it, finding out what frames share costs more than it saves."""
+
+
+def redact(frame: bytes) -> bytes:
+    """The frame without what is known to be secret; the same object if there is nothing."""
+    head = frame[: frame.rfind(_VALUE, 0, LONGEST_HEAD) + len(_VALUE)]
+    rest = b'"' + frame[len(head) :] if head.endswith(_VALUE) and _is_plain_head(head) else frame
+    return _hide_shapes(_hide_structure(frame)) if secret_places(rest) else frame
 
 
 def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) -> Sequence[bytes]:
@@ -136,15 +54,17 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
     """
     if how is not redact or len(frames) < FEW:
         return [how(frame) for frame in frames]
-    # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
-    pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
-    heads = {_shared_head(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
-    plain = (head for head in sorted(heads, key=len, reverse=True) if not _is_hinted(_low(head)))
-    head = next(plain, b"")
+    head = _common_head(frames)
     found: list[bytes] = []
-    for first in range(0, len(frames), TOGETHER):
-        found += _in_parts(frames[first : first + TOGETHER], head)
-    return found
+    block: list[bytes] = []
+    size = 0
+    for frame in frames:
+        block.append(frame)
+        size += len(frame)
+        if len(block) == TOGETHER or size >= TOGETHER_BYTES:
+            found += _redact_block(block, head)
+            block, size = [], 0
+    return found + _redact_block(block, head) if block else found
 
 
 def is_redacted(frame: bytes) -> bool:
@@ -162,49 +82,65 @@ def redact_runs(entries: EntryBatch, how: Callable[[bytes], bytes]) -> Sequence[
     return [FrameRun(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
-def _in_parts(frames: Sequence[bytes], head: bytes) -> Sequence[bytes]:
-    # The quote with which the head ends stays, so that no hint is cut in two.
-    rest = b'\n"'.join((b"", *map(bytes.removeprefix, frames, repeat(head))))
-    if not _is_hinted(_low(rest)):
+def _redact_block(frames: list[bytes], head: bytes) -> list[bytes]:
+    # The head ends with a quote, which is put before what is left of each frame.
+    parts = list(map(bytes.removeprefix, frames, repeat(head)))
+    places = secret_places(_BETWEEN.join((b"", *parts)))
+    if not places:
         return frames
-    if len(frames) == 1:
-        return [redact(frames[0])]
-    half = len(frames) // 2
-    return [*_in_parts(frames[:half], head), *_in_parts(frames[half:], head)]
+    starts = list(accumulate((len(part) + len(_BETWEEN) for part in parts), initial=0))
+    suspects = {bisect_right(starts, place) - 1 for place in places}
+    return [redact(frame) if n in suspects else frame for n, frame in enumerate(frames)]
 
 
-def _shared_head(one: bytes, other: bytes) -> bytes:
-    """How both begin, up to a quote."""
-    size = min(len(one), len(other), LONGEST_HEAD)
-    apart = int.from_bytes(one[:size], "big") ^ int.from_bytes(other[:size], "big")
+def _common_head(frames: Sequence[bytes]) -> bytes:
+    """How most of the frames begin, if no secret begins there."""
+    # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
+    pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
+    heads = {_shared_head(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
+    return next(filter(_is_plain_head, sorted(heads, key=len, reverse=True)), b"")
+
+
+def _shared_head(frame: bytes, other: bytes) -> bytes:
+    """How both begin, up to the quote before some value."""
+    size = min(len(frame), len(other), LONGEST_HEAD)
+    apart = int.from_bytes(frame[:size], "big") ^ int.from_bytes(other[:size], "big")
     alike = (
         size - (apart.bit_length() + 7) // 8
-    )  # the first byte that differs is the highest that is not zero
-    return one[: one.rfind(b'"', 0, alike) + 1]
+    )  # the highest bit that is set is in the first byte that differs
+    return frame[: frame.rfind(_VALUE, 0, alike) + len(_VALUE)] if _VALUE in frame[:alike] else b""
 
 
-def _low(text: bytes) -> str:
-    return text.lower().decode("latin-1")
+@lru_cache(256)
+def _is_plain_head(head: bytes) -> bool:
+    """Whether a frame that begins so can be judged by the rest of it."""
+    # Data of a login are known by the method, and what comes after `Authorization` by that word: wherever the
+    # other half is, these are looked at together. The colon makes a name of the string with which the head
+    # ends, if its quote is the end of a string.
+    halves = (b"authorization", b"authenticate", b'"data"', b"\\u")
+    low = head.lower()
+    return not any(half in low for half in halves) and not secret_places(head + b":")
 
 
-def _shapes(frame: bytes, low: str) -> bytes:
+def _hide_shapes(frame: bytes) -> bytes:
+    low = frame.lower()
     for word, shape in SHAPES:
-        if word in low:
+        if word.lower().encode() in low:
             frame = shape.sub(_MARK, frame)
     for word, shape in AFTER:
-        if word in low:
+        if word.encode() in low:
             frame = shape.sub(rb"\g<1>" + _MARK, frame)
     return frame
 
 
-def _structure(frame: bytes) -> bytes:
+def _hide_structure(frame: bytes) -> bytes:
     """Values that are secret by their name. What is no JSON has no names."""
     try:
         message = msgspec.json.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frame
     hidden = _hide_login(_hide(message))
-    return frame if hidden is message else msgspec.json.encode(hidden)
+    return frame if hidden == message else msgspec.json.encode(hidden)
 
 
 def _hide(value: object) -> object:
@@ -229,7 +165,7 @@ def _hide_login(message: object) -> object:
 
 
 def _hide_named(name: str, value: object) -> object:
-    bare = "".join(filter(str.isalnum, name)).lower()
+    bare = bare_name(name)
     if bare in NAMED and isinstance(value, str) and value:
         return REDACTED
     if bare in PAIRS:

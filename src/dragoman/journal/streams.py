@@ -54,6 +54,11 @@ INSERT_ROWS = INSERT + ", (?, ?, ?, ?, ?, ?)" * (ROWS - 1)
 ENDS = 1024
 """Streams whose end is remembered: as many as may stream at once."""
 
+SAME_TIME_SECONDS = 1.0
+"""For how long a stream that is appended to again keeps its time. To write the time is to write a page more
+of the index by which streams are listed, and while an agent speaks, that would be one page of three.
+"""
+
 PAGE = (
     "select sequence, direction, time, frame, sum from entries where number = ? and sequence > ? "
     "order by sequence limit ?"
@@ -111,7 +116,9 @@ def _moved(
     known = None if ends is None else ends.pop(stream, None)
     moved: KnownStream | None = None
     if known is not None and after in (None, known.info.last):
-        info = replace(known.info, last=known.info.last + count, updated=now)
+        is_recent = 0 <= now - known.info.updated < SAME_TIME_SECONDS
+        updated = known.info.updated if is_recent else now
+        info = replace(known.info, last=known.info.last + count, updated=updated)
         moved = move_stream(connection, known.number, info, known=known)
     if moved is None:
         number, found = _find_or_new(connection, stream, now, seal)

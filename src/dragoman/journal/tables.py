@@ -86,6 +86,9 @@ updated = ?, last = ?, sum = ? where number = ?
 """
 MOVE = "update streams set updated = ?, last = ?, sum = ? where number = ?"
 MOVE_KNOWN = MOVE + " and updated = ? and last = ? and sum = ?"
+MOVE_WITHIN_SECOND = (
+    "update streams set last = ?, sum = ? where number = ? and updated = ? and last = ? and sum = ?"
+)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -190,16 +193,19 @@ def move_stream(
 ) -> KnownStream | None:
     """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
     the index of names alone. With `known`, only if the row is still that: else nothing is written, and None.
+    If its time is still that too, the index of times is left alone as well.
     """
     row_sum = _row_sum(number, [getattr(info, name) for name in FIELDS])
     values = (info.updated, info.last, row_sum, number)
     if known is None:
         connection.execute(MOVE, values)
+        return KnownStream(number, info, row_sum)
+    before = (known.info.updated, known.info.last, known.sum)
+    if info.updated == known.info.updated:
+        moved = connection.execute(MOVE_WITHIN_SECOND, (*values[1:], *before))
     else:
-        before = (known.info.updated, known.info.last, known.sum)
-        if not connection.execute(MOVE_KNOWN, (*values, *before)).rowcount:
-            return None
-    return KnownStream(number, info, row_sum)
+        moved = connection.execute(MOVE_KNOWN, (*values, *before))
+    return KnownStream(number, info, row_sum) if moved.rowcount else None
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:

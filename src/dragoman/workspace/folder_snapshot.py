@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from dragoman.workspace.snapshot_entries import (
     Capture,
@@ -18,6 +19,7 @@ from dragoman.workspace.snapshot_entries import (
     OutOfTime,
     SnapshotEntry,
     SnapshotSettings,
+    TurnStart,
     blob_digest,
     content_at,
     entry_by_date,
@@ -30,6 +32,14 @@ _TICK = 50_000_000
 
 _NAMED = 5
 
+_BETWEEN_CHECKS = 256
+"""Files after which the deadline is looked at, in a folder of many."""
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+_Record: TypeAlias = tuple[int, int, int, int, int]
+"""Mode, inode, size, and the moments at which content and record were changed."""
+
 
 class PlainFolder:
     """One root without git."""
@@ -41,89 +51,79 @@ class PlainFolder:
         self._stop = stop
         self._store = store
         self._settings = settings
-        self._read: dict[
-            str, tuple[SnapshotEntry, SnapshotEntry]
-        ] = {}  # by path: the record, and what it stood for
+        self._read: dict[str, tuple[_Record, SnapshotEntry]] = {}
+        """By path: the system's record, and what it stood for."""
         self.kept_bytes = 0
         self._stored_digests: set[str] = set()  # digests of what is in the store
 
-    def capture(self, *, keep: bool) -> Capture:
-        """What is there now; with `keep`, its contents are kept."""
+    def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture:
+        """What is there now; with `keep`, its contents are kept. What may have changed since `start` is told
+        apart: it is no longer what was there before.
+        """
         capture = Capture()
         by_date: list[str] = []
-        ignored: set[str] = set()
-        closed: list[str] = []
-        deadline = Deadline(self._settings.seconds, self._stop)
+        walk = _Walk(self.root, self._settings, Deadline(self._settings.seconds, self._stop), start, capture)
         try:
-            for path, name, folder, status in self._walk(ignored, closed, deadline):
-                kind = kind_of(status)
-                if kind is None:
-                    continue
+            for path, name, folder, status in walk.files():
                 if len(capture.entries) >= self._settings.most_files:
                     raise OutOfTime
-                capture.entries[path] = entry = self._entry(
-                    path, name, folder, entry_by_date(status, kind), keep=keep
-                )
+                record = _record(status)
+                entry = self._known(path, record, keep=keep)
+                if entry is None:
+                    entry = self._read_entry(path, name, folder, status, keep=keep)
+                    status = _status_after(name, folder, status)
+                if entry is None:
+                    continue
+                if walk.is_late(status):
+                    capture.unknown.add(path)
+                    continue
+                capture.entries[path] = entry
                 if not entry.is_kept:
                     by_date.append(path)
         except OutOfTime:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
+        changed = "changed as the turn began, so that nobody knows what they were before"
+        capture.notes += list_in_note(self.root, changed, sorted(capture.unknown))
         capture.notes += list_in_note(self.root, "too large to be kept, compared by date", by_date)
-        capture.notes += list_in_note(self.root, "not looked into", sorted(ignored))
-        capture.notes += list_in_note(self.root, "not ours to look into", sorted(closed))
+        capture.notes += list_in_note(self.root, "not looked into", sorted(walk.ignored))
+        capture.notes += list_in_note(self.root, "not ours to look into", sorted(walk.closed))
         return capture
 
     def content(self, entry: SnapshotEntry) -> bytes:
         """What was kept under this digest; FileNotFoundError if nothing was."""
         return (self._store / entry.digest).read_bytes()
 
-    def _walk(
-        self, ignored: set[str], closed: list[str], deadline: Deadline
-    ) -> Iterator[tuple[str, str, int, os.stat_result]]:
-        def refuse(error: OSError) -> None:
-            if isinstance(error, PermissionError):  # others are gone, or are no folders any more
-                closed.append(os.fsdecode(error.filename))
-
-        for where, folders, names, fd in os.fwalk(self.root, onerror=refuse):
-            _ = deadline.seconds_left
-            ignored |= self._settings.ignore & set(folders)
-            folders[:] = sorted(name for name in folders if self._is_wanted(name))
-            below = os.path.relpath(where, self.root)
-            # A link to a folder counts as a folder there, and as a file here.
-            for name in names + [name for name in folders if _is_link(name, fd)]:
-                path = name if below == "." else f"{below}/{name}"
-                _ = deadline.seconds_left
-                try:
-                    path.encode()
-                    yield path, name, fd, os.stat(name, dir_fd=fd, follow_symlinks=False)
-                except (OSError, UnicodeEncodeError):  # gone since, or a name that nobody could be told
-                    continue
-
-    def _is_wanted(self, name: str) -> bool:
-        return name not in self._settings.ignore and not name.startswith(BASE)
-
-    def _entry(
-        self, path: str, name: str, folder: int, record: SnapshotEntry, *, keep: bool
-    ) -> SnapshotEntry:
+    def _known(self, path: str, record: _Record, *, keep: bool) -> SnapshotEntry | None:
+        """What it was found to be earlier, if it is as it was then."""
         before = self._read.get(path)
         if before is not None and before[0] == record and (not keep or self._has(before[1])):
             return before[1]
-        if record.size > self._settings.file_bytes or (
-            keep and self.kept_bytes + record.size > self._settings.total_bytes
+        return None
+
+    def _read_entry(
+        self, path: str, name: str, folder: int, status: os.stat_result, *, keep: bool
+    ) -> SnapshotEntry | None:
+        """What is there; None if it is nothing that has a content."""
+        kind = kind_of(status)
+        if kind is None:
+            return None
+        by_date = entry_by_date(status, kind)
+        if status.st_size > self._settings.file_bytes or (
+            keep and self.kept_bytes + status.st_size > self._settings.total_bytes
         ):
-            self._read[path] = (record, record)
-            return record
+            self._read[path] = (_record(status), by_date)
+            return by_date
         begun = time.time_ns()
         try:
             data = content_at(name, folder=folder)
         except OSError:  # not ours to read, or gone
-            return record
-        entry = SnapshotEntry(record.kind, blob_digest(data, self.algorithm), len(data))
+            return by_date
+        entry = SnapshotEntry(kind, blob_digest(data, self.algorithm), len(data))
         if keep:
             self._keep(entry, data)
-        if _changed_at(record) < begun - _TICK:
-            self._read[path] = (record, entry)
+        if _changed_at(status) < begun - _TICK:
+            self._read[path] = (_record(status), entry)
         return entry
 
     def _has(self, entry: SnapshotEntry) -> bool:
@@ -137,21 +137,98 @@ class PlainFolder:
             self.kept_bytes += len(data)
 
 
+class _Walk:
+    """One walk through a root, by descriptors. No link is followed."""
+
+    def __init__(
+        self,
+        root: str,
+        settings: SnapshotSettings,
+        deadline: Deadline,
+        start: TurnStart | None,
+        capture: Capture,
+    ) -> None:
+        self.ignored: set[str] = set()
+        self.closed: list[str] = []
+        """Folders that are not ours to look into."""
+        self._root = root
+        self._ignore = settings.ignore
+        self._deadline = deadline
+        self._start = start
+        self._unknown_folders = capture.unknown_folders
+
+    def files(self) -> Iterator[tuple[str, str, int, os.stat_result]]:
+        """Everything that is no folder: its path, its name, the open folder that it is in, its record."""
+        try:
+            folder = os.open(self._root, _FOLDER)
+        except OSError:
+            return  # gone
+        yield from self._files("", folder)
+
+    def is_late(self, status: os.stat_result) -> bool:
+        """Whether something was changed when the turn had begun."""
+        moment = None if self._start is None else self._start.moment
+        return moment is not None and _changed_at(status) >= moment - _TICK
+
+    def _files(self, below: str, folder: int) -> Iterator[tuple[str, str, int, os.stat_result]]:
+        folders: list[str] = []
+        try:
+            with os.scandir(folder) as items:
+                for number, item in enumerate(items):
+                    if not number % _BETWEEN_CHECKS:
+                        _ = self._deadline.seconds_left
+                    name = item.name
+                    try:
+                        if item.is_dir(follow_symlinks=False):
+                            folders.append(name)
+                        elif name in self._ignore and item.is_dir():
+                            self.ignored.add(name)
+                        else:
+                            name.encode()
+                            yield below + name, name, folder, item.stat(follow_symlinks=False)
+                    except (OSError, UnicodeEncodeError):  # gone since, or a name that nobody could be told
+                        continue
+            if self.is_late(os.fstat(folder)):
+                self._unknown_folders.add(below)
+            self.ignored |= self._ignore.intersection(folders)
+            for name in sorted(folders):
+                if name not in self._ignore and not name.startswith(BASE):
+                    yield from self._inner_files(below, name, folder)
+        finally:
+            os.close(folder)
+
+    def _inner_files(
+        self, below: str, name: str, folder: int
+    ) -> Iterator[tuple[str, str, int, os.stat_result]]:
+        try:
+            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+        except PermissionError:
+            self.closed.append(os.path.join(self._root, below + name))
+        except OSError:  # it is gone, or no folder any more
+            pass
+        else:
+            yield from self._files(f"{below}{name}/", inner)
+
+
+def _record(status: os.stat_result) -> _Record:
+    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _changed_at(status: os.stat_result) -> int:
+    return max(status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _status_after(name: str, folder: int, before: os.stat_result) -> os.stat_result:
+    """The record of a file when it has been read: somebody may have written to it meanwhile."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:  # gone since
+        return before
+
+
 def list_in_note(root: str, what: str, names: list[str]) -> list[str]:
     """A note about some names, the first of which it tells."""
     if not names:
         return []
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return [f"{root}: {what}: {', '.join(names[:_NAMED])}{more}"]
-
-
-def _is_link(name: str, fd: int) -> bool:
-    try:
-        return kind_of(os.stat(name, dir_fd=fd, follow_symlinks=False)) == "link"
-    except OSError:  # gone since
-        return False
-
-
-def _changed_at(record: SnapshotEntry) -> int:
-    *_, modified, changed = record.digest.split()
-    return max(int(modified), int(changed))

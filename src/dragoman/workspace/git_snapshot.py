@@ -28,6 +28,7 @@ from dragoman.workspace.snapshot_entries import (
     OutOfTime,
     SnapshotEntry,
     SnapshotSettings,
+    TurnStart,
     entry_by_date,
     kind_of,
 )
@@ -122,8 +123,8 @@ class GitFolder:
         files.append(self._repository.exclude.parent / "attributes")
         return not any(file.is_file() and _CONVERTING.search(file.read_bytes()) for file in files)
 
-    def capture(self, *, keep: bool) -> Capture:
-        """What is there now; git keeps new contents in any case."""
+    def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture:
+        """What is there now; git keeps new contents in any case. It cannot say what changed since `start`."""
         self._deadline = Deadline(self._settings.seconds, self._stop)
         capture = Capture()
         try:

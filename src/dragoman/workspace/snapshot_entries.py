@@ -76,6 +76,28 @@ class Capture:
     entries: dict[str, SnapshotEntry] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
+    unknown: set[str] = field(default_factory=set)
+    """Files that were there, and may have been changed by the time they were looked at."""
+    unknown_folders: set[str] = field(default_factory=set)
+    """Folders of which nobody knows what else was in them, as paths that end with a slash; "" is the root."""
+
+    def has_missed(self, path: str) -> bool:
+        """Whether nobody knows if the file was there, and with what."""
+        if path in self.entries:
+            return False
+        folder = path[: path.rfind("/") + 1]
+        return not self.is_complete or path in self.unknown or folder in self.unknown_folders
+
+
+class TurnStart:
+    """When a turn began, for a look at its folder that is still under way then."""
+
+    def __init__(self) -> None:
+        self.moment: int | None = None
+        """Nanoseconds since 1970. From then on, what is found to have changed may be the agent's work."""
+
+    def begin(self) -> None:
+        self.moment = time.time_ns()
 
 
 class OutOfTime(Exception):

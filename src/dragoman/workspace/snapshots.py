@@ -40,6 +40,7 @@ from dragoman.workspace.snapshot_entries import (
     OutOfTime,
     SnapshotEntry,
     SnapshotSettings,
+    TurnStart,
 )
 from dragoman.workspace.store import Store
 
@@ -53,20 +54,26 @@ class SnapshotFolder(Protocol):
     algorithm: str
     kept_bytes: int
 
-    def capture(self, *, keep: bool) -> Capture: ...
+    def capture(self, *, keep: bool, start: TurnStart | None = None) -> Capture: ...
     def content(self, entry: SnapshotEntry) -> bytes: ...
 
 
 async def take_snapshot(
-    roots: Sequence[str], *, settings: SnapshotSettings = DEFAULT_SNAPSHOT, store: str | None = None
+    roots: Sequence[str],
+    *,
+    settings: SnapshotSettings = DEFAULT_SNAPSHOT,
+    store: str | None = None,
+    start: TurnStart | None = None,
 ) -> Snapshot:
-    """Look at these folders. `store` is where to keep things, if not in the folder for temporary files."""
-    return await _take(Snapshot(_Archive(roots, settings, store)))
+    """Look at these folders. `store` is where to keep things, if not in the folder for temporary files.
+    `start` is when a turn began that does not wait for the end of it.
+    """
+    return await _take(Snapshot(_Archive(roots, settings, store)), start)
 
 
-async def _take(snapshot: Snapshot) -> Snapshot:
+async def _take(snapshot: Snapshot, start: TurnStart | None = None) -> Snapshot:
     try:
-        await asyncio.to_thread(snapshot.take)
+        await asyncio.to_thread(snapshot.take, start)
     except BaseException:
         await snapshot.aclose()
         raise
@@ -129,23 +136,33 @@ class Snapshot:
         kept = sum(ground.kept_bytes for ground in self._archive.grounds)
         return kept - (self._archive.first_bytes or 0)
 
-    def take(self) -> None:
+    @property
+    def can_overlap_turn(self) -> bool:
+        """Whether the next look can be told when a turn began, and go on beside it."""
+        grounds = self._archive.grounds
+        return bool(grounds) and all(isinstance(ground, PlainFolder) for ground in grounds)
+
+    @property
+    def file_count(self) -> int:
+        return sum(len(capture.entries) for capture in self._captures)
+
+    def take(self, start: TurnStart | None = None) -> None:
         with self._archive.working:
             self._archive.open()
             for ground in self._archive.grounds:
-                capture = ground.capture(keep=True)
+                capture = ground.capture(keep=True, start=start)
                 self.notes += capture.notes
                 self._captures.append(capture)
             if self._archive.first_bytes is None:
                 self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
 
-    async def retake(self) -> Snapshot:
+    async def retake(self, *, start: TurnStart | None = None) -> Snapshot:
         """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
-        closed for itself.
+        closed for itself. With `start`, a turn may begin while this goes on, if it `can_overlap_turn`.
         """
         if self._closed:
             raise LocalMistake("this snapshot is closed")
-        return await _take(Snapshot(self._archive))
+        return await _take(Snapshot(self._archive), start)
 
     async def compare(self, later: Snapshot | None = None) -> TurnChangeSet:
         """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
@@ -224,8 +241,11 @@ def _differences(
             continue
         if new is None or _differ(old, new):
             different.append((path, old, new))
-    if before.is_complete:
-        different += [(path, None, new) for path, new in after.entries.items() if path not in before.entries]
+    different += [
+        (path, None, new)
+        for path, new in after.entries.items()
+        if path not in before.entries and not before.has_missed(path)
+    ]
     return different
 
 

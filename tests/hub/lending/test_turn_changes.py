@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from dragoman import Agent, Turn
 from dragoman.hub.lending import turn_changes
 from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.schema.v1 import ToolCallLocation
+from dragoman.testing.pace import patience
 from dragoman.workspace import snapshots
+from dragoman.workspace.snapshot_entries import TurnStart
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.runtime.raw import until
 
@@ -313,3 +316,32 @@ def _with_clock(stage: Stage, clock: Any) -> None:
     changes = stage.hub.changes
     assert isinstance(changes, TurnChanges)
     changes._clock = clock
+
+
+async def test_a_prompt_does_not_wait_for_a_look_at_a_large_folder_that_is_known(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_changes, "MANY_FILES", 1)
+    monkeypatch.setattr(turn_changes, "PROMPT_SECONDS", 0)
+    monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 60)
+    looks, go_on = 0, threading.Event()
+    take = snapshots.Snapshot.take
+
+    def slow_take(self: snapshots.Snapshot, start: TurnStart | None = None) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:  # before the second turn
+            assert go_on.wait(patience(20))
+        take(self, start)
+
+    monkeypatch.setattr(snapshots.Snapshot, "take", slow_take)
+    async with staged({"one": writer}, changes=True) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        await do(client, session, "write first.txt")
+        assert await names(client, session) == ["first.txt"]
+        await do(client, session, "write old.txt")
+        go_on.set()
+        told = await changed(client, session)
+        assert told["files"] == []
+        assert any("old.txt" in note for note in told["notes"])

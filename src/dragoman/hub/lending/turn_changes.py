@@ -8,25 +8,28 @@ told apart from that and never counted as the session's own.
 Snapshots cost disk space and a descriptor. Sessions of one folder share them; they are given back when their
 session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last `MOST` have them.
 A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a while, and then tried again.
+
+A folder of many files is known from the turn before. The prompt waits `PROMPT_SECONDS` for the look at it,
+which then goes on beside the turn: a file that was not seen before it changed is named in a note, and never
+counted as the session's own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
-from dragoman.decoders import decode_json
 from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.lending.folder_turn import FolderTurn
 from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import TaskOwner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
+from dragoman.workspace.snapshot_entries import TurnStart
 from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
@@ -36,6 +39,12 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 3.0
 """A turn waits so long for a look at its folder."""
+
+PROMPT_SECONDS = 0.05
+"""A prompt waits so long for a look at a folder of many files that was looked at before."""
+
+MANY_FILES = 2000
+"""From here on a folder has many files. A look at fewer of them is over before anybody notices it."""
 
 CLOSE_SECONDS = 1.0
 """How long looks and removals that are under way may take when the hub ends; the next one removes the
@@ -52,110 +61,15 @@ KEPT_SECONDS = 1800.0
 MOST = 256
 """Sessions whose last turn is known; above that, the oldest turns that have ended are forgotten."""
 
-OTHERS = 100
-"""Turns beside one turn that are held on to, ended ones included."""
-
-PATHS = 10_000
-"""Files that one turn names; more than that are not told apart."""
-
 GROWTH = 64 * 1024 * 1024
 """Bytes that shared contents may grow by before a fresh snapshot is taken without what nobody needs."""
 
 PAUSES = 1000
 """Folders whose looks are paused; more than that, and all are forgotten."""
 
-WRITING = frozenset({"edit", "delete", "move"})
-"""Kinds of tool calls whose locations are files that they change."""
-
-
-class _Part(Struct):
-    """As much of a location, or of the content of a tool call, as is needed here: diffs can be large."""
-
-    type: str = ""
-    path: str = ""
-
 
 class LookFailed(DragomanError):
     """Nothing is known about a folder now, and why."""
-
-
-class FolderTurn:
-    """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
-
-    def __init__(self, session_id: str, key: str, folders: Sequence[str]) -> None:
-        self.session = session_id
-        self.key = key
-        self.cwd = folders[0]
-        self.folders = tuple(os.path.realpath(folder) for folder in folders if os.path.isabs(folder))
-        self.is_running = True
-        self.before: Snapshot | None = None
-        self.after: Snapshot | None = None
-        self.note = ""
-        """Why its changes are not known."""
-        self.was_alone = True
-        """Whether no other turn has run in its folders at the same time."""
-        self.finishing: asyncio.Task[None] | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self._others: list[FolderTurn] = []
-        self._others_paths: set[str] = set()
-        self._named: dict[str, set[str]] = {}  # by tool call
-        self._kinds: dict[str, str] = {}
-        self._count = 0
-
-    def is_near(self, other: FolderTurn) -> bool:
-        """Whether one of its folders is the other's folder, in it or around it."""
-        return any(
-            _is_below(folder, two) or _is_below(two, folder)
-            for folder in self.folders
-            for two in other.folders
-        )
-
-    def meet(self, other: FolderTurn) -> None:
-        """Both run at the same time. Of many that have ended, only the files are kept."""
-        if len(self._others) >= OTHERS:
-            ended = [other for other in self._others if not other.is_running]
-            self._others = [other for other in self._others if other.is_running]
-            self._others_paths |= {path for one in ended for path in one.paths()}
-        self._others.append(other)
-        self.was_alone = False
-
-    def others_paths(self) -> set[str]:
-        """The files that others named which ran at the same time. Looks at the disk."""
-        return self._others_paths.union(*(other.paths() for other in self._others))
-
-    def see_tool_call(self, update: dict[str, Raw]) -> None:
-        """Note the files that a tool call changes. One that failed has changed none."""
-        call = value_of(update.get("toolCallId"))
-        if not isinstance(call, str) or self._count >= PATHS:
-            return
-        kind = value_of(update.get("kind"))
-        if isinstance(kind, str):
-            self._kinds[call] = kind
-        if value_of(update.get("status")) == "failed":
-            self._named.pop(call, None)
-            return
-        named = [part.path for part in _parts(update.get("content")) if part.type == "diff"]
-        if self._kinds.get(call) in WRITING:
-            named += [part.path for part in _parts(update.get("locations"))]
-        for path in named:
-            self.name(path, call=call)
-
-    def name(self, path: str, *, call: str = "") -> None:
-        """The turn's agent writes to this file."""
-        if path and "\0" not in path:
-            self._count += 1
-            self._named.setdefault(call, set()).add(path)
-
-    def paths(self) -> set[str]:
-        """The files it names, as they are found on disk. Looks at the disk."""
-        return {_located(self.cwd, path) for paths in self._named.values() for path in paths}
-
-    async def aclose(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-        for snapshot in (self.before, self.after):
-            if snapshot is not None:
-                await snapshot.aclose()
 
 
 class _Pause:
@@ -221,18 +135,29 @@ class TurnChanges:
                 turn.meet(other)
                 other.meet(turn)
         self._turns[session_id] = turn  # others that begin from here on meet it
-        try:
-            turn.before = await self._look(turn.cwd, before)
-        except LookFailed as error:
-            turn.note = str(error)
-        finally:
-            if before is not None:
-                await before.aclose()
+        assert self._owner is not None
+        start = TurnStart()
+        base = self._base(turn.cwd, before)
+        turn.opening = self._owner.start(self._open(turn, before, base, start))
+        await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if _is_large(base) else None)
+        start.begin()
         if self._turns.get(session_id) is not turn:  # the session was closed meanwhile
-            await turn.aclose()
             return
         self._turns[session_id] = self._turns.pop(session_id)  # the latest is the last
         self._make_room()
+
+    async def _open(
+        self, turn: FolderTurn, last: FolderTurn | None, base: Snapshot | None, start: TurnStart
+    ) -> None:
+        try:
+            turn.before = await self._look(turn.cwd, base, start)
+        except LookFailed as error:
+            turn.note = str(error)
+        finally:
+            if last is not None:
+                await last.aclose()
+        if self._turns.get(turn.session) is not turn:  # the session was closed meanwhile
+            await turn.aclose()
 
     def end(self, session_id: str, key: str) -> None:
         """The turn has ended: look again, while others may still write."""
@@ -242,9 +167,11 @@ class TurnChanges:
             turn.finishing = self._owner.start(self._finish(turn))
 
     async def _finish(self, turn: FolderTurn) -> None:
+        if turn.opening is not None:
+            await asyncio.wait([turn.opening])
         try:
             if turn.before is not None:
-                turn.after = await self._look(turn.cwd, turn)
+                turn.after = await self._look(turn.cwd, self._base(turn.cwd, turn))
         except LookFailed as error:
             turn.note = str(error)
         finally:
@@ -254,8 +181,7 @@ class TurnChanges:
             await turn.aclose()
 
     async def _finished(self, turn: FolderTurn) -> None:
-        if turn.finishing is not None:
-            await asyncio.wait([turn.finishing])
+        await turn.looks_done()
         turn.is_running = False
 
     def forget(self, session_id: str) -> None:
@@ -287,15 +213,14 @@ class TurnChanges:
 
     # Looks.
 
-    async def _look(self, folder: str, turn: FolderTurn | None) -> Snapshot:
+    async def _look(self, folder: str, base: Snapshot | None, start: TurnStart | None = None) -> Snapshot:
         """A snapshot of a folder, from an earlier one if there is one. Raises `LookFailed`."""
         pause = self._pauses.get(folder)
         if pause is not None and self._clock() < pause.until:
             left = pause.until - self._clock()
             raise LookFailed(f"changes in {folder} are not known: looks are paused for {left:.0f} s")
         assert self._owner is not None
-        base = self._base(folder, turn)
-        looking = asyncio.ensure_future(_snapshot(folder, base))
+        looking = asyncio.ensure_future(_snapshot(folder, base, start))
         # Looks at one folder wait for each other: how long they take then says nothing of the folder.
         was_alone = folder not in self._looks
         self._looks[folder] += 1
@@ -403,9 +328,8 @@ class TurnChanges:
         return changes.files, list(changes.notes)
 
     async def _settled(self, turn: FolderTurn) -> None:
-        """Until the look after the turn is done; then it is needed for a while."""
-        if turn.finishing is not None:
-            await asyncio.wait([turn.finishing])
+        """Until the looks before and after the turn are done; then it is needed for a while."""
+        await turn.looks_done()
         self._touch(turn)
 
 
@@ -424,17 +348,17 @@ def _attributed(
     return own, rest
 
 
-def _parts(raw: Raw | None) -> list[_Part]:
-    try:
-        return [] if raw is None else decode_json(raw, list[_Part] | None) or []
-    except msgspec.MsgspecError:  # an agent that does not follow the schema names nothing
-        return []
-
-
-async def _snapshot(folder: str, base: Snapshot | None) -> Snapshot:
+async def _snapshot(folder: str, base: Snapshot | None, start: TurnStart | None) -> Snapshot:
     from dragoman.workspace.snapshots import take_snapshot
 
-    return await (take_snapshot([folder]) if base is None or base.is_closed else base.retake())
+    if base is None or base.is_closed:
+        return await take_snapshot([folder], start=start)
+    return await base.retake(start=start)
+
+
+def _is_large(base: Snapshot | None) -> bool:
+    """Whether a look that begins with this one may go on while the turn runs."""
+    return base is not None and base.can_overlap_turn and base.file_count >= MANY_FILES
 
 
 async def _abandon(looking: asyncio.Future[Snapshot]) -> None:
@@ -459,13 +383,3 @@ def _hunks(diff: str) -> list[dict[str, Any]]:
         elif found:
             found[-1].append(line)
     return [{"id": number, "text": "\n".join(lines)} for number, lines in enumerate(found)]
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
-
-
-def _located(cwd: str, path: str) -> str:
-    """A path as a look finds it: links on the way are followed, a link at its end is not."""
-    whole = os.path.normpath(os.path.join(cwd, path))
-    return os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))

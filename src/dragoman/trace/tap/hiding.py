@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from dragoman.journal.redaction import REDACTED, SHAPES, redact
+from dragoman.journal.redaction import REDACTED, redact
+from dragoman.journal.secret_patterns import SHAPES
 from dragoman.wire.envelope import Json
 
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|authorization|cookie|bearer)")
@@ -63,9 +64,9 @@ class Hiding:
         return line
 
     def _spans(self, whole: bytes) -> Iterable[tuple[int, int]]:
-        low = whole.lower().decode("latin-1")
+        text = whole.decode("latin-1")
         for word, shape in SHAPES:
-            if word in low:
+            if word in text:
                 yield from (match.span() for match in shape.finditer(whole))
         for value in self._values:
             yield from (match.span() for match in re.finditer(re.escape(value), whole))

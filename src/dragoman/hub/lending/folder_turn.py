@@ -1,0 +1,142 @@
+"""One turn of one session, as far as files go: its folder before and after it, and what its agent named.
+
+Whoever attributes a change to a turn asks which files its agent named, and which files were named by the
+agents of the turns that ran at the same time. Nothing here looks into a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.decoders import decode_json
+from dragoman.hub.session.frames import value_of
+
+if TYPE_CHECKING:
+    from dragoman.workspace.snapshots import Snapshot
+
+OTHERS = 100
+"""Turns beside one turn that are held on to, ended ones included."""
+
+PATHS = 10_000
+"""Files that one turn names; more than that are not told apart."""
+
+WRITING = frozenset({"edit", "delete", "move"})
+"""Kinds of tool calls whose locations are files that they change."""
+
+
+class _Part(Struct):
+    """As much of a location, or of the content of a tool call, as is needed here: diffs can be large."""
+
+    type: str = ""
+    path: str = ""
+
+
+class FolderTurn:
+    """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
+
+    def __init__(self, session_id: str, key: str, folders: Sequence[str]) -> None:
+        self.session = session_id
+        self.key = key
+        self.cwd = folders[0]
+        self.folders = tuple(os.path.realpath(folder) for folder in folders if os.path.isabs(folder))
+        self.is_running = True
+        self.before: Snapshot | None = None
+        self.after: Snapshot | None = None
+        self.note = ""
+        """Why its changes are not known."""
+        self.was_alone = True
+        """Whether no other turn has run in its folders at the same time."""
+        self.opening: asyncio.Task[None] | None = None
+        """The look before it."""
+        self.finishing: asyncio.Task[None] | None = None
+        """The look after it."""
+        self.timer: asyncio.TimerHandle | None = None
+        self._others: list[FolderTurn] = []
+        self._others_paths: set[str] = set()
+        self._named: dict[str, set[str]] = {}  # by tool call
+        self._kinds: dict[str, str] = {}
+        self._count = 0
+
+    def is_near(self, other: FolderTurn) -> bool:
+        """Whether one of its folders is the other's folder, in it or around it."""
+        return any(
+            _is_below(folder, two) or _is_below(two, folder)
+            for folder in self.folders
+            for two in other.folders
+        )
+
+    def meet(self, other: FolderTurn) -> None:
+        """Both run at the same time. Of many that have ended, only the files are kept."""
+        if len(self._others) >= OTHERS:
+            ended = [other for other in self._others if not other.is_running]
+            self._others = [other for other in self._others if other.is_running]
+            self._others_paths |= {path for one in ended for path in one.paths()}
+        self._others.append(other)
+        self.was_alone = False
+
+    def others_paths(self) -> set[str]:
+        """The files that others named which ran at the same time. Looks at the disk."""
+        return self._others_paths.union(*(other.paths() for other in self._others))
+
+    def see_tool_call(self, update: dict[str, Raw]) -> None:
+        """Note the files that a tool call changes. One that failed has changed none."""
+        call = value_of(update.get("toolCallId"))
+        if not isinstance(call, str) or self._count >= PATHS:
+            return
+        kind = value_of(update.get("kind"))
+        if isinstance(kind, str):
+            self._kinds[call] = kind
+        if value_of(update.get("status")) == "failed":
+            self._named.pop(call, None)
+            return
+        named = [part.path for part in _parts(update.get("content")) if part.type == "diff"]
+        if self._kinds.get(call) in WRITING:
+            named += [part.path for part in _parts(update.get("locations"))]
+        for path in named:
+            self.name(path, call=call)
+
+    def name(self, path: str, *, call: str = "") -> None:
+        """The turn's agent writes to this file."""
+        if path and "\0" not in path:
+            self._count += 1
+            self._named.setdefault(call, set()).add(path)
+
+    def paths(self) -> set[str]:
+        """The files it names, as they are found on disk. Looks at the disk."""
+        return {_located(self.cwd, path) for paths in self._named.values() for path in paths}
+
+    async def looks_done(self) -> None:
+        """Until no look for it is under way."""
+        for look in (self.opening, self.finishing):
+            if look is not None:
+                await asyncio.wait([look])
+
+    async def aclose(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        for snapshot in (self.before, self.after):
+            if snapshot is not None:
+                await snapshot.aclose()
+
+
+def _parts(raw: Raw | None) -> list[_Part]:
+    try:
+        return [] if raw is None else decode_json(raw, list[_Part] | None) or []
+    except msgspec.MsgspecError:  # an agent that does not follow the schema names nothing
+        return []
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _located(cwd: str, path: str) -> str:
+    """A path as a look finds it: links on the way are followed, a link at its end is not."""
+    whole = os.path.normpath(os.path.join(cwd, path))
+    return os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))

@@ -1,0 +1,148 @@
+r"""Finds the places of a text at which a secret may be, without reading it as JSON.
+
+`secret_places` is asked about nearly everything that is stored, so it goes through a text only with what the
+interpreter does in C. What it does not find is no secret: whatever `redaction` would change has a place here.
+A place is a suspicion, and rare in prose and code, also where they speak of keys and tokens.
+
+A word is looked for by its last letter, of which ordinary text has little, and what stands before that: this
+is many times as fast as to look for words by their first letters. Names are what stands between two quotes,
+before a colon. The names of JSON within a string (`\"token\": 1`) are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dragoman.journal.secret_patterns import EDGE, SHAPES, is_secret_name
+
+MOST_NAMES = 4096
+LONGEST_NAME = 64
+"""How many names are remembered as harmless, and how long they may be."""
+
+_harmless_names: set[str] = set()
+
+
+class _KeySearch(NamedTuple):
+    """Shapes of keys with a word that ends with the same letter."""
+
+    letter: str
+    words: re.Pattern[str] | None
+    """Any of the words, at its last letter; None if the letter is so rare that one looks for it alone."""
+    shapes: list[tuple[str, re.Pattern[str]]]
+    """Each word, and what is there if the word is that of a key."""
+
+
+def _key_searches() -> list[_KeySearch]:
+    by_letter: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for word, shape in SHAPES:
+        loose = shape.pattern.removeprefix(EDGE).decode()
+        # Where a shape begins before its word, the word alone is suspicious.
+        here = re.compile(loose if loose.startswith(word) else "", re.ASCII)
+        by_letter.setdefault(word[-1], []).append((word, here))
+    return [_KeySearch(letter, _words_of(letter, shapes), shapes) for letter, shapes in by_letter.items()]
+
+
+def _words_of(letter: str, shapes: list[tuple[str, re.Pattern[str]]]) -> re.Pattern[str] | None:
+    if letter.isalnum():
+        return None
+    words = [re.escape(word) for word, _ in shapes]
+    before = "".join({word[-2] for word, _ in shapes})
+    return re.compile(f"{letter}(?<=[{before}]{letter})(?:{_behind(words)})", re.ASCII)
+
+
+def _behind(words: list[str]) -> str:
+    return "|".join(f"(?<={word})" for word in words)
+
+
+_KEY_SEARCHES = _key_searches()
+
+_NAME = re.compile(r'"([^"]*+)(?="[ \t\r\n]*+:)')
+_NAME_WITH_QUOTE = re.compile(r'\\"(?=[^"]*+(?:(?<!\\)|(?<=\\\\))"[ \t\r\n]*+:)')
+_BEARER = re.compile(r"bearer(?=\s+[^\s]{8})", re.ASCII)
+_BASIC = re.compile(r"authorization(?=\W{1,6}basic)", re.ASCII)
+_ADDRESS = re.compile(r":(?=(?:\\?/){2}[^\s/\"\\:@]{0,200}:[^\s\"@]{1,3000}@)", re.ASCII)
+_OPTION = re.compile(r"--(?=(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)[=\s\"])", re.ASCII)
+_QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "password")
+_QUERY = re.compile(f"=(?:{_behind([f'[?&](?i:{name})=' for name in _QUERY_NAMES])})", re.ASCII)
+_ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)")
+"""What stands after a variable's name, which is written in capitals, or after a name in an address."""
+_VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
+
+
+def secret_places(block: bytes) -> list[int]:
+    r"""Where something begins that needs a closer look. A block is a frame, or frames with `\n"` between."""
+    text = block.decode("latin-1")
+    places = [*_places_of_names(text), *_places_of_keys(text)]
+    if "@" in text:
+        places += _starts(_ADDRESS, text)
+    if "--" in text:
+        places += _starts(_OPTION, text)
+    if "=" in text:
+        places += [place for place in _starts(_ASSIGNMENT, text) if _is_secret_assigned(text, place)]
+    low = block.lower().decode("latin-1")
+    if "bearer" in low:
+        places += _starts(_BEARER, low)
+    if "authorization" in low:
+        places += _starts(_BASIC, low)
+    return places
+
+
+def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [match.start() for match in pattern.finditer(text)]
+
+
+def _places_of_names(text: str) -> list[int]:
+    names = set(_NAME.findall(text))
+    places = _starts(_NAME_WITH_QUOTE, text) if '\\"' in text else []
+    secret = {name for name in names - _harmless_names if not _is_harmless(name)}
+    if "data" in names and ('"authenticate"' in text or "\\u" in text):
+        # In some dialects the data of a login are secret. The method may have been written with escapes.
+        secret.add("data")
+    if secret:
+        places += [match.start() for match in _NAME.finditer(text) if match[1] in secret]
+    return places
+
+
+def _is_harmless(name: str) -> bool:
+    """Whether it is no secret's name, or no name. It is as it was written, read as Latin-1."""
+    if name.endswith("\\") and (len(name) - len(name.rstrip("\\"))) % 2:
+        return True  # an escaped quote comes behind it: this is within a string
+    if "\\" in name:
+        return False
+    if is_secret_name(name if name.isascii() else name.encode("latin-1").decode(errors="replace")):
+        return False
+    if len(name) <= LONGEST_NAME:
+        if len(_harmless_names) >= MOST_NAMES:
+            _harmless_names.clear()
+        _harmless_names.add(name)
+    return True
+
+
+def _places_of_keys(text: str) -> Iterator[int]:
+    for letter, words, shapes in _KEY_SEARCHES:
+        if letter not in text:
+            continue
+        for end in (
+            _ends_of_letter(letter, text) if words is None else (m.end() for m in words.finditer(text))
+        ):
+            for word, here in shapes:
+                if text.endswith(word, 0, end) and here.match(text, end - len(word)):
+                    yield end - 1
+
+
+def _ends_of_letter(letter: str, text: str) -> Iterator[int]:
+    place = text.find(letter)
+    while place >= 0:
+        yield place + 1
+        place = text.find(letter, place + 1)
+
+
+def _is_secret_assigned(text: str, place: int) -> bool:
+    """Whether a name such as `API_KEY`, `API_KEY_2` or `?token` ends there."""
+    if text.endswith(_VARIABLE_ENDS, 0, place):
+        return True
+    if text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, place), 0)):
+        return True
+    return _QUERY.match(text, place) is not None
