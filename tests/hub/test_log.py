@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import AT_ONCE_BYTES, EntryLog
+from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
 from dragoman.journal.entry_runs import FrameRun
@@ -25,7 +26,15 @@ class CountingJournal(MemoryJournal):
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
     journal, bounds = CountingJournal(), HubBounds().session("agent")
     unstored = bounds.unstored
-    log = EntryLog(journal, "s", bounds, last=0, on_stored=lambda *_: None, on_failure=lambda *_: False)
+    log = EntryLog(
+        journal,
+        "s",
+        bounds,
+        ownership=SoleOwnership(),
+        last=0,
+        on_stored=lambda *_: None,
+        on_failure=lambda *_: False,
+    )
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
         log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
@@ -44,7 +53,9 @@ async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() ->
         stored.extend(range(first, first + len(runs)))
 
     bounds = HubBounds().session("agent")
-    log = EntryLog(journal, "s", bounds, last=0, on_stored=acts, on_failure=lambda *_: False)
+    log = EntryLog(
+        journal, "s", bounds, ownership=SoleOwnership(), last=0, on_stored=acts, on_failure=lambda *_: False
+    )
     for _ in range(100):
         log.add([NewEntry("to_client", (b"{}",), 1.0, pending=True)])
     await log.flush(20)

@@ -510,6 +510,8 @@ def _close_if_quiet(work: _StepWork) -> None:
     state = work.state
     if state.phase == "closing" and not state.is_busy:
         if state.is_bound:
+            for open_request in state.requests.values():  # an agent need not know `session/close`
+                _cancel_request(work, open_request)
             # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
             work.note("released")
             work.state = replace(work.state, is_bound=False)
