@@ -48,6 +48,9 @@ class Quiet:
     def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
         self.written.append(block)
 
+    async def wait_until_taken(self, stream: str, last: int) -> None:
+        pass
+
     def acknowledge(self, number: int) -> None:
         self.acknowledged.append(number)
 

@@ -352,8 +352,8 @@ async def discard(session: LiveSession) -> None:
     opens it.
     """
     hub = session.hub
-    if hub.sessions.get(session.id) is not session:  # another node may have it by now
-        return
+    if session.state.phase == "lost" or hub.sessions.get(session.id) is not session:
+        return  # another node may have it by now
     del hub.sessions[session.id]
     with suppress(JournalError):
         await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew
