@@ -315,6 +315,13 @@ CASES = [
     Case(
         "a quiet session is closed in its agent", IDLE, ev.CloseReceived(by=LATE), "released", "CloseInAgent"
     ),
+    Case(
+        "what the agent has asked out of a turn has its answer first",
+        after(*MADE, asks()),
+        ev.CloseReceived(by=LATE),
+        "> answer, settled, released",
+        "SendToAgent, DropOriginals, RequestSettled, CloseInAgent",
+    ),
     Case("one without an agent at once", UNBOUND, ev.CloseReceived(by=LATE), "", "CloseInAgent"),
     Case(
         "one that is busy first ends what it does",
