@@ -223,6 +223,7 @@ class ChildSessions:
             folders=state.folders,
             session=own,
             process=process.process_id,
+            taken=process.last_number(session_id),
             parent=parent.id,
             title=state.child(own).title,
         )

@@ -82,7 +82,8 @@ async def _finish(
     """
     notes: list[bytes] = []
     if process is not None:
-        notes.append(note("bound", session=own, n=process.process_id))
+        taken = process.last_number(session_id)
+        notes.append(note("bound", session=own, n=process.process_id, taken=taken))
     if key:
         notes.append(note("forked", key=key))
     if notes:

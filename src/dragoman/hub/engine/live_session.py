@@ -343,7 +343,12 @@ class LiveSession:
         """The process knows the session from here on, or is asked to bring it back by the request `load`."""
         self.process = process
         bound = ev.AgentBound(
-            process=process.process_id, survives=process.survives, note=note, load=load, heard=heard
+            process=process.process_id,
+            survives=process.survives,
+            note=note,
+            load=load,
+            heard=heard,
+            taken=process.last_number(self.stream),
         )
         self.dispatch(bound)
 

@@ -427,10 +427,13 @@ def _agent_bound(work: _StepWork, event: ev.AgentBound) -> Verdict:
         state = replace(state, process=event.process, heard=0)
     work.state = state
     back = event.note
+    # The host ignores numbers that it has had: those of a stream of this name that was deleted are not ours.
+    is_stale = event.taken > state.taken_before + state.last
+    taken: dict[str, Any] = {"taken": event.taken} if is_stale else {}
     if event.load:
-        work.note("loading", n=event.process, request=str(event.load))
+        work.note("loading", n=event.process, request=str(event.load), **taken)
     if back is not None:
-        work.note("bound", session=back.session, result=back.result, n=event.process)
+        work.note("bound", session=back.session, result=back.result, n=event.process, **taken)
     if event.heard:
         _mark_heard(work, event.heard)
     if back is not None and back.remembers is not None:
