@@ -5,7 +5,7 @@ killed, and the load goes on: it is neither sent again nor given up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from dragoman import Agent
-from dragoman.errors import CallFailed
+from dragoman.errors import CallFailed, JournalFull
 from dragoman.hub.agents import session_load
 from dragoman.hub.engine.lifecycle import lose
+from dragoman.journal import Entry, Journal
+from dragoman.journal.memory import MemoryJournal
 from dragoman.schema import v1
 from dragoman.wire.codes import NOT_FOUND, session_not_found
 from tests.hub.sessions.agents import Gate, obedient
@@ -76,10 +78,12 @@ class LoadingAgent:
 
 
 @asynccontextmanager
-async def asked_while_loading(agent: LoadingAgent, folder: Path) -> AsyncIterator[tuple[Stage, Talker, str]]:
+async def asked_while_loading(
+    agent: LoadingAgent, folder: Path, journal: Journal | None = None
+) -> AsyncIterator[tuple[Stage, Talker, str]]:
     """A session that its agent has closed, and is loading for a prompt with the key `k`."""
     (folder / "notes").write_text("what was noted")
-    async with staged({"one": agent.agent}, release_after=0.05) as stage:
+    async with staged({"one": agent.agent}, release_after=0.05, journal=journal) as stage:
         client = await stage.client().begin()
         session = await client.new(str(folder))
         await client.answer(client.prompt(session, "say 1"))
@@ -158,6 +162,36 @@ async def test_an_agent_that_asks_while_it_loads_is_answered_when_the_load_is_gi
         agent.asks = False
         answer = await client.answer(client.prompt(session, "say 3"))
         assert answer["result"] == {"stopReason": "end_turn"}
+
+
+class FullJournal(MemoryJournal):
+    """Takes nothing while it is full."""
+
+    is_full = False
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        if self.is_full:
+            raise JournalFull("no room is left")
+        return await super().append(stream, entries, after=after)
+
+
+async def test_an_agent_hears_that_a_load_is_given_up_when_that_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next hub, which finds the request open, would answer it a second time."""
+    monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
+    monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
+    journal = FullJournal()
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_while_loading(agent, tmp_path, journal) as (stage, client, session):
+        await client.asked()
+        journal.is_full = True
+        await eventually(lambda: not stage.hub.sessions[session].state.requests)
+        assert agent.answers == []
+        assert stage.hub.sessions[session].process is not None, "it is bound until its host has the answer"
+        journal.is_full = False
+        await eventually(lambda: agent.answers)
+        assert agent.answers == ["Request cancelled: the session was not loaded"]
 
 
 async def test_a_load_goes_on_when_its_hub_is_told_to_stop(tmp_path: Path) -> None:
