@@ -44,7 +44,7 @@ from dragoman.runtime.locks import KeyedLock
 from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
-from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.codes import INTERNAL_ERROR, session_not_found
 
 log = logging.getLogger(__name__)
 
@@ -119,8 +119,8 @@ class Hub:
         self._closed = True
         for client in list(self.clients):
             await client.aclose()
+        await self.owner.aclose()  # nobody asks for a process any more
         await (self.pool.leave() if keep_agents else self.pool.aclose())
-        await self.owner.aclose()
         for session in list(self.sessions.values()):
             with suppress(JournalError):  # another node has taken it meanwhile
                 await session.log.flush(STORE_SECONDS)
@@ -204,13 +204,22 @@ class Hub:
 
     # Sessions.
 
-    async def session(self, session_id: str) -> LiveSession:
-        """The session, opened from the journal if need be."""
+    async def session(self, session_id: str, *, may_load: bool = False) -> LiveSession:
+        """The session, opened from the journal if need be. One that its agent loads for the first time is
+        waited for, unless it `may_load`.
+        """
         if session_id in self.sessions:
             await self.ownership.may_act()  # else another node may have gone on with it
         found = self.sessions.get(session_id)
-        if found is not None and found.state.phase == "open" and not found.state.is_incomplete:
-            return found
+        if found is None or found.state.phase != "open" or (found.state.is_incomplete and not may_load):
+            found = await self._opened(session_id)
+        if found.state.is_incomplete and not may_load:
+            await self.pool.wait_until_loaded(found)
+            if self.sessions.get(session_id) is not found or found.state.is_incomplete:
+                raise session_not_found(session_id)
+        return found
+
+    async def _opened(self, session_id: str) -> LiveSession:
         async with self.opening(session_id):
             while (found := self.sessions.get(session_id)) is not None:
                 if found.state.phase == "open":
@@ -260,7 +269,8 @@ class Hub:
     def resting(self, session: LiveSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
         self.rested.set()
-        if self.draining and self.ownership.is_shared and not self._closed and not session.state.is_busy:
+        is_busy = session.state.is_busy or session.state.loading
+        if self.draining and self.ownership.is_shared and not self._closed and not is_busy:
             self.owner.start(hand_over(self, session))
         elif session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))

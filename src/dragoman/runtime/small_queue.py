@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -18,6 +19,9 @@ class SmallQueue(Generic[T]):
 
     def __len__(self) -> int:
         return 0 if self._items is None else len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items or ())
 
     @property
     def first(self) -> T:

@@ -11,8 +11,10 @@ import pytest
 from dragoman.errors import CallFailed
 from dragoman.hub.agents.channel import AgentChannel
 from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess
+from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.ports import Receipt
+from dragoman.hub.session.state import new_state
 from dragoman.wire.envelope import Id
 
 
@@ -42,11 +44,15 @@ class Quiet:
     pending = 0
 
     def __init__(self) -> None:
+        self.taken: dict[str, int] = {}
         self.acknowledged: list[int] = []
         self.written: list[bytes] = []
 
     def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
         self.written.append(block)
+
+    async def wait_until_taken(self, stream: str, last: int) -> None:
+        pass
 
     def acknowledge(self, number: int) -> None:
         self.acknowledged.append(number)
@@ -289,3 +295,24 @@ async def test_what_is_said_of_a_session_that_is_being_made_is_bounded_and_stops
         new = Heard(process, "new")
     assert 1 <= len(new.frames) <= EARLY_BYTES // 1024 // 1024
     assert [number for number, _ in new.frames] == list(range(1, len(new.frames) + 1))
+
+
+class Speaker:
+    """A session of which the agent is told something."""
+
+    def __init__(self, name: str) -> None:
+        self.id = self.stream = name
+        self.state = new_state(name)
+        self.bounds = HubBounds().session("agent")
+
+
+async def test_a_process_remembers_no_stream_that_its_host_has_taken() -> None:
+    process, line = a_life()
+    for number in range(100):
+        session = cast(LiveSession, Speaker(f"s{number}"))
+        session.bounds.answers.add(2)
+        process.say(session, b"{}", 7)
+        assert process.last_number(session.stream) == 7
+        line.taken[session.stream] = 7
+    assert len(process._last_said) <= 1
+    assert process.last_number("s0") == 7

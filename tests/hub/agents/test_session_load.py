@@ -5,7 +5,7 @@ killed, and the load goes on: it is neither sent again nor given up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from dragoman import Agent
-from dragoman.errors import CallFailed
+from dragoman.errors import CallFailed, JournalFull
 from dragoman.hub.agents import session_load
+from dragoman.hub.engine.lifecycle import lose
+from dragoman.journal import Entry, Journal
+from dragoman.journal.memory import MemoryJournal
 from dragoman.schema import v1
 from dragoman.wire.codes import NOT_FOUND, session_not_found
 from tests.hub.sessions.agents import Gate, obedient
@@ -75,10 +78,12 @@ class LoadingAgent:
 
 
 @asynccontextmanager
-async def asked_while_loading(agent: LoadingAgent, folder: Path) -> AsyncIterator[tuple[Stage, Talker, str]]:
+async def asked_while_loading(
+    agent: LoadingAgent, folder: Path, journal: Journal | None = None
+) -> AsyncIterator[tuple[Stage, Talker, str]]:
     """A session that its agent has closed, and is loading for a prompt with the key `k`."""
     (folder / "notes").write_text("what was noted")
-    async with staged({"one": agent.agent}, release_after=0.05) as stage:
+    async with staged({"one": agent.agent}, release_after=0.05, journal=journal) as stage:
         client = await stage.client().begin()
         session = await client.new(str(folder))
         await client.answer(client.prompt(session, "say 1"))
@@ -159,18 +164,146 @@ async def test_an_agent_that_asks_while_it_loads_is_answered_when_the_load_is_gi
         assert answer["result"] == {"stopReason": "end_turn"}
 
 
-async def test_a_session_of_the_agent_s_own_whose_load_is_given_up_leaves_no_question(tmp_path: Path) -> None:
+class FullJournal(MemoryJournal):
+    """Takes nothing while it is full."""
+
+    is_full = False
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        if self.is_full:
+            raise JournalFull("no room is left")
+        return await super().append(stream, entries, after=after)
+
+
+async def test_an_agent_hears_that_a_load_is_given_up_when_that_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next hub, which finds the request open, would answer it a second time."""
+    monkeypatch.setattr(session_load, "LOAD_SECONDS", 0.2)
+    monkeypatch.setattr("dragoman.hub.engine.log.AGAIN_SECONDS", 0.0)
+    journal = FullJournal()
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_while_loading(agent, tmp_path, journal) as (stage, client, session):
+        await client.asked()
+        journal.is_full = True
+        await eventually(lambda: not stage.hub.sessions[session].state.requests)
+        assert agent.answers == []
+        assert stage.hub.sessions[session].process is not None, "it is bound until its host has the answer"
+        journal.is_full = False
+        await eventually(lambda: agent.answers)
+        assert agent.answers == ["Request cancelled: the session was not loaded"]
+
+
+async def test_a_load_goes_on_when_its_hub_is_told_to_stop(tmp_path: Path) -> None:
+    """As it does when its hub is killed: the agent waits for the answer of whoever comes."""
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+        await client.asked()
+        await stage.hub.aclose(keep_agents=True)
+        await stage.start()
+        again = await come_back(stage, session, tmp_path)
+        prompt = again.prompt(session, "say 2", key="k")
+        again.allow(await again.asked())
+        assert (await again.answer(prompt))["result"] == {"stopReason": "end_turn"}
+        assert agent.answers == [{"outcome": {"outcome": "selected", "optionId": "allow"}}]
+        assert agent.loads == 1, "the load went on"
+
+
+async def test_a_session_that_is_closed_while_its_agent_is_started_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = LoadingAgent("session/request_permission", tmp_path)
     async with staged({"one": agent.agent}) as stage:
         client = await stage.client().begin()
         session = await client.new(str(tmp_path))
-        await client.call("session/delete", {"sessionId": session})
+        await client.answer(client.prompt(session, "say 1"))
+        await stage.end_agent("one")
         agent.asks = True
-        client.ask("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
-        await eventually(lambda: session in stage.hub.sessions and stage.hub.sessions[session].state.requests)
-        await client.transport.aclose()
+        is_started, may_go_on = asyncio.Event(), asyncio.Event()
+        ensure_process = stage.hub.pool.ensure_process
+
+        async def start_late(name: str) -> Any:
+            process = await ensure_process(name)
+            is_started.set()
+            await may_go_on.wait()
+            return process
+
+        monkeypatch.setattr(stage.hub.pool, "ensure_process", start_late)
+        client.prompt(session, "say 2")
+        await is_started.wait()
+        opened = stage.hub.sessions[session]
+        await client.call("session/close", {"sessionId": session})
+        may_go_on.set()
+        await eventually(lambda: not opened.binding.in_use)
+        assert agent.loads == 0, "nobody would answer what the agent asks while it loads"
+
+
+async def test_an_agent_s_request_is_refused_when_another_node_takes_its_session(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_while_loading(agent, tmp_path) as (stage, client, session):
+        await client.asked()
+        await lose(stage.hub, stage.hub.sessions[session])
         await eventually(lambda: agent.answers)
-        assert agent.answers == ["Request cancelled: the session was not loaded"]
+        assert agent.answers == ["Request cancelled: another node has the session"]
+
+
+def foreign(session: str, folder: Path) -> dict[str, Any]:
+    return {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+
+
+@asynccontextmanager
+async def asked_in_first_load(agent: LoadingAgent, folder: Path) -> AsyncIterator[tuple[Stage, Talker, int]]:
+    """A session that its agent alone knows, and asks in while it loads it; and the request for it."""
+    async with staged({"one": agent.agent}) as stage:
+        client = await stage.client().begin()
+        agent.asks = True
+        load = client.ask("session/load", foreign("theirs", folder))
+        await eventually(
+            lambda: "theirs" in stage.hub.sessions and stage.hub.sessions["theirs"].state.requests
+        )
+        yield stage, client, load
+
+
+async def answer_inbox(client: Talker) -> None:
+    (asked,) = (await client.call("_dragoman/hub/inbox"))["requests"]
+    chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+    await client.call(
+        "_dragoman/hub/answer",
+        {"sessionId": asked["sessionId"], "request": asked["request"], "result": chosen},
+    )
+
+
+async def test_what_an_agent_asks_in_a_first_load_is_answered_from_the_inbox(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_in_first_load(agent, tmp_path) as (stage, client, load):
+        await answer_inbox(await stage.client().begin())
+        assert "result" in await client.answer(load)
+        assert agent.answers == [{"outcome": {"outcome": "selected", "optionId": "allow"}}]
+
+
+async def test_a_first_load_goes_on_though_its_client_leaves(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_in_first_load(agent, tmp_path) as (stage, client, _):
+        await client.transport.aclose()
+        other = await stage.client().begin()
+        await answer_inbox(other)
+        await other.call("session/load", foreign("theirs", tmp_path))
+        assert other.texts() == ["0 ", "0 "]
+        assert (len(agent.answers), agent.loads) == (1, 1)
+
+
+async def test_a_first_load_goes_on_at_the_next_hub(tmp_path: Path) -> None:
+    agent = LoadingAgent("session/request_permission", tmp_path)
+    async with asked_in_first_load(agent, tmp_path) as (stage, _, _):
+        await eventually(lambda: stage.hub.sessions["theirs"].log.is_idle)
+        await stage.crash()
+        await stage.start()
+        other = await stage.client().begin()
+        await answer_inbox(other)
+        await other.call("session/load", foreign("theirs", tmp_path))
+        assert other.texts() == ["0 ", "0 "]
+        assert agent.answers == [{"outcome": {"outcome": "selected", "optionId": "allow"}}]
+        assert agent.loads == 1
 
 
 @pytest.mark.parametrize("method", list(ASKS))

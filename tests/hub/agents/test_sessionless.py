@@ -1,12 +1,15 @@
-"""What an agent tells that names no session."""
+"""What an agent tells that names no session, or none that is open."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from dragoman.hub.gate.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Talker, staged
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import Stage, Talker, staged
 
 
 async def test_what_an_agent_tells_beyond_any_session_reaches_whoever_follows_one_of_its(
@@ -47,3 +50,53 @@ async def test_a_request_that_the_agent_gives_up_is_nobody_s_to_answer_any_more(
         gate.open.set()
         assert (await client.answer(prompt))["result"] == {"stopReason": "end_turn"}
         assert client.texts() == ["never mind"]
+
+
+OPTIONS = [{"optionId": "allow", "name": "Allow", "kind": "allow_once"}]
+
+
+def says(stage: Stage, **message: Any) -> None:
+    """The agent says something out of any turn."""
+    stage.kept["one"].feed(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+
+async def test_an_agent_is_heard_in_a_session_that_rests_and_that_it_knows_by_another_id() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await stage.end_agent("one")
+        await client.answer(client.prompt(session, "say 1"))
+        own = stage.hub.sessions[session].state.agent_session
+        assert own != session, "the next process has made another one for it"
+        await stage.crash()
+        await stage.start()
+        assert session not in stage.hub.sessions
+        late = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "late"}}
+        says(stage, method="session/update", params={"sessionId": own, "update": late})
+        call = {"toolCallId": "t", "title": "Go on", "kind": "read"}
+        asks = {"sessionId": own, "toolCall": call, "options": OPTIONS}
+        says(stage, id="r", method="session/request_permission", params=asks)
+        await eventually(lambda: session in stage.hub.sessions and stage.hub.sessions[session].state.requests)
+        again = await stage.client().begin()
+        await again.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        assert again.texts() == ["0 ", "late"]
+        again.allow(await again.asked())
+        await eventually(lambda: not stage.hub.sessions[session].state.requests)
+
+
+async def test_a_client_that_resumes_a_session_is_told_where_it_stands() -> None:
+    """Cut off before it is told anything, it comes back there and not at the beginning."""
+    async with staged({"one": obedient}) as stage:
+        first = await stage.client().begin()
+        session = await first.new()
+        await first.answer(first.prompt(session, "say 2"))
+        params = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
+        plain = await stage.client().begin()
+        assert "_meta" not in await plain.call("session/resume", params)
+        second = await stage.client(cursors=True).begin()
+        cursor = (await second.call("session/resume", params))["_meta"]["dragoman"]["cursor"]
+        third = await stage.client(cursors=True).begin()
+        await third.call("session/resume", params, after=cursor, prompts=[])
+        await first.answer(first.prompt(session, "say 1"))
+        await third.until(lambda message: message.get("method") == "session/update")
+        await eventually(lambda: third.texts() == ["0 "])

@@ -76,6 +76,21 @@ async def test_a_turn_on_a_lost_node_is_ended_honestly_and_the_queue_goes_on_at_
         assert [text.split("\n")[-1] for text in gate.prompts].count("wait") == 1, "it is not run twice"
 
 
+async def test_who_loads_a_session_whose_node_is_lost_is_told_all_of_it() -> None:
+    """Though the client was told a part of it before, by the node that is gone."""
+    async with nodes("a", "b", agents={"one": obedient}, lease=LEASE) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group.owner(session)
+        far = await group["b" if owner == "a" else "a"].client().begin()
+        await far.call("session/load", {"sessionId": session, **LOAD})
+        await far.answer(far.prompt(session, "say 2"))
+        await group.crash(owner)
+        far.heard.clear()
+        await far.call("session/load", {"sessionId": session, **LOAD})
+        assert far.texts() == ["0 ", "1 "]
+
+
 async def test_a_node_that_was_cut_off_loses_its_sessions_and_writes_nothing_more() -> None:
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import AT_ONCE_BYTES, EntryLog
+from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
 from dragoman.journal.entry_runs import FrameRun
@@ -25,7 +27,15 @@ class CountingJournal(MemoryJournal):
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
     journal, bounds = CountingJournal(), HubBounds().session("agent")
     unstored = bounds.unstored
-    log = EntryLog(journal, "s", bounds, last=0, on_stored=lambda *_: None, on_failure=lambda *_: False)
+    log = EntryLog(
+        journal,
+        "s",
+        bounds,
+        ownership=SoleOwnership(),
+        last=0,
+        on_stored=lambda *_: None,
+        on_failure=lambda *_: False,
+    )
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
         log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
@@ -33,6 +43,38 @@ async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reache
     await log.flush(20)
     assert journal.appends == [2 * size] * 5
     assert unstored.held == 0
+    await log.aclose()
+
+
+class LeaseOfANode(SoleOwnership):
+    """That of a node which was paused for so long that others may have its sessions."""
+
+    def __init__(self) -> None:
+        self.is_regained = asyncio.Event()
+
+    async def may_act(self) -> None:
+        await self.is_regained.wait()
+
+
+async def test_nothing_is_appended_while_the_session_may_be_another_nodes() -> None:
+    """Another node may have deleted the session and loaded it again, with as many entries as we know."""
+    journal, lease = CountingJournal(), LeaseOfANode()
+    log = EntryLog(
+        journal,
+        "s",
+        HubBounds().session("agent"),
+        ownership=lease,
+        last=0,
+        on_stored=lambda *_: None,
+        on_failure=lambda *_: False,
+    )
+    log.add([NewEntry("to_agent", (b"{}",), 1.0)])
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert journal.appends == []
+    lease.is_regained.set()
+    await log.flush(20)
+    assert journal.appends == [2]
     await log.aclose()
 
 
@@ -44,7 +86,9 @@ async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() ->
         stored.extend(range(first, first + len(runs)))
 
     bounds = HubBounds().session("agent")
-    log = EntryLog(journal, "s", bounds, last=0, on_stored=acts, on_failure=lambda *_: False)
+    log = EntryLog(
+        journal, "s", bounds, ownership=SoleOwnership(), last=0, on_stored=acts, on_failure=lambda *_: False
+    )
     for _ in range(100):
         log.add([NewEntry("to_client", (b"{}",), 1.0, pending=True)])
     await log.flush(20)

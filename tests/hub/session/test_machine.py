@@ -315,6 +315,13 @@ CASES = [
     Case(
         "a quiet session is closed in its agent", IDLE, ev.CloseReceived(by=LATE), "released", "CloseInAgent"
     ),
+    Case(
+        "what the agent has asked out of a turn has its answer first",
+        after(*MADE, asks()),
+        ev.CloseReceived(by=LATE),
+        "> answer, settled, released",
+        "SendToAgent, DropOriginals, RequestSettled, CloseInAgent",
+    ),
     Case("one without an agent at once", UNBOUND, ev.CloseReceived(by=LATE), "", "CloseInAgent"),
     Case(
         "one that is busy first ends what it does",
@@ -452,6 +459,18 @@ def test_a_refused_prompt_is_replaced_where_it_stands_and_remembered() -> None:
     assert replaced.frame == note("turn_ended", key="k", error=ERROR)
     assert (found.state.queue, found.state.start, found.state.failed) == ((), "", False)
     assert prompt_verdict(found.state, "k", 32) == "known"
+
+
+@pytest.mark.parametrize("note", [None, ev.BroughtBack(session="own", result={}, remembers=True)])
+def test_numbers_for_a_host_begin_behind_those_of_a_deleted_stream(note: ev.BroughtBack | None) -> None:
+    """The session was deleted, and loaded again at another node; then it came back to this process."""
+    bound = ev.AgentBound(process=8, survives=True, note=note, load=0 if note else 5, taken=UNBOUND.last + 9)
+    found = step(UNBOUND, bound, NOW)
+    assert found.state.taken_before == UNBOUND.last + 9
+    finished = ev.AgentBound(process=8, survives=True, note=note, taken=UNBOUND.last + 12)
+    assert step(found.state, finished, NOW).state.taken_before == UNBOUND.last + 9, "frames were said since"
+    own = replace(bound, taken=UNBOUND.last)
+    assert step(UNBOUND, own, NOW).state.taken_before == 0, "what it has is of this stream"
 
 
 def test_a_closed_session_still_knows_its_answers() -> None:

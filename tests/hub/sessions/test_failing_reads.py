@@ -12,6 +12,7 @@ from dragoman.errors import JournalError, JournalUncertain
 from dragoman.hub.engine import recovery
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import EntryLog
+from dragoman.hub.engine.ownership import SoleOwnership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.contract import Page
@@ -152,6 +153,7 @@ async def test_a_stream_whose_first_append_was_lost_is_begun_again(monkeypatch: 
         SilentJournal(),
         "s",
         HubBounds().session("one"),
+        ownership=SoleOwnership(),
         last=0,
         on_stored=lambda first, runs: stored.set(),
         on_failure=lambda error, certain: True,

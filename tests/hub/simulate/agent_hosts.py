@@ -159,6 +159,7 @@ class HostLine:
         self._ended: str | None = None
         self._is_ended = False
         self._closed = asyncio.Event()
+        self._moved = asyncio.Event()
         host.attach(self)
 
     @property
@@ -196,6 +197,14 @@ class HostLine:
 
     def _confirm(self, stream: str, last: int) -> None:
         self._taken[stream] = max(self._taken.get(stream, 0), last)
+        self._moved.set()
+
+    async def wait_until_taken(self, stream: str, last: int) -> None:
+        while self._taken.get(stream, 0) < last:
+            if self._is_ended or not self._is_open:
+                raise LinkClosed("the agent is no longer there")
+            self._moved.clear()
+            await self._moved.wait()
 
     def acknowledge(self, number: int) -> None:
         self._there(self._host.acknowledge, number)
@@ -267,4 +276,5 @@ class HostLine:
         if self._ended is not None and not self._arrived:
             self._is_ended = True
             self._closed.set()
+            self._moved.set()
             self._sink.ended(self._ended, 1)

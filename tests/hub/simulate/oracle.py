@@ -5,6 +5,7 @@ what the journal holds when everything has come to rest.
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dragoman.journal import Stored
@@ -44,6 +45,14 @@ def outcome_of(message: dict[str, Any]) -> str:
 
 def key_of(text: str) -> str:
     return text.partition("#")[0]
+
+
+def runs_of(said: list[str]) -> list[list[str]]:
+    """What an agent has said for a key, each time that it was given the prompt. A prompt of a session that
+    was deleted may run again; a fork that was made before has what was said the first time.
+    """
+    begins = [place for place, text in enumerate(said) if text.partition("#")[2] == "1"]
+    return [said[begin:end] for begin, end in pairwise([*begins, len(said)])]
 
 
 class Oracle:
@@ -167,9 +176,10 @@ class Oracle:
             by_key.setdefault(key_of(text), []).append(text)
         for key, texts in by_key.items():
             said = book.said.get(key, [])
-            if texts != said[: len(texts)]:
+            runs = runs_of(said) if self._may_run_again(key) else [said]
+            if not any(texts == run[: len(texts)] for run in runs):
                 self._find(f"{session} does not have what the agent said for {key}: {_gap(texts, said)}")
-            if reading.ends.get(key) == ["result end_turn"] and texts != said:
+            if reading.ends.get(key) == ["result end_turn"] and texts not in runs:
                 self._find(f"{session} has lost a part of {key}: {_gap(texts, said)}")
 
     def _may_run_again(self, key: str) -> bool:

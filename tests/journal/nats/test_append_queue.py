@@ -135,6 +135,21 @@ async def test_a_fenced_append_that_was_lost_is_refused_once_another_node_has_wr
         assert len(await frames(other.journal, "a")) == 3
 
 
+async def test_a_fenced_append_that_was_lost_is_refused_by_another_stream_of_the_same_length(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with beside(server, monkeypatch) as (place, wire, other, subjects):
+
+        async def begin_anew() -> None:
+            await other.journal.delete("a")
+            await other.journal.append("a", [note("new")])
+
+        wire.lose_question(subjects, then=begin_anew)
+        with pytest.raises(StreamMoved):
+            await place.journal.append("a", [note("late")], after=1)
+        assert await frames(other.journal, "a") == [b"new"]
+
+
 async def test_what_nobody_acknowledges_is_an_error_and_the_next_append_knows_the_truth(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,24 @@ def test_a_session_that_the_editor_is_opening_is_not_opened_by_us_as_well() -> N
     assert [one["method"] for one in cut_and_back(table)] == ["initialize", "session/load"]
 
 
+def test_a_session_that_the_editor_opens_while_it_is_cut_off_is_told_to_it_once() -> None:
+    core = introduced()
+    core.say(frame({"id": 1, "method": "session/resume", "params": {"sessionId": "s", **SESSION}}))
+    hears(core, {"id": 1, "result": {}})
+    core.lost()
+    core.say(frame({"id": 2, "method": "session/load", "params": {"sessionId": "s", **SESSION}}))
+    assert [one["method"] for one in back(core)] == ["session/load"]
+
+
+def test_a_resumed_session_that_has_told_nothing_yet_is_come_back_to_at_its_end() -> None:
+    core = introduced()
+    core.say(frame({"id": 1, "method": "session/resume", "params": {"sessionId": "s", **SESSION}}))
+    told = hears(core, {"id": 1, "result": {"_meta": {"dragoman": {"cursor": "20"}}}})
+    assert told == [{"jsonrpc": "2.0", "id": 1, "result": {}}], "the mark is for us"
+    (resume,) = back(core)
+    assert resume["params"]["_meta"]["dragoman"]["after"] == "20"
+
+
 def test_an_answer_that_was_lost_is_given_again_and_nobody_is_asked_twice() -> None:
     table = begun()
     table.prompt("s0", "q")

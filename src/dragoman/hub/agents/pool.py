@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -22,7 +22,9 @@ from dragoman.hub.agents.end import AgentEnd
 from dragoman.hub.agents.invalid_frames import InvalidFrames
 from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.agents.session_load import LOAD_SECONDS, SessionLoad
+from dragoman.hub.engine.lifecycle import agents_name, discard
 from dragoman.hub.engine.live_session import LiveSession, SessionProcess
+from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.session.events import BroughtBack
 from dragoman.hub.session.frames import value_of
 from dragoman.runtime.owner import TaskOwner
@@ -101,10 +103,17 @@ class AgentPool:
         """Tells processes of this machine from those of others."""
         self._remember = remember
         self._owner: TaskOwner | None = None
+        self._first_loads: dict[str, asyncio.Future[None]] = {}
+        """Of sessions that the hub has nothing of yet, by their ids."""
 
     def start(self) -> None:
         self._owner = TaskOwner("pool")
         self._owner.start(self._look())
+
+    @property
+    def _tasks(self) -> TaskOwner:
+        assert self._owner is not None, "the pool was not started"
+        return self._owner
 
     def offer(self, specs: Mapping[str, AgentSpec]) -> None:
         """From now on these; what runs goes on under what it was started with."""
@@ -279,7 +288,13 @@ class AgentPool:
         return process, made
 
     async def bind(self, session: LiveSession) -> SessionProcess:
-        """A process that knows the session."""
+        """A process that knows the session. It is bound to the end though whoever asks leaves meanwhile."""
+        bound: asyncio.Future[SessionProcess] = asyncio.get_running_loop().create_future()
+        bound.add_done_callback(_retrieve_exception)
+        self._tasks.start(_settle(bound, self._bind(session)))
+        return await asyncio.shield(bound)
+
+    async def _bind(self, session: LiveSession) -> SessionProcess:
         async with session.binding:
             if session.process is not None and not session.process.over:
                 session.process.used = asyncio.get_running_loop().time()
@@ -306,13 +321,14 @@ class AgentPool:
     ) -> None:
         """Join them, unless the session was closed meanwhile."""
         if session.state.phase != "open":
-            if self._owner is not None:
-                self._owner.start(_close_again(session, process, own))
+            self._tasks.start(_close_again(session, process, own))
             raise LinkClosed("the session was closed while its agent was being started")
         process.join(session, own, note=note, heard=heard)
 
     async def _bring_back(self, session: LiveSession, process: AgentProcess) -> None:
         state = session.state
+        if state.phase != "open":
+            raise LinkClosed("the session was closed while its agent was being started")
         params: dict[str, Any] = {"cwd": state.cwd, "mcpServers": [], **session.setup}
         if state.folders and process.can("sessionCapabilities", "additionalDirectories"):
             params["additionalDirectories"] = state.folders
@@ -327,6 +343,8 @@ class AgentPool:
         with process.making():
             _, answer = await self.make(process.agent, params)
             own = str(answer.pop("sessionId"))
+            if (name := agents_name(own, session.id)) is not None:
+                await session.hub.journal.describe(session.stream, session=name)
             note = BroughtBack(session=own, result=answer, remembers=state.turns == 0)
             self._join_open(session, process, own, note=note)
 
@@ -334,37 +352,81 @@ class AgentPool:
         self, session: LiveSession, process: AgentProcess, method: str, params: dict[str, Any]
     ) -> bool:
         """Let the process bring the session back. False if it refuses."""
-        number = process.next_id()
-        session.bind(process, load=number, heard=process.last_frame)
-        with SessionLoad(session, process, number, method) as load:
-            await load.send(params)
-            return await self._loaded(load)
-
-    def go_on_loading(self, session: LiveSession) -> None:
-        """The hub before us was killed while the process brought the session back."""
-        process = self.find_process(session.state.agent)
-        assert process is not None  # the session has just been bound to it
-        load = SessionLoad(session, process, session.state.loading, "session/load")
-
-        async def finish() -> None:
-            async with session.binding:  # a prompt waits for it
-                with suppress(DragomanError, TimeoutError), load:
-                    await self._loaded(load)
-
-        if self._owner is not None:
-            self._owner.start(finish())
-
-    async def _loaded(self, load: SessionLoad) -> bool:
-        session, process = load.session, load.process
+        load = _begin_load(session, process, method)
+        await load.send(params)
         try:
-            made = await load.result()
+            await self._finish_load(load)
         except CallFailed as error:
             log.info("%s does not bring session %s back (%s)", process.agent, session.id, error.message)
             return False
-        note = BroughtBack(session=load.own, result=made, remembers=not session.needs_reminder)
-        self._join_open(session, process, load.own, note=note, heard=load.heard)
-        load.is_done = True
         return True
+
+    async def load_first(
+        self, session: LiveSession, process: SessionProcess, params: Mapping[str, Any]
+    ) -> None:
+        """The process loads a session that it alone knows, to the end though whoever asks leaves meanwhile.
+        If it does not, the session is discarded. Raises what `AgentProcess.call` does.
+        """
+        assert isinstance(process, AgentProcess)
+        load = _begin_load(session, process, "session/load")
+        await asyncio.shield(self._start_first(load, dict(params)))
+
+    def go_on_loading(self, session: LiveSession) -> None:
+        """The hub before us has ended while the process brought the session back."""
+        process = self.find_process(session.state.agent)
+        assert process is not None  # the session has just been bound to it
+        load = SessionLoad(session, process, session.state.loading, "session/load")
+        if load.is_first:
+            self._start_first(load, None)
+        else:
+            self._tasks.start(self._go_on_loading(load))
+
+    async def _go_on_loading(self, load: SessionLoad) -> None:
+        async with load.session.binding:  # a prompt waits for it
+            with suppress(DragomanError, TimeoutError):
+                await self._finish_load(load)
+
+    def _start_first(self, load: SessionLoad, params: dict[str, Any] | None) -> asyncio.Future[None]:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done.add_done_callback(_retrieve_exception)
+        self._first_loads[load.session.id] = done
+        self._tasks.start(_settle(done, self._load_first(load, params)))
+        return done
+
+    async def _load_first(self, load: SessionLoad, params: dict[str, Any] | None) -> None:
+        session = load.session
+        try:
+            async with session.binding:
+                if params is not None:
+                    await load.send(params)
+                await self._finish_load(load)
+        except (DragomanError, TimeoutError):
+            await discard(session)
+            raise
+        finally:
+            self._first_loads.pop(session.id, None)
+        await session.log.flush(STORE_SECONDS)
+        state = session.state
+        await session.hub.journal.describe(session.id, agent=state.agent, cwd=state.cwd, state="idle")
+
+    async def wait_until_loaded(self, session: LiveSession) -> None:
+        """Until its first load has come to an end, whatever that is."""
+        done = self._first_loads.get(session.id)
+        if done is not None:
+            await asyncio.wait((done,))
+
+    async def _finish_load(self, load: SessionLoad) -> None:
+        """Raises why the process does not know the session. Cancelled, it is left to the next hub."""
+        session, process = load.session, load.process
+        try:
+            made = await load.result()
+            remembers = None if load.is_first else not session.needs_reminder
+            note = BroughtBack(session=load.own, result=made, remembers=remembers)
+            self._join_open(session, process, load.own, note=note, heard=load.heard)
+        except (DragomanError, TimeoutError):
+            await load.give_up()
+            raise
+        load.finish()
 
     # Rest and end.
 
@@ -435,7 +497,36 @@ async def _close_again(session: LiveSession, process: AgentProcess, own: str) ->
         with suppress(DragomanError, TimeoutError):
             async with asyncio.timeout(LOAD_SECONDS):
                 await session.stored()
-                await process.call("session/close", {"sessionId": own})
+                if process.sessions.get(own, session) is session:  # else it was opened and loaded again
+                    await process.call("session/close", {"sessionId": own})
+
+
+def _begin_load(session: LiveSession, process: AgentProcess, method: str) -> SessionLoad:
+    number = process.next_id()
+    session.bind(process, load=number, heard=process.last_frame)
+    return SessionLoad(session, process, number, method)
+
+
+T = TypeVar("T")
+
+
+async def _settle(future: asyncio.Future[T], work: Coroutine[object, None, T]) -> None:
+    """Give what comes of the work to whoever waits."""
+    try:
+        result = await work
+    except Exception as error:  # noqa: BLE001  # whoever waits is told
+        future.set_exception(error)
+    except BaseException:
+        future.cancel()
+        raise
+    else:
+        future.set_result(result)
+
+
+def _retrieve_exception(future: asyncio.Future[Any]) -> None:
+    """Nobody may wait any more for what has failed."""
+    if not future.cancelled():
+        future.exception()
 
 
 async def _nobody(process: AgentProcess, session_id: str) -> None:

@@ -120,7 +120,7 @@ class AgentProcess:
         self.end: AgentEnd | None = None
         """How it has ended; None while it runs."""
         self._stderr = StderrLines(secrets)
-        self._last_said: dict[str, int] = {}  # numbers of the last frames, by their streams
+        self._last_said: dict[str, int] = {}  # numbers of the last frames that its host may not have
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
         # kept requests of those. A prompt has its session, any other call a future.
         self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
@@ -156,7 +156,9 @@ class AgentProcess:
         """
         own = self.bound.get(session.id, session.id)
         addressed = frame if own == session.id else readdressed(frame, own)
-        number = self._last_said[session.stream] = session.state.taken_before + sequence
+        number = session.state.taken_before + sequence
+        if self.survives:  # nobody counts them else
+            self._last_said[session.stream] = number
         self._write(addressed + b"\n", stream=session.stream, last=number)
         self._untaken.append((session.bounds.answers, len(frame)))
         self._watch_pipe()
@@ -168,6 +170,10 @@ class AgentProcess:
     def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
         return self.channel.taken.get(state.id, 0) - state.taken_before
+
+    async def wait_until_taken(self, stream: str) -> None:
+        """Until its host has all that was said of a stream. Raises `LinkClosed` if it never will."""
+        await self.channel.wait_until_taken(stream, self._last_said.get(stream, 0))
 
     def refuse(self, request_id: Id, error: ErrorObject) -> None:
         """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
@@ -212,6 +218,11 @@ class AgentProcess:
         untaken, self._untaken = self._untaken, []
         for budget, size in untaken:
             budget.remove(size)
+        if self._last_said:
+            taken = self.channel.taken
+            self._last_said = {
+                stream: last for stream, last in self._last_said.items() if last > taken.get(stream, 0)
+            }
         self._refused = 0
         if self in self._full:
             self.release(self)

@@ -1,8 +1,12 @@
-"""A process brings a session back: it loads or resumes it, by a request of the hub's.
+"""A process loads or resumes a session, by a request of the hub's.
 
 That request is in the session's stream before it is sent, and its answer is acknowledged when what came of it
-is stored. So a hub that is killed meanwhile is followed by one that waits for the same answer: what the
-process asks while it loads gets its answer, and what it tells of the past is not taken for something new.
+is stored. So a hub that ends meanwhile, killed or told to, leaves the load as it is, and the next one waits
+for the same answer: what the process asks while it loads gets its answer, and what it tells of the past is
+not taken for something new.
+
+A load that fails is given up in order: what the process has asked is answered by frames of the stream, and
+only when the agent's host has them does the stream say that the process does not know the session.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
+from dragoman.errors import LinkClosed
 from dragoman.hub.session.frames import object_of
 
 if TYPE_CHECKING:
@@ -22,46 +27,80 @@ LOAD_SECONDS = 300.0
 
 
 class SessionLoad:
-    """`with SessionLoad(…) as load:`; the session is bound to the process behind it if `is_done` is set."""
+    """From the request to its answer; ends with `finish` or `give_up`, or with the hub."""
 
     def __init__(self, session: LiveSession, process: AgentProcess, number: int, method: str) -> None:
         """`number` is the id of the request, which is in the stream."""
         self.session = session
         self.process = process
         self.own = session.state.agent_session
+        self.is_first = session.state.is_incomplete
+        """Whether the hub has nothing of the session yet: what the process tells of the past is stored."""
         self.heard = 0
         """The number of the frame that is the answer."""
-        self.is_done = False
         self._number = number
         self._method = method
         self._answer: asyncio.Future[Raw] = process.promise(number, method)
+        self._answer.add_done_callback(_retrieve_exception)
         process.keep_answer(number)
         process.sessions[self.own] = session
-        session.is_replaying = True  # what it tells of the past is in the stream already
-
-    def __enter__(self) -> SessionLoad:
-        return self
+        session.is_replaying = not self.is_first
 
     async def send(self, params: dict[str, Any]) -> None:
         """The next hub looks for the session, and knows of the load, before anything can be asked in it."""
-        await self.session.hub.will_run(self.session)
-        await self.session.stored()
+        try:
+            await self.session.hub.will_run(self.session)
+            await self.session.stored()
+            if self.session.state.phase != "open":
+                raise LinkClosed("the session was closed before its agent was asked to load it")
+        except BaseException:  # nobody waits for an answer to what was not sent
+            self.session.leave_load(self.process)
+            self._forget()
+            raise
         self.process.request(self._number, self._method, params)
 
     async def result(self) -> dict[str, Any]:
-        """What the process answers. Raises what `AgentProcess.call` does."""
+        """What the process answers. Raises what `AgentProcess.call` does, and `LinkClosed` when the session
+        is closed or another node's before.
+        """
+        gone = asyncio.get_running_loop().create_task(self.session.gone.wait())
+        try:
+            async with asyncio.timeout(LOAD_SECONDS):
+                await asyncio.wait((self._answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if not self._answer.done():
+            raise LinkClosed("the session was closed while its agent was loading it")
         made = await self.process.result(self._answer, self._method, within=LOAD_SECONDS)
         self.heard = self.process.number_of_answer(self._number)
         return dict(object_of(made))
 
-    def __exit__(self, *_: object) -> None:
+    def finish(self) -> None:
+        """The process knows the session."""
+        self.session.is_replaying = False
+        self._settle_answer()
+
+    async def give_up(self) -> None:
+        """The process does not know the session."""
+        await self.session.give_up_load(self.process)
+        self._forget()
+
+    def _forget(self) -> None:
         session, process = self.session, self.process
         session.is_replaying = False
-        if not self.is_done:
-            process.sessions.pop(self.own, None)
-            process.bound.pop(session.id, None)
-            session.give_up_load(process)
+        # One that is being closed forgets it by itself, and for good.
+        if process.sessions.get(self.own) is session and session.process is not process:
+            process.forget(session)
+        self._settle_answer()
+
+    def _settle_answer(self) -> None:
         self._answer.cancel()
-        receipt = process.take_answer(self._number)
+        receipt = self.process.take_answer(self._number)
         if receipt is not None:
-            session.keep_receipt(process, receipt)
+            self.session.keep_receipt(self.process, receipt)
+
+
+def _retrieve_exception(answer: asyncio.Future[Raw]) -> None:
+    """Nobody may wait any more for an answer that is an error."""
+    if not answer.cancelled():
+        answer.exception()

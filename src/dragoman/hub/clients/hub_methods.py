@@ -186,7 +186,9 @@ class HubMethods:
     # Acting.
 
     async def _answer(self, client: HubClient, params: Params) -> JsonObject:
-        session = await self._session(client, params)
+        # An agent that loads a session may need the answer before it can go on.
+        session = await self._hub.session(client.text(params, "sessionId"), may_load=True)
+        client.may_reach(session)
         name, result = client.text(params, "request"), params.get("result")
         if not name.isdigit() or result is None:
             raise invalid_params("a request and a result are needed")

@@ -202,7 +202,10 @@ class Methods:
         prompts = texts_in(ours, "prompts")
         follower = self._hub.attach(client, session, position, own=[*prompts, *texts_in(ours, "wrote")])
         follower.expected |= set(prompts)
-        client.send(response(request_id, encoded(self._views.standing(session))))
+        standing = self._views.standing(session)
+        if client.cursors:  # it is told nothing of the past, and may come back before it is told anything
+            standing["_meta"] = {"dragoman": {"cursor": str(position)}}
+        client.send(response(request_id, encoded(standing)))
         follower.ask_again()
         if position.sequence < session.log.last or position.part:
             follower.catch_up()

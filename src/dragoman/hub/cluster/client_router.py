@@ -322,6 +322,9 @@ class ClientRouter:
             followed = self.sessions[session] = RoutedSession(branch.node)
         if followed is not None and followed.held is None and followed.node == branch.node:
             followed.position = position
+            for pending in self.pending.values():
+                if pending.session == session and pending.node == branch.node:
+                    pending.is_begun = position is not None
 
     def on_moved(self, branch: Branch, session: str) -> None:
         followed = self.sessions.get(session)

@@ -108,7 +108,7 @@ class Cluster:
         self.hub.begin_draining()
         self.members.hurry()
         for session in list(self.hub.sessions.values()):
-            if not session.state.is_busy:
+            if not (session.state.is_busy or session.state.loading):
                 await hand_over(self.hub, session)
 
     async def leave(self) -> None:
@@ -281,7 +281,7 @@ class Cluster:
         if await self.find(session) != self.name:
             return
         try:
-            await self.hub.session(session)
+            await self.hub.session(session, may_load=True)
         except ErrorAnswer as error:
             if error.code != NOT_FOUND:
                 raise

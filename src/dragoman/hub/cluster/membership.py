@@ -310,9 +310,9 @@ class Members:
         log.error("node %s has not renewed its lease for %g s: it is dead", name, self.lease)
 
 
-def _read(value: RegisterValue) -> Node | None:
+def _read(stored: RegisterValue) -> Node | None:
     try:
-        return decode_json(value.value, Node)
+        return decode_json(stored.value, Node)
     except msgspec.MsgspecError:
         log.error("the register holds a node that cannot be read")
         return None

@@ -177,19 +177,19 @@ class Owners:
         key = _key(session)
         self._changed(key, await self._register.get(key), surely=True)
 
-    def _changed(self, key: str, value: RegisterValue | None, *, surely: bool = False) -> None:
+    def _changed(self, key: str, stored: RegisterValue | None, *, surely: bool = False) -> None:
         known = self._known.get(key)
-        if known is not None and (value is None or value.revision > known.revision):
+        if known is not None and (stored is None or stored.revision > known.revision):
             self._dropped.discard(known.owned.session)  # whoever had it since then has seen to it
-        if value is None:
+        if stored is None:
             self._known.pop(key, None)
-        elif known is None or value.revision > known.revision or surely:
+        elif known is None or stored.revision > known.revision or surely:
             try:
-                owned = decode_json(value.value, _Owned)
+                owned = decode_json(stored.value, _Owned)
             except msgspec.MsgspecError:
                 log.error("the register holds an owner that cannot be read")
                 return
-            self._known[key] = _Known(owned, value.revision)
+            self._known[key] = _Known(owned, stored.revision)
             if owned.node == self._members.node.name and owned.life != self._members.node.life:
                 self._given()
 

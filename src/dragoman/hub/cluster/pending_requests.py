@@ -48,6 +48,10 @@ class PendingRequest(Struct):
     """Since when no node has the session for long enough."""
     cancel: bytes = b""
     """What the client said to end it."""
+    is_begun: bool = False
+    """Whether a node has begun to tell the session for it: what the client stood at before is of no account
+    to one that asks for everything.
+    """
     is_being_placed: bool = False
     """Whether another node for it is being looked for."""
 
@@ -65,6 +69,8 @@ class PendingRequest(Struct):
     def frame_from(self, position: Position | None) -> bytes:
         """The same for a client that has been told a part already."""
         if position is None or self.method not in FROM_A_PLACE:
+            return self.frame
+        if self.method == "session/load" and not self.is_begun:
             return self.frame
         if self.method != "_dragoman/hub/attach":
             params = merged(object_of(encoded(self.params)), {"after": str(position)})

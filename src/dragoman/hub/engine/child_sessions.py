@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
-from dragoman.hub.engine.lifecycle import free_id
+from dragoman.hub.engine.lifecycle import agents_name, free_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionFollower, SessionProcess
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.ports import Position
@@ -46,6 +47,25 @@ REST_SECONDS = 300.0
 CLOSED_AT_ONCE = 8
 
 
+RENAMED = 8
+"""Sessions that are tried of those that an agent has called by one id: it may begin anew with its ids."""
+
+T = TypeVar("T")
+
+
+async def _with_retries(session_id: str, read: Callable[[], Awaitable[T]]) -> T:
+    """A journal that fails is asked again: what the agent says waits until the session is read."""
+    for _ in range(FIND_TRIES):
+        try:
+            return await read()
+        except JournalDamaged:
+            raise
+        except JournalError as error:
+            log.warning("session %s cannot be read for its agent: %s", session_id, error)
+        await asyncio.sleep(FIND_SECONDS)
+    return await read()
+
+
 class ChildSessions:
     """Of one hub: makes children, lets clients follow them, and ends them with their parents."""
 
@@ -63,12 +83,14 @@ class ChildSessions:
 
     async def _find(self, process: SessionProcess, own: str, *, keeps_name: bool) -> bool:
         """False if `keeps_name`, and no new session can have this name."""
-        if any(session.is_replaying for session in process.sessions.values()):
-            return True  # the agent tells what was: a child's past is in its stream
         try:
+            if await self._open_renamed(process, own):
+                return True
             session = await self._opened(own)
         except ErrorAnswer as error:
-            if error.code == NOT_FOUND:
+            # An agent that loads a session tells what was: a child's past is in its stream.
+            is_replaying = any(session.is_replaying for session in process.sessions.values())
+            if error.code == NOT_FOUND and not is_replaying:
                 return await self._adopt(process, own, keeps_name=keeps_name)
         except (JournalError, Elsewhere):
             pass  # nobody knows whose it is, or another node does
@@ -81,17 +103,24 @@ class ChildSessions:
                     process.forget(session)
         return True
 
-    async def _opened(self, own: str) -> LiveSession:
-        """A journal that fails is asked again: what the agent says waits until the session is read."""
-        for _ in range(FIND_TRIES):
+    async def _open_renamed(self, process: SessionProcess, own: str) -> bool:
+        """Open the session that the process knows by another id than ours; False if there is none."""
+        listing = await _with_retries(
+            own, lambda: self._hub.journal.list(session=own, agent=process.agent, limit=RENAMED)
+        )
+        for info in listing.streams:
+            if info.stream == own:
+                continue
             try:
-                return await self._hub.session(own)
-            except JournalDamaged:
-                raise
-            except JournalError as error:
-                log.warning("session %s cannot be read for its agent: %s", own, error)
-            await asyncio.sleep(FIND_SECONDS)
-        return await self._hub.session(own)
+                session = await self._opened(info.stream)
+            except (ErrorAnswer, Elsewhere, JournalDamaged):
+                continue  # it is another node's by now, or gone
+            if session.process is process and process.bound.get(session.id) == own:
+                return True
+        return False
+
+    async def _opened(self, session_id: str) -> LiveSession:
+        return await _with_retries(session_id, lambda: self._hub.session(session_id, may_load=True))
 
     async def _found(self, process: SessionProcess, own: str, session: LiveSession) -> None:
         state = session.state
@@ -194,6 +223,7 @@ class ChildSessions:
             folders=state.folders,
             session=own,
             process=process.process_id,
+            taken=process.last_number(session_id),
             parent=parent.id,
             title=state.child(own).title,
         )
@@ -202,7 +232,12 @@ class ChildSessions:
             await session.log.flush(STORE_SECONDS)
             title = session.state.title
             await hub.journal.describe(
-                session_id, agent=state.agent, cwd=state.cwd, state="idle", title=title
+                session_id,
+                agent=state.agent,
+                cwd=state.cwd,
+                state="idle",
+                title=title,
+                session=agents_name(own, session_id),
             )
             await self._name_in(parent, session_id, own)
         except JournalError as error:

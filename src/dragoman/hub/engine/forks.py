@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed
-from dragoman.hub.engine.lifecycle import free_id
+from dragoman.hub.engine.lifecycle import agents_name, free_id
 from dragoman.hub.engine.live_session import EngineHub, LiveSession, SessionProcess
 from dragoman.hub.engine.ports import read_cursor
 from dragoman.hub.session.frames import readdressed, value_of
@@ -65,6 +65,7 @@ async def _copied_session(
         cwd=source.state.cwd,
         title=title,
         state="idle",
+        session=agents_name(str(own), session_id) if own else None,
     )
     session = await hub.session(session_id)
     session.needs_reminder = not own and session.state.turns > 0
@@ -81,7 +82,8 @@ async def _finish(
     """
     notes: list[bytes] = []
     if process is not None:
-        notes.append(note("bound", session=own, n=process.process_id))
+        taken = process.last_number(session_id)
+        notes.append(note("bound", session=own, n=process.process_id, taken=taken))
     if key:
         notes.append(note("forked", key=key))
     if notes:

@@ -30,12 +30,16 @@ from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import SessionState, apply, is_name, new_state, opened, restore
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.redaction import is_redacted
+from dragoman.wire import error_object
+from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import session_not_found
 
 log = logging.getLogger(__name__)
 
 ASKING: Final = "dragoman-asking-"
 """How the ids of sessions begin that are there for a question alone; no agent's session gets such an id."""
+
+SESSION_MOVED = error_object(REQUEST_CANCELLED, "Request cancelled: another node has the session")
 
 Made: TypeAlias = asyncio.Future[tuple[LiveSession, bool]]
 """A session, and whether it is new."""
@@ -54,14 +58,15 @@ async def open_session(hub: EngineHub, session_id: str) -> LiveSession:
     lease = await hub.ownership.claim(session_id)
     try:
         reading = await _read(hub, session_id, info.last, taken=lease.taken)
-        if reading.state.phase == "closed" or reading.state.is_incomplete:
-            # Whoever deleted it, or asked the agent to load it, was stopped in the middle of that.
+        process = _process_of(hub, reading.state)
+        is_loading = bool(reading.state.loading) and process is not None
+        if reading.state.phase == "closed" or (reading.state.is_incomplete and not is_loading):
+            # Whoever deleted it, or asked an agent that is gone to load it, was stopped in the middle.
             _refuse_requests(hub, reading.state)
             await hub.journal.delete(session_id)
             raise session_not_found(session_id)
         originals = await hub.journal.originals(session_id)
         state = _opened(reading.state, originals, info)
-        process = _process_of(hub, state)
         # Nobody forgets a session in the middle of something: whoever had it before is gone.
         is_unfinished = lease.taken or not is_calm(state) or info.state in ("running", "waiting")
         unfinished = await read_unfinished(hub, state, process) if is_unfinished else None
@@ -176,6 +181,8 @@ async def lose(hub: EngineHub, session: LiveSession) -> None:
     hub.described.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
     process = session.process
     if process is not None:
+        for request_id in () if process.over else session.unanswered_requests():
+            process.refuse(request_id, SESSION_MOVED)
         process.part_from(session)
         session.unbind()
     followers = list(session.followers)
@@ -216,6 +223,13 @@ async def _is_free(hub: EngineHub, wanted: str) -> bool:
     return False
 
 
+def agents_name(own: str, session_id: str) -> str | None:
+    """The agent's id for a session, for the journal's listing: an agent that outlives the hub may speak of a
+    session that is not open, by a name that is not its stream's. None if it is.
+    """
+    return None if own == session_id else own
+
+
 async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str = "") -> LiveSession:
     """A new session of an agent."""
     if len(hub.sessions) >= hub.options.sessions:
@@ -244,7 +258,13 @@ async def make(hub: EngineHub, agent: str, params: dict[str, Raw], *, key: str =
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         process.join(session, own)
     await session.log.flush(STORE_SECONDS)
-    await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
+    await hub.journal.describe(
+        session_id,
+        agent=agent,
+        cwd=session.state.cwd,
+        state="idle",
+        session=agents_name(own, session_id),
+    )
     hub.on_session_change(session)
     return session
 
@@ -322,24 +342,25 @@ async def _load(
         is_load=True,
     )
     session.dispatch(made)
-    process.join(session, session_id)
     hub.sessions[session_id] = session
-    try:
-        answer = await process.call("session/load", params, within=300.0)
-    except BaseException:
-        session.give_up_load(process)
-        hub.sessions.pop(session_id, None)  # another node may have it by now
-        process.forget(session)
-        with suppress(JournalError):
-            await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew
-        await session.aclose()
-        await hub.journal.delete(session_id)
-        await hub.ownership.release(session.lease)
-        raise
-    session.bind(process, note=ev.BroughtBack(session=session_id, result=answer, remembers=None))
-    await session.log.flush(STORE_SECONDS)
-    await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
+    await hub.pool.load_first(session, process, params)
     return session
+
+
+async def discard(session: LiveSession) -> None:
+    """Its agent has not loaded it: there is no such session. What cannot be deleted now is deleted by whoever
+    opens it.
+    """
+    hub = session.hub
+    if session.state.phase == "lost" or hub.sessions.get(session.id) is not session:
+        return  # another node may have it by now
+    del hub.sessions[session.id]
+    with suppress(JournalError):
+        await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew
+    await session.aclose()
+    with suppress(JournalError):
+        await hub.journal.delete(session.id)
+    await hub.ownership.release(session.lease)
 
 
 def widen(session: LiveSession, folders: list[str]) -> None:

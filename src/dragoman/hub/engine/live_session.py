@@ -12,6 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -39,7 +40,7 @@ from dragoman.hub.session.state import (
 from dragoman.journal.entry_runs import FrameRun, RunPage
 from dragoman.runtime.locks import KeyedLock, LazyEvent
 from dragoman.runtime.small_queue import SmallQueue
-from dragoman.wire import ErrorObject, Failure, Response, error_object, request
+from dragoman.wire import ErrorObject, Failure, Response, decode, error_object, request
 from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
@@ -50,6 +51,7 @@ log = logging.getLogger(__name__)
 CLOSE_SECONDS = 5.0
 """How long an agent may take to end a turn whose session is being closed, and then to close the session."""
 
+SESSION_CLOSED = "Request cancelled: the session is closed"
 LOAD_GIVEN_UP = error_object(REQUEST_CANCELLED, "Request cancelled: the session was not loaded")
 
 CALM = frozenset({"idle", "failed"})
@@ -80,6 +82,7 @@ class LiveSession:
             hub.journal,
             state.id,
             self.bounds,
+            ownership=hub.ownership,
             last=state.last,
             on_stored=self._on_stored,
             on_failure=self._on_failure,
@@ -277,7 +280,16 @@ class LiveSession:
         if not self.bounds.requests.fits(size_of_request(frame)):
             process.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
             event = ev.FrameDropped(number=number)
-        self._keep_receipt(process, receipt, self.dispatch(event))
+        verdict = self.dispatch(event)
+        if self._state.phase == "closed":
+            process.refuse(request_id, error_object(REQUEST_CANCELLED, SESSION_CLOSED))
+        self._keep_receipt(process, receipt, verdict)
+
+    def unanswered_requests(self) -> list[Id]:
+        """Ids of requests of the agent that it has no answer to: there is none, or it is not stored."""
+        waiting = [decode(effect.frame) for effect in self._effects if isinstance(effect, ev.SendToAgent)]
+        answers = [message.id for message in waiting if isinstance(message, Response | Failure)]
+        return answers + [request.id for request in self._state.requests.values() if not request.is_own]
 
     def on_answer(
         self,
@@ -331,18 +343,31 @@ class LiveSession:
         """The process knows the session from here on, or is asked to bring it back by the request `load`."""
         self.process = process
         bound = ev.AgentBound(
-            process=process.process_id, survives=process.survives, note=note, load=load, heard=heard
+            process=process.process_id,
+            survives=process.survives,
+            note=note,
+            load=load,
+            heard=heard,
+            taken=process.last_number(self.stream),
         )
         self.dispatch(bound)
 
-    def give_up_load(self, process: SessionProcess) -> None:
-        """The process has not brought the session back: it need not wait for what it has asked meanwhile."""
-        if self.process is process:
+    async def give_up_load(self, process: SessionProcess) -> None:
+        """The process has not brought the session back. It gets answers to what it has asked meanwhile, and
+        is bound until its host has them: a hub that is killed before is followed by one that says them.
+        """
+        while self.process is process and self._state.phase == "open" and self._state.requests:
+            for open_request in list(self._state.requests.values()):
+                self.settle(open_request.sequence, outcome="cancelled", by="hub", error=LOAD_GIVEN_UP)
+            with suppress(JournalError, LinkClosed):  # it is another node's by now, or the process has ended
+                await self.stored()
+                await process.wait_until_taken(self.stream)
+        self.leave_load(process)
+
+    def leave_load(self, process: SessionProcess) -> None:
+        """Unless the session is being closed: that lets go of the process by itself."""
+        if self.process is process and self._state.phase == "open":
             self.unbind()
-        for open_request in list(self._state.requests.values()):
-            if not open_request.is_own and not process.over:
-                process.refuse(open_request.id, LOAD_GIVEN_UP)
-            self.settle(open_request.sequence, outcome="cancelled", by="hub", error=LOAD_GIVEN_UP)
 
     def unbind(self) -> SessionProcess | None:
         """Let go of the process; returns it."""

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, StreamMoved
 from dragoman.hub.engine.bounds import SessionBounds
+from dragoman.hub.engine.ownership import Ownership
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
 from dragoman.journal.entry_runs import EntryBatch, FrameRun, size_of
@@ -55,7 +56,18 @@ class EntryLog:
     """One session's end of its stream. Nobody else writes to it."""
 
     __slots__ = (
-        *("stream", "last", "_journal", "_on_stored", "_on_failure", "_waiting", "_groups", "_open", "_size"),
+        *(
+            "stream",
+            "last",
+            "_journal",
+            "_ownership",
+            "_on_stored",
+            "_on_failure",
+            "_waiting",
+            "_groups",
+            "_open",
+            "_size",
+        ),
         *("_counted", "_bounds", "_is_unknown", "_task", "_again", "_closed", "_emptied"),
     )
 
@@ -65,6 +77,7 @@ class EntryLog:
         stream: str,
         bounds: SessionBounds,
         *,
+        ownership: Ownership,
         last: int,
         on_stored: OnStored,
         on_failure: Callable[[JournalError, bool], bool],
@@ -76,6 +89,7 @@ class EntryLog:
         self.last = last
         """The number of the last entry that is stored."""
         self._journal = journal
+        self._ownership = ownership
         self._on_stored = on_stored
         self._on_failure = on_failure
         self._waiting: list[FrameRun] = []
@@ -205,6 +219,9 @@ class EntryLog:
             await self._find_out()
             if not self._waiting:
                 return
+        # The end of the stream does not tell everything: another node may have deleted the session and loaded
+        # it again since, and written as many entries as we know.
+        await self._ownership.may_act()
         size = self._cut()
         self._open = None
         try:

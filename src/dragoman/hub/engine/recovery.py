@@ -95,7 +95,7 @@ async def _unfinished(hub: EngineHub) -> list[str]:
 async def _open(hub: EngineHub, stream: str) -> bool:
     """False if it is worth another try."""
     try:
-        await hub.session(stream)
+        await hub.session(stream, may_load=True)
     except (ErrorAnswer, Elsewhere, JournalDamaged) as error:
         log.warning("session %s could not be opened again: %s", stream, error)
     except JournalError as error:

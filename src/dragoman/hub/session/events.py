@@ -180,6 +180,8 @@ class AgentBound(_Event, frozen=True):
     """The id of the request by which the process is asked to bring the session back; 0 if it knows it."""
     heard: int = 0
     """Frames of the process up to this number are older than that request, or than `note`."""
+    taken: int = 0
+    """The last number that its host has of a stream of this name, perhaps of one that was deleted."""
 
 
 class BroughtBack(_Event, frozen=True):

@@ -427,10 +427,13 @@ def _agent_bound(work: _StepWork, event: ev.AgentBound) -> Verdict:
         state = replace(state, process=event.process, heard=0)
     work.state = state
     back = event.note
+    # The host ignores numbers that it has had: those of a stream of this name that was deleted are not ours.
+    is_stale = event.taken > state.taken_before + state.last
+    taken: dict[str, Any] = {"taken": event.taken} if is_stale else {}
     if event.load:
-        work.note("loading", n=event.process, request=str(event.load))
+        work.note("loading", n=event.process, request=str(event.load), **taken)
     if back is not None:
-        work.note("bound", session=back.session, result=back.result, n=event.process)
+        work.note("bound", session=back.session, result=back.result, n=event.process, **taken)
     if event.heard:
         _mark_heard(work, event.heard)
     if back is not None and back.remembers is not None:
@@ -510,6 +513,8 @@ def _close_if_quiet(work: _StepWork) -> None:
     state = work.state
     if state.phase == "closing" and not state.is_busy:
         if state.is_bound:
+            for open_request in state.requests.values():  # an agent need not know `session/close`
+                _cancel_request(work, open_request)
             # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
             work.note("released")
             work.state = replace(work.state, is_bound=False)

@@ -224,8 +224,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     """The process that knew the session last, and since which entry; 0 if it was told to close it."""
     bound_at: int = 0
     taken_before: int = 0
-    """Numbers of frames for the agent's host begin behind this one, which it has of an earlier stream of this
-    name.
+    """Numbers of frames for the process's host begin behind this one, which it has of an earlier stream of
+    this name.
     """
     made: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
@@ -562,7 +562,14 @@ def _made(state: SessionState, note: StreamNote) -> SessionState:
 
 def _loading(state: SessionState, note: StreamNote) -> SessionState:
     # Numbers of another process's frames have nothing to do with those before.
-    return replace(state, process=note.n, bound_at=state.last, loading=int(note.request or "0"), heard=0)
+    return replace(
+        state,
+        process=note.n,
+        bound_at=state.last,
+        taken_before=note.taken or state.taken_before,
+        loading=int(note.request or "0"),
+        heard=0,
+    )
 
 
 def _bound(state: SessionState, note: StreamNote) -> SessionState:

@@ -47,7 +47,7 @@ QUEUED_BYTES = 64 * 1024 * 1024
 
 
 class _Item:
-    __slots__ = ("after", "begun", "entries", "future", "last", "queued", "size")
+    __slots__ = ("after", "begun", "entries", "future", "last", "life", "queued", "size")
 
     def __init__(self, entries: EntryBatch, after: int | None, queued: float) -> None:
         self.entries = entries
@@ -56,7 +56,14 @@ class _Item:
         self.queued = queued
         self.last = 0
         self.begun = False  # a record of it is under way
+        self.life = 0  # of the stream whose end it was first to be written behind, if it wants a certain end
         self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def fits(self, last: int, life: int) -> bool:
+        """Whether it may be written behind this end. A stream that was deleted since the first try, and made
+        again, is another one, though it may have as many entries.
+        """
+        return self.after is None or (self.after == last and self.life in (0, life))
 
 
 class _AppendLane:
@@ -238,7 +245,7 @@ class AppendQueue:
         batch: list[_Item] = []
         last, size, entries = tail.last, 0, 0
         for item in lane.items:
-            if item.after is not None and item.after != last:
+            if not item.fits(last, tail.life):
                 break
             if batch and (size + item.size > RECORD_BYTES or entries + len(item.entries) > RECORD_ENTRIES):
                 break
@@ -246,6 +253,7 @@ class AppendQueue:
             size += item.size
             entries += len(item.entries)
             item.last = last
+            item.life = tail.life
             item.begun = True
             batch.append(item)
         return batch
@@ -255,7 +263,7 @@ class AppendQueue:
         item = lane.items[0] if lane.items else None
         tail = await self._read_end(lane, tries)
         first = bool(lane.items) and lane.items[0] is item  # it may have been withdrawn meanwhile
-        if item is not None and first and item.after is not None and item.after != tail.last:
+        if item is not None and first and item.after is not None and not item.fits(tail.last, tail.life):
             self._done(lane, item, StreamMoved(lane.stream, item.after, tail.last))
 
     async def _store(

@@ -102,6 +102,7 @@ class DeliveredUpdates:
             self.sessions.open(session, _params(one))
         elif one.method in ("session/load", "session/resume"):
             self.sessions.open(one.session, _params(one))
+            self.sessions.on_cursor(one.session, mark.cursor)
         elif one.method in ("session/close", "session/delete"):
             self.sessions.close(one.session)
             self.questions.forget(one.session)

@@ -27,7 +27,7 @@ from dragoman.sdk.resuming.delivered_updates import (
     withdrawn,
 )
 from dragoman.sdk.resuming.marks import fields_of, look, put
-from dragoman.sdk.resuming.sent_messages import KEYED, Open, SentMessages
+from dragoman.sdk.resuming.sent_messages import KEYED, LOADS, Open, SentMessages
 from dragoman.wire import decode, error_object, failure, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, NOT_FOUND
 from dragoman.wire.envelope import Envelope, Failure, Id, Malformed, Notification, Request, Response
@@ -291,10 +291,16 @@ class Resumption:
             self.phase, self._owes = "resuming", True
             if self._delivered.watches:
                 self._return(WATCH, WATCHING, "")
+            held = self._held_openings()
             for session in self._delivered.sessions:
-                if not self._sent_messages.opens(session):
+                if session not in held and not self._sent_messages.opens(session):
                     self._come_back(session)
             self._go_on()
+
+    def _held_openings(self) -> set[str]:
+        """Sessions that the editor opens by itself as soon as it is heard: it would be told all twice."""
+        held = [message for message in map(decode, self._held_frames) if isinstance(message, Request)]
+        return {look(message.params)[0] for message in held if message.method in LOADS}
 
     def _come_back(self, session: str) -> None:
         method, params = self._delivered.sessions.come_back(session, self._sent_messages.prompts(session))

@@ -26,6 +26,9 @@ KEYED = frozenset({"session/prompt", "session/new", "session/fork"})
 OPENINGS = frozenset({"session/new", "session/fork", "session/load", "session/resume"})
 """How a session was opened must be known to open it again; nobody opens more of them than fit."""
 
+LOADS = frozenset({"session/load", "session/resume"})
+"""Those by which an editor opens a session that is there already."""
+
 OURS = "_dragoman/hub/"
 
 
@@ -112,8 +115,7 @@ class SentMessages:
 
     def opens(self, session: str) -> bool:
         """Whether the editor is just opening it by itself."""
-        openings = ("session/load", "session/resume")
-        return any(one.session == session and one.method in openings for one in self._open.values())
+        return any(one.session == session and one.method in LOADS for one in self._open.values())
 
     def requests(self) -> list[Open]:
         return list(self._open.values())

@@ -150,3 +150,21 @@ async def test_nothing_is_fed_after_leaving(scene: Scene) -> None:
     assert scene.heard() == [records.START]
     with pytest.raises(ConnectionError):
         scene.host.send(b"more")
+
+
+async def test_whoever_waits_for_a_write_to_be_taken_hears_of_it(scene: Scene) -> None:
+    scene.agent.write(b"{}\n", stream="s", last=7)
+    waiting = asyncio.ensure_future(scene.agent.wait_until_taken("s", 7))
+    scene.say(records.record(records.TAKEN, 0, msgspec.json.encode({"s": 6})))
+    scene.say(frames(1, b"one\n"))
+    await scene.sink.until(1)
+    assert not waiting.done(), "another write was taken"
+    scene.say(records.record(records.TAKEN, 3, msgspec.json.encode({"s": 7})))
+    await waiting
+
+
+async def test_whoever_waits_for_a_write_to_be_taken_hears_that_it_never_will(scene: Scene) -> None:
+    waiting = asyncio.ensure_future(scene.agent.wait_until_taken("s", 7))
+    scene.say(ended("killed", 9))
+    with pytest.raises(LinkClosed):
+        await waiting

@@ -137,6 +137,13 @@ class HostedAgent:
         if self._over or self._ended:
             raise LinkClosed("the agent is no longer there")
 
+    async def wait_until_taken(self, stream: str, last: int) -> None:
+        """Return when the agent's pipe has the write of this number; raise `LinkClosed` if it never will."""
+        while self._taken.get(stream, 0) < last:
+            if self._over or self._ended:
+                raise LinkClosed("the agent is no longer there")
+            await self._waiters.wait()
+
     def acknowledge(self, number: int) -> None:
         """Frames up to and including this one are safe with us. Allowed before `start`: what is known
         already is not sent again then.
@@ -243,8 +250,7 @@ class HostedAgent:
         if kind == records.TAKEN:
             self._done = number
             self._taken.update(msgspec.json.decode(payload, type=dict[str, int]))
-            if self.pending <= self.limits.low:
-                self._waiters.wake()
+            self._waiters.wake()
         elif kind == records.WELCOME:
             welcome = decode_json(payload, records.HostWelcome)
             self.pid, self.host_pid, self._taken = welcome.agent, welcome.host, welcome.taken

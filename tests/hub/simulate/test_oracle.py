@@ -1,0 +1,44 @@
+"""What the oracle takes for a loss, and what not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.hub.simulate.oracle import Oracle, StreamReading
+from tests.hub.simulate.world import World
+
+TWICE = ["ann-1#1", "ann-1#2", "ann-1#1", "ann-1#2", "ann-1#3"]
+
+
+def judged(session: str, texts: list[str], *, deleted: set[str], said: list[str]) -> list[str]:
+    """What is found in the stream of a session in which `ann-1` has ended, a prompt of `source`."""
+    found: list[str] = []
+    world: Any = SimpleNamespace(
+        story=SimpleNamespace(find=found.append),
+        book=SimpleNamespace(said={"ann-1": said}),
+        prompts={"ann-1": ("source", "ann-1 say")},
+    )
+    oracle = Oracle(cast(World, world))
+    oracle.deleted = deleted
+    reading = StreamReading([])
+    reading.texts, reading.ends = texts, {"ann-1": ["result end_turn"]}
+    oracle._judge_stream(session, reading)
+    return found
+
+
+@pytest.mark.parametrize("texts", [TWICE[:2], TWICE[2:]])
+def test_a_fork_has_one_run_of_a_prompt_that_ran_again_after_its_session_was_deleted(
+    texts: list[str],
+) -> None:
+    assert judged("fork", texts, deleted={"source"}, said=TWICE) == []
+
+
+def test_a_fork_that_has_a_part_of_a_run_has_lost_something() -> None:
+    assert judged("fork", TWICE[:1], deleted={"source"}, said=TWICE)
+
+
+def test_a_prompt_of_a_session_that_was_not_deleted_runs_once() -> None:
+    assert judged("source", TWICE[:2], deleted=set(), said=TWICE)
