@@ -26,11 +26,11 @@ EACH = 512
 
 
 class _SessionQueue:
-    __slots__ = ("queue", "started")
+    __slots__ = ("queue", "start_stamp")
 
     def __init__(self) -> None:
         self.queue: deque[tuple[Work | None, Callable[[], None] | None, int]] = deque()
-        self.started = 0  # the stamp at which the running handler started
+        self.start_stamp = 0  # the stamp at which the running handler started
 
 
 class SessionQueues:
@@ -64,27 +64,27 @@ class SessionQueues:
         lanes = (
             list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []
         )
-        ahead = [lane for lane in lanes if not 0 < lane.started <= stamp]
+        ahead = [lane for lane in lanes if not 0 < lane.start_stamp <= stamp]
         if not ahead:
             deliver()
             return
         remaining = len(ahead)
 
-        def reached() -> None:
+        def on_reached() -> None:
             nonlocal remaining
             remaining -= 1
             if remaining == 0:
                 deliver()
 
         for lane in ahead:
-            lane.queue.append((None, reached, 0))
+            lane.queue.append((None, on_reached, 0))
 
     async def _work(self, key: Hashable, lane: _SessionQueue) -> None:
         try:
             while lane.queue:
-                work, reached, size = lane.queue.popleft()
-                if reached is not None:
-                    reached()
+                work, on_reached, size = lane.queue.popleft()
+                if on_reached is not None:
+                    on_reached()
                 elif work is not None:
                     try:
                         await self._handle(lane, work)
@@ -101,17 +101,17 @@ class SessionQueues:
         if self._lanes.get(key) is not lane:
             return
         del self._lanes[key]
-        for _, reached, size in lane.queue:
+        for _, on_reached, size in lane.queue:
             self.size -= size
-            if reached is not None:
-                reached()
+            if on_reached is not None:
+                on_reached()
 
     async def _handle(self, lane: _SessionQueue, work: Work) -> None:
         self._connection.stamp += 1
-        lane.started = self._connection.stamp
+        lane.start_stamp = self._connection.stamp
         try:
             await work()
         except Exception:  # a failing handler must not take its lane down
             log.exception("a notification handler failed")
         finally:
-            lane.started = 0
+            lane.start_stamp = 0
