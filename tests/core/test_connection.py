@@ -183,7 +183,7 @@ def test_an_answer_repeats_the_id_with_type_and_value(request_id: Id) -> None:  
 
 def test_a_debt_carries_what_was_asked() -> None:
     incoming = ask(ready(), "a", "fs/read_text_file", b'{"path":"/x"}')
-    assert (incoming.id, incoming.method, incoming.settled, incoming.cancelled) == (
+    assert (incoming.id, incoming.method, incoming.is_settled, incoming.is_cancelled) == (
         "a",
         "fs/read_text_file",
         False,
@@ -209,7 +209,7 @@ def test_a_settled_debt_does_not_settle_a_later_one_of_the_same_id() -> None:
     connection.answer(first, b"1")
     second = ask(connection, 1)
     assert connection.answer(first, b"1") is None
-    assert not second.settled
+    assert not second.is_settled
     assert connection.answer(second, b"2") is not None
 
 
@@ -278,7 +278,7 @@ def test_a_cancel_finds_the_debt_of_its_id_once(request_id: Id) -> None:  # CRQ-
     incoming = ask(connection, request_id)
     params = json.dumps({"requestId": request_id}).encode()
     assert cancel(connection, params) == CancellationReceived(incoming)
-    assert incoming.cancelled
+    assert incoming.is_cancelled
     assert isinstance(cancel(connection, params), Ignored)
 
 
@@ -322,14 +322,14 @@ def test_a_cancel_that_names_no_open_request_cancels_nothing(params: bytes | Non
     connection = ready()
     incoming = ask(connection, 1)
     assert isinstance(cancel(connection, params), Ignored)
-    assert not incoming.cancelled
+    assert not incoming.is_cancelled
 
 
 def test_a_cancel_after_the_answer_is_ignored_and_hits_nothing_later() -> None:  # CRQ-06
     connection = ready()
     connection.answer(ask(connection, 1), b"1")
     assert isinstance(cancel(connection, b'{"requestId":1}'), Ignored)
-    assert not ask(connection, 1).cancelled
+    assert not ask(connection, 1).is_cancelled
 
 
 def test_a_cancel_does_not_touch_our_own_calls() -> None:
@@ -341,4 +341,4 @@ def test_a_cancel_does_not_touch_our_own_calls() -> None:
 
 def test_a_request_named_like_the_cancel_is_a_request() -> None:
     incoming = ask(ready(), 1, "$/cancel_request", b'{"requestId":1}')
-    assert not incoming.cancelled
+    assert not incoming.is_cancelled

@@ -138,7 +138,7 @@ class ConnectionMachine(RuleBasedStateMachine):
     def cancel(self, request_id: Id) -> None:
         params = Raw(json.dumps({"requestId": request_id}).encode())
         incoming = self.incoming_requests.get(request_id)
-        fresh = incoming is not None and not incoming.cancelled
+        fresh = incoming is not None and not incoming.is_cancelled
         event = self.connection.receive(Notification("$/cancel_request", params))
         if request_id in self.held:
             del self.held[request_id]

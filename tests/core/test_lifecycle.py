@@ -7,7 +7,7 @@ from dragoman.core.lifecycle import INITIALIZE, RequestAdmission
 def initialized() -> Lifecycle:
     lifecycle = Lifecycle()
     lifecycle.ask("initialize")
-    lifecycle.initialized(accepted=True)
+    lifecycle.settle_initialize(is_accepted=True)
     return lifecycle
 
 
@@ -22,7 +22,7 @@ def test_before_initialize_everything_else_is_refused(method: str) -> None:  # L
 def test_both_ways_to_initialize_count(method: str) -> None:
     lifecycle = Lifecycle()
     assert lifecycle.ask(method) is RequestAdmission.GO
-    assert lifecycle.initialized(accepted=True)
+    assert lifecycle.settle_initialize(is_accepted=True)
     assert lifecycle.ready
     assert lifecycle.ask("session/new") is RequestAdmission.GO
 
@@ -32,18 +32,18 @@ def test_while_initialize_is_answered_others_wait() -> None:
     lifecycle.ask("initialize")
     assert not lifecycle.ready
     assert lifecycle.ask("session/new") is RequestAdmission.HOLD
-    lifecycle.initialized(accepted=True)
+    lifecycle.settle_initialize(is_accepted=True)
     assert lifecycle.ask("session/new") is RequestAdmission.GO
 
 
 def test_a_failed_initialize_leads_back_to_the_start() -> None:
     lifecycle = Lifecycle()
     lifecycle.ask("initialize")
-    assert lifecycle.initialized(accepted=False)
+    assert lifecycle.settle_initialize(is_accepted=False)
     assert not lifecycle.ready
     assert lifecycle.ask("session/new") is RequestAdmission.REFUSE
     assert lifecycle.ask("initialize") is RequestAdmission.GO
-    lifecycle.initialized(accepted=True)
+    lifecycle.settle_initialize(is_accepted=True)
     assert lifecycle.ready
 
 
@@ -51,7 +51,7 @@ def test_initialize_may_be_repeated_until_something_else_was_asked() -> None:
     lifecycle = initialized()
     assert lifecycle.ask("initialize") is RequestAdmission.GO
     assert lifecycle.ask("session/new") is RequestAdmission.HOLD
-    lifecycle.initialized(accepted=True)
+    lifecycle.settle_initialize(is_accepted=True)
     assert lifecycle.ask("session/new") is RequestAdmission.GO
     assert lifecycle.ask("initialize") is RequestAdmission.REFUSE
     assert lifecycle.ask("proxy/initialize") is RequestAdmission.REFUSE
@@ -60,7 +60,7 @@ def test_initialize_may_be_repeated_until_something_else_was_asked() -> None:
 def test_a_repeated_initialize_that_fails_leaves_what_was_agreed() -> None:
     lifecycle = initialized()
     lifecycle.ask("initialize")
-    lifecycle.initialized(accepted=False)
+    lifecycle.settle_initialize(is_accepted=False)
     assert lifecycle.ready
     assert lifecycle.ask("session/new") is RequestAdmission.GO
 
@@ -69,10 +69,10 @@ def test_of_two_at_once_the_last_answer_lets_the_others_go() -> None:
     lifecycle = Lifecycle()
     lifecycle.ask("initialize")
     lifecycle.ask("initialize")
-    assert not lifecycle.initialized(accepted=True)
+    assert not lifecycle.settle_initialize(is_accepted=True)
     assert lifecycle.ready
     assert lifecycle.ask("session/new") is RequestAdmission.HOLD
-    assert lifecycle.initialized(accepted=False)
+    assert lifecycle.settle_initialize(is_accepted=False)
     assert lifecycle.ask("session/new") is RequestAdmission.GO
 
 

@@ -16,7 +16,7 @@ def asked(turns: TurnQueue, session: str = "s", *, may_wait: bool = True) -> Run
 def test_the_first_prompt_of_a_session_runs_at_once() -> None:
     turns = TurnQueue()
     turn = asked(turns)
-    assert (turn.state, turn.session_id, turn.cancelled) == (TurnState.RUNNING, "s", False)
+    assert (turn.state, turn.session_id, turn.is_cancelled) == (TurnState.RUNNING, "s", False)
     assert turns.running("s") is turn
     assert turns.running("other") is None
 
@@ -45,15 +45,15 @@ def test_sessions_do_not_wait_for_each_other() -> None:  # LIF-16
     a, b = asked(turns, "a"), asked(turns, "b")
     assert (a.state, b.state) == (TurnState.RUNNING, TurnState.RUNNING)
     assert turns.cancel("a") == [a]
-    assert not b.cancelled
+    assert not b.is_cancelled
 
 
 def test_a_cancel_hits_what_runs_and_what_waits() -> None:  # CAN-01
     turns = TurnQueue()
     first, second = asked(turns), asked(turns)
     assert turns.cancel("s") == [first, second]
-    assert first.cancelled
-    assert second.cancelled
+    assert first.is_cancelled
+    assert second.is_cancelled
 
 
 def test_a_cancel_hits_nothing_that_is_asked_later() -> None:  # CAN-07
@@ -61,23 +61,23 @@ def test_a_cancel_hits_nothing_that_is_asked_later() -> None:  # CAN-07
     first = asked(turns)
     turns.cancel("s")
     second = asked(turns)
-    assert not second.cancelled
+    assert not second.is_cancelled
     assert turns.end(first, "cancelled") is second
-    assert not second.cancelled
+    assert not second.is_cancelled
 
 
 def test_a_cancel_with_no_turn_poisons_nothing() -> None:  # CAN-02, CAN-05
     turns = TurnQueue()
     assert turns.cancel("s") == []
     assert turns.cancel("unknown") == []
-    assert not asked(turns).cancelled
+    assert not asked(turns).is_cancelled
 
 
 def test_a_cancel_after_the_turn_hits_nothing() -> None:
     turns = TurnQueue()
     turns.end(asked(turns), "end_turn")
     assert turns.cancel("s") == []
-    assert not asked(turns).cancelled
+    assert not asked(turns).is_cancelled
 
 
 def test_a_hundred_cancels_hit_once() -> None:  # CAN-04
@@ -117,7 +117,7 @@ def test_a_waiting_turn_that_was_cancelled_still_gets_its_turn_to_answer() -> No
     first, second = asked(turns), asked(turns)
     turns.cancel("s")
     assert turns.end(first, "cancelled") is second
-    assert second.cancelled
+    assert second.is_cancelled
 
 
 def test_no_more_wait_than_the_limit_allows() -> None:
@@ -244,7 +244,7 @@ class TurnsMachine(RuleBasedStateMachine):
     @invariant()
     def exactly_those_are_cancelled_that_a_cancel_found(self) -> None:
         for turn in (*self.over, *(turn for ahead in self.open.values() for turn in ahead)):
-            assert turn.cancelled == (turn in self.hit)
+            assert turn.is_cancelled == (turn in self.hit)
 
 
 TestTurnsMachine = TurnsMachine.TestCase

@@ -36,11 +36,11 @@ async def test_a_hold_counts_at_every_level_until_it_is_released() -> None:
     agent = root.child(50)
     session = agent.child(20)
     with await session.take(15) as held:
-        assert (session.held, agent.held, root.held, held.size) == (15, 15, 15, 15)
+        assert (session.held_bytes, agent.held_bytes, root.held_bytes, held.size) == (15, 15, 15, 15)
         assert session.try_take(6) is None
         assert session.try_take(5) is not None
     held.release()  # once more, without effect
-    assert (session.held, agent.held, root.held) == (5, 5, 5)
+    assert (session.held_bytes, agent.held_bytes, root.held_bytes) == (5, 5, 5)
 
 
 async def test_who_came_first_is_served_first() -> None:
@@ -122,7 +122,7 @@ async def test_who_is_cancelled_leaves_nothing_behind_and_holds_nobody_up() -> N
     behind.release()  # grants it, in the same step in which it is cancelled
     granted.task.cancel()
     await asyncio.wait([granted.task])
-    assert budget.held == 0
+    assert budget.held_bytes == 0
 
 
 async def test_two_who_want_more_do_not_wait_for_each_other() -> None:
@@ -134,7 +134,7 @@ async def test_two_who_want_more_do_not_wait_for_each_other() -> None:
     one.release()
     await steps()
     assert growing[1].done()
-    assert budget.held == two.size == 8
+    assert budget.held_bytes == two.size == 8
 
 
 async def test_a_closed_budget_frees_what_it_held_and_lets_everybody_go() -> None:
@@ -154,7 +154,7 @@ async def test_a_closed_budget_frees_what_it_held_and_lets_everybody_go() -> Non
     assert rooms == ["room"]
     held.release()
     waiting.release()
-    assert (session.held, root.held) == (0, 6)
+    assert (session.held_bytes, root.held_bytes) == (0, 6)
     assert (await session.take(100)).size == 0
 
 
@@ -193,10 +193,13 @@ def test_no_level_exceeds_its_limit_but_by_one_hold_and_everybody_is_served(
             await steps()
             held += [one.task.result() for one in taking if one.has_it()]
             taking = [one for one in taking if not one.has_it()]
-            assert all(agent.held == sum(s.held for s in sessions if s._parent is agent) for agent in agents)
-            assert all(session.held <= max(LIMITS[2], 12) for session in sessions)
-            assert all(agent.held <= LIMITS[1] for agent in agents)
-            assert root.held <= LIMITS[0] + 12 * len(agents)
+            assert all(
+                agent.held_bytes == sum(s.held_bytes for s in sessions if s._parent is agent)
+                for agent in agents
+            )
+            assert all(session.held_bytes <= max(LIMITS[2], 12) for session in sessions)
+            assert all(agent.held_bytes <= LIMITS[1] for agent in agents)
+            assert root.held_bytes <= LIMITS[0] + 12 * len(agents)
             if releases and held:
                 held.pop(0).release()
         while True:
@@ -207,7 +210,7 @@ def test_no_level_exceeds_its_limit_but_by_one_hold_and_everybody_is_served(
                 break
             held.pop(0).release()
         assert not taking, "nobody holds anything, and somebody waits"
-        assert root.held == 0
+        assert root.held_bytes == 0
 
     asyncio.run(run())
 
@@ -218,4 +221,4 @@ def test_what_its_holder_counts_itself_can_be_set(size: int) -> None:
     budget = root.child(10)
     budget.set(5)
     budget.set(size)
-    assert budget.held == root.held == size
+    assert budget.held_bytes == root.held_bytes == size

@@ -82,7 +82,7 @@ async def test_a_handler_may_close_the_link_that_it_serves() -> None:
         routes.requests["close"] = lambda _: close()
         peer.send(request(1, "close"))
         await peer.ends()
-        assert link.gone is not None
+        assert link.close_reason is not None
 
 
 async def test_a_notification_handler_may_close_the_link_that_it_serves() -> None:

@@ -240,7 +240,7 @@ async def test_a_fast_program_and_a_slow_reader_lose_no_byte() -> None:
     hears = SinkRecorder()
     far.start(hears)
     async with Relay(near, spawn(python(STREAM), on_stderr=said.append, grace=Grace())) as relay:
-        while not relay.ended.is_set():
+        while not relay.end_event.is_set():
             far.pause()
             for _ in range(20):
                 await asyncio.sleep(0)

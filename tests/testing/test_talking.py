@@ -18,7 +18,7 @@ async def test_an_agent_is_connected_initialized_and_left() -> None:
         assert (handle.info.name, handle.info.version) == ("counter", "1.2")
         session = await handle.new_session(cwd="/tmp")
         assert (await session.prompt("go")).text == "".join(f"{n} " for n in range(100))
-    assert handle.link.gone is not None
+    assert handle.link.close_reason is not None
 
 
 async def test_a_scripted_agent_is_talked_to_in_the_same_way() -> None:

@@ -174,7 +174,7 @@ class AgentLink(AttendedLink):
 
     def _start(self, incoming: IncomingRequest, work: Work) -> None:
         worker = self._workers[incoming] = Worker(self, incoming)
-        worker.unheard = incoming.cancelled
+        worker.unheard = incoming.is_cancelled
         thread = threading.Thread(target=self._run, args=(worker, work), name=incoming.method, daemon=True)
         try:
             thread.start()

@@ -80,7 +80,7 @@ class ThreadTurns:
         """`$/cancel_request` for a prompt means the same, for this prompt alone."""
         for running in tuple(self._running.values()):
             if running.request is incoming:
-                running.machine.cancelled = True
+                running.machine.is_cancelled = True
                 self._stop(running)
                 return True
         return False
@@ -100,12 +100,12 @@ class ThreadTurns:
             stop_reason = response.stop_reason
             return write_out(response, v1.PromptResponse, "session/prompt")
         except Cancelled:
-            if not running.machine.cancelled:
+            if not running.machine.is_cancelled:
                 raise  # not the client's cancel: the connection is being closed
             return CANCELLED
         except Exception:
             # An abort often surfaces as some library's own exception; after a cancel that is not an error.
-            if running.machine.cancelled:
+            if running.machine.is_cancelled:
                 return CANCELLED
             raise
         finally:
@@ -117,9 +117,9 @@ class ThreadTurns:
         outcome = None
         running.worker = current_worker()
         # Looked at after the worker is shown: a cancel that did not see it has set the mark before.
-        if not running.machine.cancelled:
+        if not running.machine.is_cancelled:
             outcome = await handler.work(running.turn, self._client)
-        return response_to(outcome, cancelled=running.machine.cancelled)
+        return response_to(outcome, cancelled=running.machine.is_cancelled)
 
     def _finish(self, running: _ThreadRunningTurn, stop_reason: str) -> None:
         with self._lock:

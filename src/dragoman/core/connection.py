@@ -45,8 +45,8 @@ class IncomingRequest(Struct, eq=False, gc=False):
     id: Id
     method: str
     params: Raw | None
-    settled: bool = False
-    cancelled: bool = False
+    is_settled: bool = False
+    is_cancelled: bool = False
     """The peer asked us to stop working on it."""
 
 
@@ -113,7 +113,7 @@ class Connection(Generic[C]):
         "_next_id",
         "_prefix",
         "calls",
-        "held",
+        "held_requests",
         "incoming_requests",
         "lifecycle",
         "stamp",
@@ -127,7 +127,7 @@ class Connection(Generic[C]):
         self.stamp = 0  # counts what happened, so that "before" and "after" have a meaning without a clock
         self._next_id = first_id - 1
         self._prefix = prefix
-        self.held: dict[Id, Request] = {}  # these wait for `initialize` to be answered
+        self.held_requests: dict[Id, Request] = {}  # these wait for `initialize` to be answered
         self._held_size = 0
 
     # What we ask for.
@@ -168,30 +168,30 @@ class Connection(Generic[C]):
 
     def answer(self, incoming: IncomingRequest, result: bytes) -> bytes | None:
         """The frame of the answer, or None when it was already given."""
-        if incoming.settled:
+        if incoming.is_settled:
             return None
-        incoming.settled = True
+        incoming.is_settled = True
         request_id = incoming.id
         del self.incoming_requests[request_id]
         if incoming.method in INITIALIZE:
-            self.lifecycle.initialized(accepted=True)
+            self.lifecycle.settle_initialize(is_accepted=True)
         return response(request_id, result)
 
     def refuse(self, incoming: IncomingRequest, error: ErrorObject) -> bytes | None:
-        if incoming.settled:
+        if incoming.is_settled:
             return None
-        incoming.settled = True
+        incoming.is_settled = True
         del self.incoming_requests[incoming.id]
         if incoming.method in INITIALIZE:
-            self.lifecycle.initialized(accepted=False)
+            self.lifecycle.settle_initialize(is_accepted=False)
         return failure(incoming.id, error)
 
     def take_held(self) -> list[Event[C]]:
         """The requests that waited for `initialize` to be answered, looked at again."""
-        if not self.held:
+        if not self.held_requests:
             return []
-        held, self.held, self._held_size = self.held, {}, 0
-        return [self.ask(received) for received in held.values()]
+        requests, self.held_requests, self._held_size = self.held_requests, {}, 0
+        return [self.ask(request) for request in requests.values()]
 
     # What arrives.
 
@@ -223,52 +223,52 @@ class Connection(Generic[C]):
             return Ignored(f"{note.method} before initialize")
         return NotificationReceived(note.method, note.params)
 
-    def ask(self, received: Request) -> Event[C]:
+    def ask(self, request: Request) -> Event[C]:
         """What `receive` does with a request."""
-        if received.id in self.incoming_requests or received.id in self.held:
-            return self._reject(received, "this id is still in use by an earlier request")
-        gate = self.lifecycle.ask(received.method)
+        if request.id in self.incoming_requests or request.id in self.held_requests:
+            return self._reject(request, "this id is still in use by an earlier request")
+        gate = self.lifecycle.ask(request.method)
         if gate is RequestAdmission.HOLD:
-            return self._hold(received)
+            return self._hold(request)
         if gate is RequestAdmission.REFUSE:
-            again = received.method in INITIALIZE
-            return self._reject(received, "already initialized" if again else "initialize comes first")
-        incoming = self.incoming_requests[received.id] = IncomingRequest(
-            received.id, received.method, received.params
+            again = request.method in INITIALIZE
+            return self._reject(request, "already initialized" if again else "initialize comes first")
+        incoming = self.incoming_requests[request.id] = IncomingRequest(
+            request.id, request.method, request.params
         )
         return RequestReceived(incoming)
 
-    def ask_all(self, received: Sequence[PlainRequest]) -> list[IncomingRequest]:
+    def ask_all(self, requests: Sequence[PlainRequest]) -> list[IncomingRequest]:
         """What `receive` does with a run of requests, in which there is nothing to consider; otherwise
         nothing is done, and the list is empty.
         """
         if not self.lifecycle.is_open:
             return []
         incoming_requests: dict[Id, IncomingRequest] = {
-            plain.id: IncomingRequest(plain.id, plain.method, plain.params) for plain in received
+            plain.id: IncomingRequest(plain.id, plain.method, plain.params) for plain in requests
         }
-        if len(incoming_requests) != len(received) or not self.incoming_requests.keys().isdisjoint(
+        if len(incoming_requests) != len(requests) or not self.incoming_requests.keys().isdisjoint(
             incoming_requests
         ):
             return []  # an id is in use already
-        if not INITIALIZE.isdisjoint([plain.method for plain in received]):
+        if not INITIALIZE.isdisjoint([plain.method for plain in requests]):
             return []
         self.incoming_requests.update(incoming_requests)
         return list(incoming_requests.values())
 
-    def _hold(self, received: Request) -> Event[C]:
-        if self._held_size + _size(received) > HELD_LIMIT:
-            return self._reject(received, "too much to hold until initialize is answered")
-        self._held_size += _size(received)
+    def _hold(self, request: Request) -> Event[C]:
+        if self._held_size + _size(request) > HELD_LIMIT:
+            return self._reject(request, "too much to hold until initialize is answered")
+        self._held_size += _size(request)
         params = (
-            None if received.params is None else received.params.copy()
+            None if request.params is None else request.params.copy()
         )  # without the block that it came in
-        self.held[received.id] = Request(received.id, received.method, params)
-        return Ignored(f"{received.method} waits for initialize")
+        self.held_requests[request.id] = Request(request.id, request.method, params)
+        return Ignored(f"{request.method} waits for initialize")
 
-    def _reject(self, received: Request, why: str) -> ErrorReply:
+    def _reject(self, request: Request, why: str) -> ErrorReply:
         error = error_object(INVALID_REQUEST, f"{NAMES[INVALID_REQUEST]}: {why}")
-        return ErrorReply(failure(received.id, error), why)
+        return ErrorReply(failure(request.id, error), why)
 
     def take(self, call_id: Id) -> OutgoingCall[C] | None:
         """What `receive` does with an answer: the call that it ends, if one waits for it."""
@@ -285,16 +285,16 @@ class Connection(Generic[C]):
             request_id = _read_cancel(params or b"").request_id
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return Ignored("a cancel without a usable request id")
-        if request_id in self.held:
-            self._held_size -= _size(self.held.pop(request_id))
+        if request_id in self.held_requests:
+            self._held_size -= _size(self.held_requests.pop(request_id))
             return ErrorReply(failure(request_id, error_object(CANCELLED)), "cancelled before it could begin")
         incoming = self.incoming_requests.get(request_id)
-        if incoming is None or incoming.cancelled:
+        if incoming is None or incoming.is_cancelled:
             return Ignored("a cancel for a request that is not open")
-        incoming.cancelled = True
+        incoming.is_cancelled = True
         return CancellationReceived(incoming)
 
 
-def _size(received: Request) -> int:
+def _size(request: Request) -> int:
     """What it costs to hold a request."""
-    return _HELD_EACH + (0 if received.params is None else memoryview(received.params).nbytes)
+    return _HELD_EACH + (0 if request.params is None else memoryview(request.params).nbytes)

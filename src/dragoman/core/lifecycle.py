@@ -62,24 +62,24 @@ class Lifecycle:
         self._used = True
         return RequestAdmission.GO
 
-    def initialized(self, *, accepted: bool) -> bool:
+    def settle_initialize(self, *, is_accepted: bool) -> bool:
         """`initialize` was answered. True when nothing is pending any more, so that held requests may be
         looked at again.
         """
         self._pending -= 1
-        self._ready = self._ready or accepted
+        self._ready = self._ready or is_accepted
         return self._pending == 0
 
 
-def negotiate(requested: int, supported: Collection[int]) -> int:
+def negotiate(requested_version: int, supported_versions: Collection[int]) -> int:
     """The version that the agent answers with; raises the error to send when there is none."""
-    if requested in supported:
-        return requested
-    latest = max(supported)
+    if requested_version in supported_versions:
+        return requested_version
+    latest = max(supported_versions)
     if latest <= 1:
         return latest
-    below = [version for version in supported if version <= requested]
+    below = [version for version in supported_versions if version <= requested_version]
     if below:
         return max(below)
-    data = {"requested": requested, "supported": sorted(supported)}
+    data = {"requested": requested_version, "supported": sorted(supported_versions)}
     raise ErrorAnswer(VERSION_UNSUPPORTED, NAMES[VERSION_UNSUPPORTED], data)

@@ -25,12 +25,12 @@ class TurnState(Enum):
 class RunningTurn:
     """One prompt from the moment it is asked until it is answered."""
 
-    __slots__ = ("cancelled", "session_id", "state", "stop_reason")
+    __slots__ = ("is_cancelled", "session_id", "state", "stop_reason")
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.state = TurnState.WAITING
-        self.cancelled = False
+        self.is_cancelled = False
         self.stop_reason: str | None = None
 
 
@@ -54,7 +54,9 @@ class TurnQueue:
             return turn
         queue = self._waiting.setdefault(session_id, deque())
         # Behind cancelled turns everybody may wait. Behind one that will run, a patient agent's prompt only.
-        if len(queue) >= self._limit or not (may_wait or all(ahead.cancelled for ahead in (current, *queue))):
+        if len(queue) >= self._limit or not (
+            may_wait or all(ahead.is_cancelled for ahead in (current, *queue))
+        ):
             return None
         queue.append(turn)
         return turn
@@ -66,9 +68,9 @@ class TurnQueue:
         """Mark every turn asked for so far; return those that this cancel newly hits."""
         current = self._running.get(session_id)
         turns = [current, *self._waiting.get(session_id, ())] if current else []
-        hit = [turn for turn in turns if not turn.cancelled]
+        hit = [turn for turn in turns if not turn.is_cancelled]
         for turn in hit:
-            turn.cancelled = True
+            turn.is_cancelled = True
         return hit
 
     def end(self, turn: RunningTurn, stop_reason: str) -> RunningTurn | None:

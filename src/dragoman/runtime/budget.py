@@ -37,14 +37,14 @@ class _Waiter:
 class ByteBudget:
     """One level. Those without children wait and hold; those with children only sum up."""
 
-    __slots__ = ("_closed", "_parent", "_root", "_waiters", "_waiting", "held", "limit")
+    __slots__ = ("_is_closed", "_parent", "_root", "_waiters", "_waiting", "held_bytes", "limit")
 
     def __init__(self, limit: int, *, parent: ByteBudget | None = None) -> None:
         self.limit = limit
-        self.held = 0
+        self.held_bytes = 0
         self._parent = parent
         self._root: ByteBudget = self if parent is None else parent._root
-        self._closed = False
+        self._is_closed = False
         self._waiters: deque[_Waiter] | None = None  # made when somebody waits: there are many budgets
         self._waiting: dict[ByteBudget, None] | None = None if parent else {}  # at the root: who has waiters
 
@@ -65,8 +65,8 @@ class ByteBudget:
         level: ByteBudget | None = self
         below: ByteBudget | None = None
         while level is not None:
-            is_free = level.held == 0 or level.held + size <= level.limit
-            is_due = level._parent is None and below is not None and below.held == 0
+            is_free = level.held_bytes == 0 or level.held_bytes + size <= level.limit
+            is_due = level._parent is None and below is not None and below.held_bytes == 0
             if not (is_free or is_due):
                 return False
             level, below = level._parent, level
@@ -74,11 +74,11 @@ class ByteBudget:
 
     def add(self, size: int) -> None:
         """Count what is held already, whether it fits or not."""
-        if self._closed:
+        if self._is_closed:
             return
         level: ByteBudget | None = self
         while level is not None:
-            level.held += size
+            level.held_bytes += size
             level = level._parent
         if size < 0:
             self._root._wake()
@@ -88,8 +88,8 @@ class ByteBudget:
 
     def set(self, size: int) -> None:
         """Count this much, whatever was counted before: for a holder that knows what it has."""
-        if size != self.held:
-            self.add(size - self.held)
+        if size != self.held_bytes:
+            self.add(size - self.held_bytes)
 
     def charge(self, size: int) -> HeldBytes:
         """A hold, whether it fits or not."""
@@ -98,7 +98,7 @@ class ByteBudget:
 
     def try_take(self, size: int) -> HeldBytes | None:
         """A hold, if it fits and nobody waits before it."""
-        if self._closed or self._waiters or not self.fits(size):
+        if self._is_closed or self._waiters or not self.fits(size):
             return None
         return self.charge(size)
 
@@ -107,17 +107,17 @@ class ByteBudget:
         hold = self.try_take(size)
         if hold is not None:
             return hold
-        if self._closed:
+        if self._is_closed:
             return HeldBytes(self, 0)
-        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        grant_future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def grant() -> None:
-            if not granted.done():
-                granted.set_result(None)
+            if not grant_future.done():
+                grant_future.set_result(None)
 
         waiter = self._wait(size, grant, takes=True)
         try:
-            await granted
+            await grant_future
         except asyncio.CancelledError:
             if self._waiters and waiter in self._waiters:
                 self._waiters.remove(waiter)
@@ -129,18 +129,18 @@ class ByteBudget:
 
     def when_room(self, on_room: Callable[[], None]) -> None:
         """Call this once, when the budget is not full; at once if it is not."""
-        if self._closed or not self.is_full:
+        if self._is_closed or not self.is_full:
             on_room()
         else:
             self._wait(1, on_room, takes=False)
 
     def close(self) -> None:
         """Its holder is gone: what it held is free, and whoever waited here need not."""
-        if self._closed:
+        if self._is_closed:
             return
         waiters, self._waiters = self._waiters, None  # nothing that is free now is for them
-        self.add(-self.held)
-        self._closed = True
+        self.add(-self.held_bytes)
+        self._is_closed = True
         for waiter in waiters or ():
             waiter.on_room()
 
@@ -176,7 +176,7 @@ class ByteBudget:
         is_reserved = False
         for _, size, budget in sorted(heads, key=lambda head: head[0]):
             if budget._fits_below_root(size):
-                if budget.fits(size) and (not is_reserved or budget._branch().held == 0):
+                if budget.fits(size) and (not is_reserved or budget._branch().held_bytes == 0):
                     return budget
                 is_reserved = True
         return None
@@ -184,7 +184,7 @@ class ByteBudget:
     def _fits_below_root(self, size: int) -> bool:
         level = self
         while level._parent is not None:
-            if level.held and level.held + size > level.limit:
+            if level.held_bytes and level.held_bytes + size > level.limit:
                 return False
             level = level._parent
         return True
@@ -222,5 +222,5 @@ class HeldBytes:
         other.
         """
         self.release()
-        taken = await self._budget.take(size)
-        self.size, taken.size = taken.size, 0
+        new_hold = await self._budget.take(size)
+        self.size, new_hold.size = new_hold.size, 0

@@ -28,7 +28,7 @@ class WatchedLink(Protocol):
     """What the deadlines need of a link."""
 
     connection: Connection[PendingCall]
-    heard: float
+    last_heard_at: float
     """When the last block arrived, by the clock of the loop."""
 
     @property
@@ -39,11 +39,13 @@ class WatchedLink(Protocol):
 class CallDeadlines:
     """Looks now and then whether a call of the link is overdue."""
 
-    __slots__ = ("_answered", "_link", "_look", "_loop", "_timer", "long")
+    __slots__ = ("_answers_in_queue", "_link", "_look", "_loop", "_timer", "long")
 
     def __init__(self, link: WatchedLink) -> None:
         self._link = link
-        self._answered: dict[PendingCall, str] = {}  # answers that wait behind handlers, which may hang
+        self._answers_in_queue: dict[
+            PendingCall, str
+        ] = {}  # answers that wait behind handlers, which may hang
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._look = LONGEST_LOOK
@@ -54,7 +56,7 @@ class CallDeadlines:
         """Look after it. One with no wish but a deadline above `long` is looked after anyway."""
         now = self._loop.time()
         if waiting.silence is not None:
-            self._link.heard = now  # the clock of silence starts when the turn does
+            self._link.last_heard_at = now  # the clock of silence starts when the turn does
         if waiting.deadline is not None:
             waiting.expires = now + waiting.deadline
         shortest = waiting.deadline or waiting.silence or LONGEST_LOOK
@@ -71,10 +73,10 @@ class CallDeadlines:
             self.long = look * LONG
             self._timer = self._loop.call_later(look, self._sweep)
 
-    def answered(self, waiting: PendingCall, method: str) -> None:
+    def on_answer(self, waiting: PendingCall, method: str) -> None:
         """The answer is here, but must wait its turn: the deadline still holds."""
         if waiting.deadline is not None:
-            self._answered[waiting] = method
+            self._answers_in_queue[waiting] = method
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -88,33 +90,33 @@ class CallDeadlines:
         connection = self._link.connection
         if connection.incoming_requests or self._link.on_hold:
             # While the peer waits for us, or we do not listen, it is not the peer who is silent.
-            self._link.heard = now
-        watched = self._sweep_answered(now) if self._answered else False
+            self._link.last_heard_at = now
+        has_more_to_watch = self._sweep_answered(now) if self._answers_in_queue else False
         for call in list(connection.calls.values()):
             waiting = call.context
             overdue = self._overdue(waiting, call.method, now)
             if overdue is not None:
                 self._link.give_up(call, overdue)
             elif waiting.deadline is not None or waiting.silence is not None:
-                watched = True
-        if watched:
+                has_more_to_watch = True
+        if has_more_to_watch:
             self._timer = self._loop.call_later(self._look, self._sweep)
         else:
             self._look = LONGEST_LOOK
             self.long = math.inf
 
     def _sweep_answered(self, now: float) -> bool:
-        for waiting, method in list(self._answered.items()):
+        for waiting, method in list(self._answers_in_queue.items()):
             if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
                 waiting.settle(CallTimeout(method, waiting.deadline))
             if waiting.done():
-                del self._answered[waiting]
-        return bool(self._answered)
+                del self._answers_in_queue[waiting]
+        return bool(self._answers_in_queue)
 
     def _overdue(self, waiting: PendingCall, method: str, now: float) -> DragomanError | None:
         if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
             return CallTimeout(method, waiting.deadline)
-        if waiting.silence is not None and now >= self._link.heard + waiting.silence:
+        if waiting.silence is not None and now >= self._link.last_heard_at + waiting.silence:
             return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
         return None
 

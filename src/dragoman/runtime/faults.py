@@ -46,11 +46,11 @@ def _ended_with_the_link(error: BaseException) -> bool:
 
 
 def _as_given(error: ErrorAnswer, method: str) -> ErrorObject:
-    given = error_object(error.code, error.message, error.data)
+    chosen_error = error_object(error.code, error.message, error.data)
     try:
-        decode_json(msgspec.json.encode(given), ErrorObject)
+        decode_json(msgspec.json.encode(chosen_error), ErrorObject)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         # An object as data, half a surrogate pair in a path: a request without an answer would be worse.
         log.error("the handler of %s chose an error that cannot be written", method)
         return error_object(INTERNAL_ERROR)
-    return given
+    return chosen_error

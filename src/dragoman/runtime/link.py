@@ -63,10 +63,10 @@ class Link:
     """One conversation over one transport, from `start` to `aclose`."""
 
     __slots__ = (
+        "_close_reason",
         "_closing",
         "_deadlines",
         "_feeding",
-        "_gone",
         "_holds",
         "_loop",
         "_over",
@@ -75,8 +75,8 @@ class Link:
         "_work",
         "complaints",
         "connection",
-        "heard",
         "lanes",
+        "last_heard_at",
         "limits",
         "name",
         "on_stray",
@@ -105,17 +105,17 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self.outbox = Outbox(transport)
         self._owner = TaskOwner(name)
-        self.lanes = SessionQueues(self.connection, self._owner, self._relieved)
+        self.lanes = SessionQueues(self.connection, self._owner, self._on_relief)
         self._deadlines = CallDeadlines(self)
         self._work = RequestTasks(
             self.connection, router, self._owner, self._send, self.outbox.add, limits=self.limits
         )
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
         self._holds: dict[str, None] = {}  # why reading is stopped
-        self._gone: LinkClosed | None = None
+        self._close_reason: LinkClosed | None = None
         self._over: asyncio.Future[None] | None = None  # made by the first who waits for the end
         self._closing: asyncio.Task[None] | None = None
-        self.heard = self._loop.time()
+        self.last_heard_at = self._loop.time()
 
     def start(self) -> None:
         self.transport.start(self)
@@ -153,8 +153,8 @@ class Link:
         lane: Hashable | None = None,
     ) -> OutgoingCall[PendingCall]:
         """Ask, without waiting. Whoever opens a call awaits its context or gives it up."""
-        if self._gone is not None:
-            raise self._gone.with_traceback(None)
+        if self._close_reason is not None:
+            raise self._close_reason.with_traceback(None)
         connection, outbox = self.connection, self.outbox
         waiting = PendingCall(asyncio.Future(loop=self._loop), deadline, silence, lane)
         call, frame = connection.call(method, params, waiting)
@@ -162,7 +162,7 @@ class Link:
         try:
             if len(connection.calls) <= 2:
                 outbox.add_now(frame)
-            elif outbox.scheduled and len(outbox.buffer) + len(frame) < FLUSH_AT:
+            elif outbox.is_scheduled and len(outbox.buffer) + len(frame) < FLUSH_AT:
                 outbox.buffer += frame  # what `add` does with most of a crowd, without asking it
             else:
                 outbox.add(frame)
@@ -192,8 +192,8 @@ class Link:
 
     def notify(self, method: str, params: bytes | None) -> None:
         """Tell the peer. Await `outbox.flow` now and then when there is much to tell."""
-        if self._gone is not None:
-            raise self._gone.with_traceback(None)
+        if self._close_reason is not None:
+            raise self._close_reason.with_traceback(None)
         self.outbox.add(notification(method, params))
 
     def own(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
@@ -203,13 +203,13 @@ class Link:
     # What arrives (the transport's sink).
 
     def feed(self, block: bytes) -> None:
-        if self._gone is not None:
+        if self._close_reason is not None:
             return  # we are closing: what begins now would have no owner any more
-        self.heard = self._loop.time()
+        self.last_heard_at = self._loop.time()
         self._feeding = True
-        taken = self._router.on_block(block) or self._take_run(block)
-        if taken:
-            self.connection.stamp += taken
+        message_count = self._router.on_block(block) or self._take_run(block)
+        if message_count:
+            self.connection.stamp += message_count
         else:
             self._tell_each(block)
         self._feeding = False
@@ -220,22 +220,22 @@ class Link:
 
     def _take_run(self, block: bytes) -> int:
         connection = self.connection
-        settled = settle_run(connection, block) if connection.calls and not self.lanes else 0
-        return settled or ask_run(connection, self._work, block)
+        answer_count = settle_run(connection, block) if connection.calls and not self.lanes else 0
+        return answer_count or ask_run(connection, self._work, block)
 
     def _tell_each(self, block: bytes) -> None:
-        connection, told, ask = self.connection, self._router.on_notification, self._work.ask
+        connection, on_notification, ask = self.connection, self._router.on_notification, self._work.ask
         for envelope in decode_block(block):
             event = connection.receive(envelope)
             if isinstance(event, RequestReceived):
                 ask(event.request)
             elif isinstance(event, NotificationReceived):
                 try:
-                    told(event.method, event.params)
+                    on_notification(event.method, event.params)
                 except Exception:  # a failing handler of one message must not lose the next
                     log.exception("%s: a notification handler failed", self.name)
             elif isinstance(event, ResponseReceived):
-                self._answered(event)
+                self._on_response(event)
             else:
                 self._consider(event)
 
@@ -248,14 +248,14 @@ class Link:
 
     def ended(self, reason: BaseException | None) -> None:
         """No more will come: every open call fails now, with the reason."""
-        gone = (
+        close_reason = (
             reason
             if isinstance(reason, LinkClosed)
             else LinkClosed(str(reason) if reason else "the peer closed the connection")
         )
-        if isinstance(gone, PeerDied) and self.stray.count:
-            gone = gone.with_stray(self.stray.text)
-        self._end(gone)
+        if isinstance(close_reason, PeerDied) and self.stray.count:
+            close_reason = close_reason.with_stray(self.stray.text)
+        self._end(close_reason)
 
     def hold(self, why: str) -> None:
         """Stop reading, so that the peer feels it. Each reason is lifted by itself."""
@@ -275,20 +275,20 @@ class Link:
         """We do not read at the moment."""
         return bool(self._holds)
 
-    def _relieved(self) -> None:
+    def _on_relief(self) -> None:
         if self._holds:
             self._router.on_block_end(0)
 
     # The end.
 
     @property
-    def gone(self) -> LinkClosed | None:
+    def close_reason(self) -> LinkClosed | None:
         """Why nothing can be sent any more; None while the conversation lasts."""
-        return self._gone
+        return self._close_reason
 
     async def wait_ended(self) -> None:
         """Until the peer is gone or we have closed."""
-        if self._gone is None:
+        if self._close_reason is None:
             self._over = self._over or self._loop.create_future()
             await asyncio.shield(self._over)
 
@@ -310,21 +310,21 @@ class Link:
         await self.transport.aclose()
 
     def _end(self, reason: LinkClosed) -> None:
-        if self._gone is None:
-            self._gone = reason
+        if self._close_reason is None:
+            self._close_reason = reason
         self._deadlines.stop()
         for call in self.connection.abandon():
-            call.context.settle(self._gone)
+            call.context.settle(self._close_reason)
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
 
     # Inside.
 
-    def _answered(self, event: ResponseReceived[PendingCall]) -> None:
+    def _on_response(self, event: ResponseReceived[PendingCall]) -> None:
         waiting = event.call.context
-        waiting.answered = True
+        waiting.is_answered = True
         if self.lanes:
-            self._deadlines.answered(waiting, event.call.method)
+            self._deadlines.on_answer(waiting, event.call.method)
             self.lanes.behind(waiting.lane, event.call.stamp, lambda: waiting.settle(event.answer))
         else:
             waiting.settle(event.answer)
@@ -380,7 +380,7 @@ class Link:
     def give_up(self, call: OutgoingCall[PendingCall], why: DragomanError) -> None:
         """Stop waiting for an answer; the peer is told, and a late answer is ignored."""
         frame = self.connection.forget(call)
-        if frame is not None and self._gone is None:
+        if frame is not None and self._close_reason is None:
             self._send(frame)
         call.context.settle(why)
 

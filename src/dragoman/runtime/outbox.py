@@ -28,12 +28,12 @@ class Outbox:
     `flow`.
     """
 
-    __slots__ = ("_loop", "_transport", "buffer", "scheduled")
+    __slots__ = ("_loop", "_transport", "buffer", "is_scheduled")
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
-        self.scheduled = False
+        self.is_scheduled = False
         self.buffer = bytearray()
 
     def add(self, frame: bytes) -> None:
@@ -45,12 +45,12 @@ class Outbox:
         self.buffer += frame
         if len(self.buffer) >= FLUSH_AT:
             self.flush()
-        elif not self.scheduled:
+        elif not self.is_scheduled:
             self.schedule()
 
     def schedule(self) -> None:
         """Something was appended to `buffer`: send it when this turn of the loop ends."""
-        self.scheduled = True
+        self.is_scheduled = True
         self._loop.call_soon(self._tick)
 
     def add_now(self, frame: bytes) -> None:
@@ -77,7 +77,7 @@ class Outbox:
             await asyncio.sleep(0)
 
     def _tick(self) -> None:
-        self.scheduled = False
+        self.is_scheduled = False
         try:
             self.flush()
         except LinkClosed:

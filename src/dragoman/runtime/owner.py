@@ -38,27 +38,27 @@ class TaskOwner:
 
     async def finish(self, seconds: float) -> None:
         """Let the tasks end by themselves for a while."""
-        others = self._others()
-        if others and seconds > 0:
-            await asyncio.wait(others, timeout=seconds)
+        tasks = self._other_tasks()
+        if tasks and seconds > 0:
+            await asyncio.wait(tasks, timeout=seconds)
 
     async def aclose(self, *, patience: float = 5.0) -> None:
         """Cancel what is left and wait for it. A task that keeps swallowing its cancellation is named in
         the log and given up.
         """
-        others = self._others()
-        for task in others:
+        tasks = self._other_tasks()
+        for task in tasks:
             task.cancel()
-        if not others:
+        if not tasks:
             return
-        _, stubborn = await asyncio.wait(others, timeout=patience)
+        _, stubborn = await asyncio.wait(tasks, timeout=patience)
         for task in stubborn:
             task.cancel()
             log.error(
                 "%s: a handler did not end within %g s of its cancellation: %s", self._name, patience, task
             )
 
-    def _others(self) -> set[asyncio.Task[None]]:
+    def _other_tasks(self) -> set[asyncio.Task[None]]:
         # Closing from inside one of our own handlers is legal: it cannot wait for itself.
         return {task for task in self._tasks if task is not asyncio.current_task()}
 
@@ -69,14 +69,14 @@ T = TypeVar("T")
 async def run_to_end(work: Coroutine[object, None, T]) -> T:
     """Its result; a cancellation that came meanwhile is heard afterwards."""
     task = asyncio.get_running_loop().create_task(work)
-    cancelled: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     while not task.done():
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
+            cancellation = error
+    if cancellation is not None:
         if not task.cancelled():
             task.exception()  # looked at, lest the loop complain; who was cancelled wants no other news
-        raise cancelled
+        raise cancellation
     return task.result()

@@ -31,7 +31,7 @@ class PendingCall(Struct, eq=False):
     lane: Hashable | None
     expires: float = 0.0
     """When the deadline is over; zero while nobody has looked yet."""
-    answered: bool = False
+    is_answered: bool = False
     """The answer has arrived, though it may still wait its turn."""
     outcome: Outcome | None = None
 

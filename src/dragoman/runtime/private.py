@@ -36,7 +36,7 @@ class HasFuture(Protocol):
 H = TypeVar("H", bound=HasFuture)
 
 
-def wake_all(settled: deque[H]) -> None:
+def wake_all(calls: deque[H]) -> None:
     """Wake the callers of calls that have their outcomes, in one step of the loop, which is nobody else's.
 
     A thousand open calls are a thousand waiting tasks, and to wake each through the loop costs a handle and a
@@ -44,8 +44,8 @@ def wake_all(settled: deque[H]) -> None:
     as the loop would have run it.
     """
     try:
-        while settled:
-            future = settled.popleft().future  # let go of at once: who is woken makes the next
+        while calls:
+            future = calls.popleft().future  # let go of at once: who is woken makes the next
             callbacks = getattr(future, "_callbacks", None)
             if callbacks and len(callbacks) == 1:
                 callback, context = callbacks[0]
@@ -56,5 +56,5 @@ def wake_all(settled: deque[H]) -> None:
                 future.set_result(None)
     except BaseException:
         # That is for the loop to report, or to end with; the others are woken all the same.
-        asyncio.get_running_loop().call_soon(wake_all, settled)
+        asyncio.get_running_loop().call_soon(wake_all, calls)
         raise

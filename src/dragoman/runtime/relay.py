@@ -118,7 +118,7 @@ class RelayDirection:
     def ended(self, reason: BaseException | None) -> None:
         self.reason = reason
         self.over.set()
-        self._relay.ended.set()
+        self._relay.end_event.set()
 
     async def _listen_again(self) -> None:
         try:
@@ -143,7 +143,7 @@ class Relay:
         self.name = name
         self.to_agent = RelayDirection(self, "to_agent", client, agent)
         self.to_client = RelayDirection(self, "to_client", agent, client)
-        self.ended = asyncio.Event()  # one side has
+        self.end_event = asyncio.Event()  # one side has
         self.owner = TaskOwner(name)
         self._watch = watch
         self._interpreter = interpreter
@@ -171,7 +171,7 @@ class Relay:
 
     async def wait_ended(self) -> None:
         """Until one side is gone. Closing then brings the other to an orderly end."""
-        await self.ended.wait()
+        await self.end_event.wait()
 
     async def aclose(self, *, grace: float = LAST_WORDS) -> None:
         """End both sides, the one that is still there in an orderly way. May be called again."""

@@ -40,7 +40,7 @@ class RequestTasks:
         "_send",
         "_size",
         "_stepper",
-        "_suspended",
+        "_suspended_work",
         "_tasks",
         "answer_bytes",
     )
@@ -62,7 +62,7 @@ class RequestTasks:
         self._limits = limits
         self._stepper = Stepper(owner, self._carry_on)
         self._tasks: dict[IncomingRequest, asyncio.Task[None]] = {}
-        self._suspended: dict[SuspendedWork[bytes], IncomingRequest] = {}
+        self._suspended_work: dict[SuspendedWork[bytes], IncomingRequest] = {}
         self._size = 0  # bytes of params of the requests that have a task
         self.answer_bytes = 0  # answers given since somebody last set this to zero
 
@@ -81,7 +81,7 @@ class RequestTasks:
     ) -> None:
         if self._tasks and self._is_full(incoming):
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
-            self._settled(self._connection.refuse(incoming, busy), send)
+            self._send_answer(self._connection.refuse(incoming, busy), send)
             return
         try:
             work = self._router.on_request(incoming)
@@ -89,13 +89,13 @@ class RequestTasks:
         except FATAL:
             raise
         except BaseException as error:  # noqa: BLE001  # it becomes the error answer
-            self._settled(self._connection.refuse(incoming, to_error(error, incoming.method)), send)
+            self._send_answer(self._connection.refuse(incoming, to_error(error, incoming.method)), send)
             return
         if isinstance(result, bytes):
-            self._settled(self._connection.answer(incoming, result), send)
+            self._send_answer(self._connection.answer(incoming, result), send)
         else:
             rest, task = result
-            self._suspended[rest] = incoming
+            self._suspended_work[rest] = incoming
             self._tasks[incoming] = task
             self._size += _size(incoming)
 
@@ -105,7 +105,7 @@ class RequestTasks:
 
     def settle(self, incoming: IncomingRequest, result: bytes) -> None:
         """Answer an incoming request from outside its handler, whose own answer then no longer counts."""
-        self._settled(self._connection.answer(incoming, result), self._send)
+        self._send_answer(self._connection.answer(incoming, result), self._send)
 
     def stop(self, incoming: IncomingRequest) -> None:
         """Cancel the task that works on an incoming request, if one does."""
@@ -118,23 +118,23 @@ class RequestTasks:
         self._stepper.dismiss()
 
     async def _carry_on(self, rest: SuspendedWork[bytes]) -> None:
-        incoming = self._suspended.pop(rest)
+        incoming = self._suspended_work.pop(rest)
         try:
-            self._settled(self._connection.answer(incoming, await rest), self._send)
+            self._send_answer(self._connection.answer(incoming, await rest), self._send)
         except asyncio.CancelledError as error:
             # When the peer cancelled, this is the answer. Anybody else's means that we are being closed.
-            self._settled(self._connection.refuse(incoming, to_error(error, incoming.method)), self._send)
-            if not incoming.cancelled:
+            self._send_answer(self._connection.refuse(incoming, to_error(error, incoming.method)), self._send)
+            if not incoming.is_cancelled:
                 raise
         except FATAL:
             raise
         except BaseException as error:  # noqa: BLE001  # it becomes the error answer
-            self._settled(self._connection.refuse(incoming, to_error(error, incoming.method)), self._send)
+            self._send_answer(self._connection.refuse(incoming, to_error(error, incoming.method)), self._send)
         finally:
             del self._tasks[incoming]
             self._size -= _size(incoming)
 
-    def _settled(self, frame: bytes | None, send: Callable[[bytes], None]) -> None:
+    def _send_answer(self, frame: bytes | None, send: Callable[[bytes], None]) -> None:
         if frame is None:
             return
         self.answer_bytes += len(frame)
@@ -142,7 +142,7 @@ class RequestTasks:
             send(frame)
         except LinkClosed:
             pass  # nobody is there to take an answer; the end of the link reports why
-        if self._connection.held:
+        if self._connection.held_requests:
             self._take_held()
 
     def _take_held(self) -> None:

@@ -22,17 +22,17 @@ def settle_run(connection: Connection[PendingCall], block: bytes) -> int:
     """Give all answers of a block to their calls. Nothing may have to be handled before them."""
     answers = plain_answers(block)
     take = connection.calls.pop
-    settled: deque[PendingCall] = deque()
+    calls_to_wake: deque[PendingCall] = deque()
     for answer in answers:
         call = take(answer.id, None)
         if call is not None:
             waiting = call.context
-            waiting.answered = True
+            waiting.is_answered = True
             if waiting.outcome is None:
                 waiting.outcome = answer.result
-                settled.append(waiting)
-    if settled:
-        asyncio.get_running_loop().call_soon(wake_all, settled)
+                calls_to_wake.append(waiting)
+    if calls_to_wake:
+        asyncio.get_running_loop().call_soon(wake_all, calls_to_wake)
     return len(answers)
 
 

@@ -40,11 +40,11 @@ class _HandlerRun:
 
 
 class _SessionQueue:
-    __slots__ = ("queue", "started")
+    __slots__ = ("queue", "start_stamp")
 
     def __init__(self) -> None:
         self.queue: deque[_HandlerRun | Callable[[], None]] = deque()  # a callable delivers an answer
-        self.started = 0  # the stamp at which the running handler started
+        self.start_stamp = 0  # the stamp at which the running handler started
 
 
 class SessionQueues:
@@ -84,20 +84,20 @@ class SessionQueues:
         lanes = (
             list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []
         )
-        ahead = [lane for lane in lanes if not 0 < lane.started <= stamp]
+        ahead = [lane for lane in lanes if not 0 < lane.start_stamp <= stamp]
         if not ahead:
             deliver()
             return
         remaining = len(ahead)
 
-        def reached() -> None:
+        def on_reached() -> None:
             nonlocal remaining
             remaining -= 1
             if remaining == 0:
                 deliver()
 
         for lane in ahead:
-            lane.queue.append(reached)
+            lane.queue.append(on_reached)
 
     async def _work(self, key: Hashable, lane: _SessionQueue) -> None:
         try:
@@ -129,17 +129,17 @@ class SessionQueues:
         try:
             while messages:
                 connection.stamp += 1
-                lane.started = connection.stamp
+                lane.start_stamp = connection.stamp
                 try:
                     await function(messages[0])
                 except Exception:  # a failing handler must not take its lane down
                     log.exception("a notification handler failed")
-                lane.started = 0
-                del messages[0]
+                lane.start_stamp = 0
+                messages.popleft()
                 self.size -= each
                 self._relief()
         finally:
-            lane.started = 0
+            lane.start_stamp = 0
             self.size -= each * len(messages)
 
 

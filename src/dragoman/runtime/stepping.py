@@ -22,31 +22,31 @@ T = TypeVar("T")
 class SuspendedWork(Generic[T]):
     """Awaiting this continues a coroutine that has been stepped once and yielded `waiting_for`."""
 
-    __slots__ = ("_thrown", "_waiting_for", "_work")
+    __slots__ = ("_cancellation", "_waiting_for", "_work")
 
     def __init__(self, work: Coroutine[object, None, T], waiting_for: object) -> None:
         self._work = work
         self._waiting_for = waiting_for
-        self._thrown: BaseException | None = None
+        self._cancellation: BaseException | None = None
 
     def cancelled_early(self, error: asyncio.CancelledError) -> None:
         """The cancellation came before anybody awaited this; it is the first thing the coroutine hears."""
-        self._thrown = error
+        self._cancellation = error
 
     def __await__(self) -> Generator[Any, Any, T]:
-        work, waiting_for, thrown = self._work, self._waiting_for, self._thrown
+        work, waiting_for, cancellation = self._work, self._waiting_for, self._cancellation
         try:
-            if thrown is not None:
-                waiting_for = work.throw(thrown)
+            if cancellation is not None:
+                waiting_for = work.throw(cancellation)
             while True:
                 try:
-                    sent = yield waiting_for
+                    value = yield waiting_for
                 except BaseException as error:  # noqa: BLE001  # handed on into the coroutine
                     waiting_for = work.throw(error)
                 else:
-                    waiting_for = work.send(sent)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
+                    waiting_for = work.send(value)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
 
 
 class _Ready(Coroutine[Any, Any, None]):
@@ -56,14 +56,14 @@ class _Ready(Coroutine[Any, Any, None]):
     handed to it by then would be lost, `finally` and all.
     """
 
-    __slots__ = ("_began", "_waits", "context", "parked", "pristine", "rest", "task")
+    __slots__ = ("_began", "_waits", "context", "pristine", "rest", "rest_future", "task")
 
     def __init__(
         self, owner: TaskOwner, carry_on: Callable[[SuspendedWork[T]], Coroutine[object, None, None]]
     ) -> None:
         self.context = contextvars.copy_context()
         self.pristine = self.context.copy()
-        self.parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.rest_future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.rest: SuspendedWork[Any] | None = None
         self._began = False
         self._waits = self._wait(carry_on)
@@ -87,7 +87,7 @@ class _Ready(Coroutine[Any, Any, None]):
 
     async def _wait(self, carry_on: Callable[[SuspendedWork[Any]], Coroutine[object, None, None]]) -> None:
         try:
-            await self.parked
+            await self.rest_future
         except asyncio.CancelledError as error:
             if self.rest is None:
                 raise
@@ -129,15 +129,15 @@ class Stepper:
             enter(loop, ready.task)
             try:
                 waiting_for = ready.context.run(work.send, None)
-            except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
+            except StopIteration as stop:
+                return stop.value  # type: ignore[no-any-return]
             finally:
                 leave(loop, ready.task)
                 if outer is not None:
                     enter(loop, outer)
         self._ready = None
         ready.rest = SuspendedWork(work, waiting_for)
-        ready.parked.set_result(None)
+        ready.rest_future.set_result(None)
         return ready.rest, ready.task
 
     def dismiss(self) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from dragoman.wire.envelope import Json, JsonObject
 
 
-def decoded(frame: bytes) -> Json:
+def decode_frame(frame: bytes) -> Json:
     """What a frame holds; None for what is no JSON."""
     try:
         return msgspec.json.decode(frame)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dragoman.journal.contract import Entry
 from dragoman.text.sanitize import sanitize_line
-from dragoman.trace.frames import decoded
+from dragoman.trace.frames import decode_frame
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
 WIDTH = 100
@@ -42,15 +42,15 @@ class Live:
     def tell(self, entry: Entry) -> Iterator[str]:
         clock = time.strftime("%H:%M:%S", time.localtime(entry.time)) + f".{int(entry.time % 1 * 1000):03}"
         if entry.direction == "note":
-            yield from self._note_lines(clock, decoded(entry.frame))
+            yield from self._note_lines(clock, decode_frame(entry.frame))
             return
-        message = decoded(entry.frame)
+        message = decode_frame(entry.frame)
         arrow = _ARROWS[entry.direction]
         if not isinstance(message, dict):
             yield from self._flush_texts()
             yield f"{clock} {arrow} not a message: {self._short(entry.frame.decode(errors='replace'))}"
         elif message.get("method") == "session/update":
-            yield from self._updated(clock, arrow, message)
+            yield from self._update_lines(clock, arrow, message)
         else:
             yield from self._flush_texts()
             yield f"{clock} {arrow} {self._message_line(entry, message)}"
@@ -58,8 +58,8 @@ class Live:
     def rest(self) -> Iterator[str]:
         """What was said and not yet shown, and the questions that are still open."""
         yield from self._flush_texts()
-        for one in self._open.values():
-            yield f"still open: {sanitize_line(one.method)} (id {self._short(str(one.id))})"
+        for request in self._open.values():
+            yield f"still open: {sanitize_line(request.method)} (id {self._short(str(request.id))})"
 
     def _message_line(self, entry: Entry, message: JsonObject) -> str:
         method, request_id = message.get("method"), message.get("id")
@@ -69,16 +69,16 @@ class Live:
             return f"{sanitize_line(str(method))} (id {self._short(str(request_id))}){self._about(detail)}"
         if method is not None:
             return f"{sanitize_line(str(method))}{self._about(_detail(str(method), message.get('params')))}"
-        asked = self._open.pop((_back(entry.direction), id_key(request_id)), None)
-        took = f" after {(entry.time - asked.at) * 1000:.0f} ms" if asked else ", which nobody asked for"
-        name = sanitize_line(asked.method) if asked else "an answer"
-        if asked is not None and asked.method == "session/prompt":
+        request = self._open.pop((_back(entry.direction), id_key(request_id)), None)
+        took = f" after {(entry.time - request.at) * 1000:.0f} ms" if request else ", which nobody asked for"
+        name = sanitize_line(request.method) if request else "an answer"
+        if request is not None and request.method == "session/prompt":
             self.turns += 1
         if "error" in message:
             return f"{name}: ERROR {self._short(_error(message['error']))}{took}"
         return f"{name}: {self._short(_outcome(message.get('result')))}{took}"
 
-    def _updated(self, clock: str, arrow: str, message: JsonObject) -> Iterator[str]:
+    def _update_lines(self, clock: str, arrow: str, message: JsonObject) -> Iterator[str]:
         params = message.get("params")
         update = params.get("update") if isinstance(params, dict) else None
         if not isinstance(update, dict):
@@ -134,11 +134,11 @@ def _detail(method: str, params: object) -> str:
 
 def _update_detail(update: JsonObject) -> str:
     names = ("toolCallId", "title", "status", "currentModeId", "used", "size")
-    found = [str(update[name]) for name in names if update.get(name) is not None]
+    details = [str(update[name]) for name in names if update.get(name) is not None]
     entries = update.get("entries")
     if isinstance(entries, list):
-        found.append(f"{len(entries)} entries")
-    return " ".join(found)
+        details.append(f"{len(entries)} entries")
+    return " ".join(details)
 
 
 def _outcome(result: object) -> str:

@@ -177,8 +177,8 @@ def _sort(shell: _Shell, frame: bytes) -> Envelope:
 
 
 def _sort_answer(shell: _Shell, frame: bytes) -> Envelope:
-    failed = shell.error is not UNSET and bytes(shell.error) != b"null"
-    if shell.id is UNSET and not failed:
+    is_failure = shell.error is not UNSET and bytes(shell.error) != b"null"
+    if shell.id is UNSET and not is_failure:
         if shell.result is UNSET and shell.error is UNSET:
             return Malformed(frame, INVALID_REQUEST, "the object has neither a method nor an id")
         return Malformed(frame, None, "an answer without an id")
@@ -186,8 +186,8 @@ def _sort_answer(shell: _Shell, frame: bytes) -> Envelope:
     answered_id = None if shell.id is UNSET else shell.id
     # Libraries that always write both members put null into the one that does not count. Where both hold
     # something, the error counts: the call must end, and nothing may pass for a yes that is also an error.
-    if failed:
-        return Failure(answered_id, _read_error(shell.error))  # type: ignore[arg-type]  # not UNSET: `failed`
+    if is_failure:
+        return Failure(answered_id, _read_error(shell.error))  # type: ignore[arg-type]  # not UNSET: `is_failure`
     # Neither member: a Go struct with `omitempty` and a JavaScript object with `undefined` leave out a result
     # that is null. Dropped, the call would hang. Read as null, whoever made the call takes it for an empty
     # result where its method allows that, and fails at once where it does not.

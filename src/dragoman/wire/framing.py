@@ -23,13 +23,13 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineFramer:
     """`feed` chunks in, take blocks of whole lines out."""
 
-    __slots__ = ("_at_start", "_dropped", "_gathered", "_skipped", "limit")
+    __slots__ = ("_at_start", "_dropped_bytes", "_partial_line", "_skipped_sizes", "limit")
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
-        self._gathered = bytearray()  # the line that has not ended yet
-        self._dropped = 0  # bytes of the oversized line we are in the middle of; 0 when we are not
-        self._skipped: list[int] = []
+        self._partial_line = bytearray()  # the line that has not ended yet
+        self._dropped_bytes = 0  # bytes of the oversized line we are in the middle of; 0 when we are not
+        self._skipped_sizes: list[int] = []
         self._at_start = True
 
     def feed(self, chunk: bytes) -> bytes:
@@ -38,16 +38,16 @@ class LineFramer:
             chunk = self._without_mark(chunk)
             if self._at_start:
                 return b""
-        elif self._dropped:
+        elif self._dropped_bytes:
             chunk = self._skip(chunk)
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             self._gather(chunk)
             return b""
         whole = cut == len(chunk)
-        if self._gathered:
-            block = b"".join((self._gathered, chunk if whole else memoryview(chunk)[:cut]))  # copied once
-            self._gathered.clear()
+        if self._partial_line:
+            block = b"".join((self._partial_line, chunk if whole else memoryview(chunk)[:cut]))  # copied once
+            self._partial_line.clear()
         else:
             block = chunk if whole else chunk[:cut]
         if not whole:
@@ -57,45 +57,45 @@ class LineFramer:
     def finish(self) -> bytes:
         """The stream has ended: return a last line that has no newline, if there is one."""
         self._gather(b"")  # the first bytes of a mark that never came are a line like any other
-        if self._dropped:
-            self._skipped.append(self._dropped)
-            self._dropped = 0
-        rest = bytes(self._gathered)
-        self._gathered.clear()
+        if self._dropped_bytes:
+            self._skipped_sizes.append(self._dropped_bytes)
+            self._dropped_bytes = 0
+        rest = bytes(self._partial_line)
+        self._partial_line.clear()
         return rest
 
     def take_skipped(self) -> list[int]:
         """The sizes of the oversized lines that have been dropped since the last call."""
-        skipped, self._skipped = self._skipped, []
-        return skipped
+        sizes, self._skipped_sizes = self._skipped_sizes, []
+        return sizes
 
     def _gather(self, piece: bytes) -> None:
-        self._gathered += piece
-        if len(self._gathered) > self.limit:
-            self._dropped = len(self._gathered)
-            self._gathered.clear()
+        self._partial_line += piece
+        if len(self._partial_line) > self.limit:
+            self._dropped_bytes = len(self._partial_line)
+            self._partial_line.clear()
 
     def _skip(self, chunk: bytes) -> bytes:
         """Drop what still belongs to the oversized line; return what follows it."""
         end = chunk.find(b"\n")
         if end < 0:
-            self._dropped += len(chunk)
+            self._dropped_bytes += len(chunk)
             return b""
-        self._skipped.append(self._dropped + end)
-        self._dropped = 0
+        self._skipped_sizes.append(self._dropped_bytes + end)
+        self._dropped_bytes = 0
         return chunk[end + 1 :]
 
     def _without_oversized(self, block: bytes) -> bytes:
         lines = block.split(b"\n")
-        self._skipped += [len(line) for line in lines if len(line) > self.limit]
+        self._skipped_sizes += [len(line) for line in lines if len(line) > self.limit]
         return b"\n".join(line for line in lines if len(line) <= self.limit)
 
     def _without_mark(self, chunk: bytes) -> bytes:
         """The chunk without a byte order mark, or nothing while it may still be one."""
-        start = bytes(self._gathered) + chunk
-        self._gathered.clear()
+        start = bytes(self._partial_line) + chunk
+        self._partial_line.clear()
         if len(start) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(start):
-            self._gathered += start
+            self._partial_line += start
             return b""
         self._at_start = False
         return start.removeprefix(BYTE_ORDER_MARK)

@@ -31,8 +31,8 @@ class SseEvent(NamedTuple):
 
 def encode_event(data: bytes, *, event_id: str = "") -> bytes:
     """`data` is one line; a frame never has a raw newline in it."""
-    named = b"id: %b\n" % event_id.encode() if event_id else b""
-    return b"%bdata: %b\n\n" % (named, data)
+    id_line = b"id: %b\n" % event_id.encode() if event_id else b""
+    return b"%bdata: %b\n\n" % (id_line, data)
 
 
 class EventReader:

@@ -27,7 +27,7 @@ class Notes:
     def __init__(self) -> None:
         self.recording = Recording(frames=[], marks=[], facts={})
 
-    def passed(self, direction: Direction, chunk: bytes) -> None:
+    def record(self, direction: Direction, chunk: bytes) -> None:
         number = len(self.recording.frames) + 1
         self.recording.frames.append(Frame(number, direction, float(number), chunk.rstrip(b"\n")))
 

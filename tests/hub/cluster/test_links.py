@@ -79,7 +79,7 @@ async def test_what_a_client_waits_for_at_another_node_is_bounded(monkeypatch: p
         for request in (first, second):
             assert "result" in await client.answer(request)
         assert "result" in await client.answer(client.prompt(session, "z" * 300_000))
-        assert far.hub.bounds.routers.held == 0
+        assert far.hub.bounds.routers.held_bytes == 0
 
 
 class Reluctant(Talker):

@@ -47,12 +47,12 @@ async def test_files_are_not_read_for_an_agent_that_does_not_take_the_answers(tm
         other.end_turn()
         assert (await client.answer(request))["result"]["stopReason"] == "end_turn"
         assert greedy.hub_end.pending <= ANSWERS.session + 64 * KIB
-        assert stage.hub.bounds.answers.held <= ANSWERS.session + 64 * KIB
+        assert stage.hub.bounds.answers.held_bytes <= ANSWERS.session + 64 * KIB
         greedy.transport.resume()
         await eventually(lambda: len(greedy.answers) == 20)
         assert all(len(answer["result"]["content"]) == MIB for answer in greedy.answers.values())
-        await eventually(lambda: stage.hub.bounds.answers.held == 0)
-        assert stage.hub.bounds.lent.held == stage.hub.bounds.requests.held == 0
+        await eventually(lambda: stage.hub.bounds.answers.held_bytes == 0)
+        assert stage.hub.bounds.lent.held_bytes == stage.hub.bounds.requests.held_bytes == 0
 
 
 async def test_an_agent_whose_answers_wait_is_heard_and_can_be_cancelled(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_an_agent_whose_answers_wait_is_heard_and_can_be_cancelled(tmp_pat
         greedy.transport.resume()
         await eventually(lambda: greedy.notes)
         assert greedy.notes[0]["method"] == "session/cancel"
-        await eventually(lambda: stage.hub.bounds.answers.held == stage.hub.bounds.lent.held == 0)
+        await eventually(lambda: stage.hub.bounds.answers.held_bytes == stage.hub.bounds.lent.held_bytes == 0)
 
 
 async def test_answers_that_an_agent_never_took_are_free_when_it_ends(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ async def test_answers_that_an_agent_never_took_are_free_when_it_ends(tmp_path: 
         await eventually(lambda: greedy.hub_end.pending > 2 * MIB)
         await greedy.transport.aclose()
         assert "error" in await client.answer(request)
-        await eventually(lambda: stage.hub.bounds.answers.held == stage.hub.bounds.lent.held == 0)
-        assert stage.hub.bounds.requests.held == 0
+        await eventually(lambda: stage.hub.bounds.answers.held_bytes == stage.hub.bounds.lent.held_bytes == 0)
+        assert stage.hub.bounds.requests.held_bytes == 0
 
 
 async def test_an_agent_that_writes_faster_than_the_disk_is_not_read_meanwhile(
@@ -102,7 +102,7 @@ async def test_an_agent_that_writes_faster_than_the_disk_is_not_read_meanwhile(
         highest = 0
         while len(writer.answers) < 24:
             await asyncio.sleep(0)
-            highest = max(highest, stage.hub.bounds.requests.held)
+            highest = max(highest, stage.hub.bounds.requests.held_bytes)
         assert not [answer for answer in writer.answers.values() if "error" in answer]
         assert highest <= 3 * MIB
 
@@ -124,13 +124,13 @@ async def test_requests_that_people_do_not_answer_are_refused_above_the_bound(
             call = {"toolCallId": f"c{number}", "title": "x" * 300 * KIB}
             options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
             agent.ask(f"p{number}", "session/request_permission", session, toolCall=call, options=options)
-            await eventually(lambda: stage.hub.bounds.unstored.held == 0)
+            await eventually(lambda: stage.hub.bounds.unstored.held_bytes == 0)
         await eventually(lambda: len(agent.answers) == 3)
         assert all("too many requests" in answer["error"]["message"] for answer in agent.answers.values())
-        assert stage.hub.bounds.requests.held <= MIB
+        assert stage.hub.bounds.requests.held_bytes <= MIB
         agent.end_turn()
         await client.answer(request)
-        await eventually(lambda: stage.hub.bounds.requests.held == 0)
+        await eventually(lambda: stage.hub.bounds.requests.held_bytes == 0)
 
 
 class StuckJournal(MemoryJournal):
@@ -160,14 +160,14 @@ async def test_an_agent_is_not_read_while_the_journal_is_stuck(
             agent.tell(session, "x" * 64 * KIB)
         await eventually(lambda: stage.hub.bounds.unstored.is_full)
         assert agent.transport.pending > 2 * MIB
-        assert stage.hub.bounds.unstored.held <= MIB + 256 * KIB
+        assert stage.hub.bounds.unstored.held_bytes <= MIB + 256 * KIB
         journal.free.set()
         await eventually(lambda: agent.transport.pending == 0)
         client.transport.resume()
         agent.end_turn()
         await client.answer(request)
         assert [len(text) for text in client.texts()] == [64 * KIB] * 64
-        assert stage.hub.bounds.unstored.held == 0
+        assert stage.hub.bounds.unstored.held_bytes == 0
 
 
 async def test_a_session_that_only_waited_for_others_of_its_agent_goes_on(
@@ -183,7 +183,7 @@ async def test_a_session_that_only_waited_for_others_of_its_agent_goes_on(
         for _ in range(12):
             agent.tell(first, "x" * 128 * KIB)
         agent.tell(second, "a word")
-        await eventually(lambda: stage.hub.bounds.unstored.held > MIB)
+        await eventually(lambda: stage.hub.bounds.unstored.held_bytes > MIB)
         journal.free.set()
         agent.end_turn()
         await client.answer(request)
@@ -207,7 +207,7 @@ async def test_a_prompt_is_refused_when_those_that_wait_are_too_large(
             await eventually(lambda: len(agent.prompts) > len(agent.turns_ended))
             agent.end_turn()
             assert "result" in await client.answer(request)
-        await eventually(lambda: stage.hub.bounds.prompts.held == 0)
+        await eventually(lambda: stage.hub.bounds.prompts.held_bytes == 0)
 
 
 async def test_requests_of_a_client_are_refused_when_those_without_an_answer_are_too_large(
@@ -225,7 +225,7 @@ async def test_requests_of_a_client_are_refused_when_those_without_an_answer_are
         assert await another.new(str(tmp_path))  # its own bytes are counted, and not its neighbour's
         agent.say(id=agent.calls[0]["id"], result={})
         await client.answer(first)
-        await eventually(lambda: stage.hub.bounds.clients.held == 0)
+        await eventually(lambda: stage.hub.bounds.clients.held_bytes == 0)
 
 
 async def test_a_client_that_reads_no_answers_is_cut_off(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ async def test_a_client_that_lends_files_is_asked_for_a_few_at_a_time(tmp_path: 
         def asked() -> list[dict[str, Any]]:
             return [one for one in lender.heard if one.get("method") == "fs/read_text_file"]
 
-        await eventually(lambda: stage.hub.bounds.lent.held == 0 and len(asked()) >= at_once)
+        await eventually(lambda: stage.hub.bounds.lent.held_bytes == 0 and len(asked()) >= at_once)
         await eventually(lambda: len(stage.hub.sessions[session].state.requests) == 40)
         assert len(asked()) == at_once
         given: list[int] = []
@@ -264,7 +264,7 @@ async def test_a_client_that_lends_files_is_asked_for_a_few_at_a_time(tmp_path: 
             given.append(asked()[len(given)]["id"])
             lender.say({"id": given[-1], "result": {"content": "some text"}})
         await eventually(lambda: len(agent.answers) == 40)
-        await eventually(lambda: stage.hub.bounds.answers.held == 0)
+        await eventually(lambda: stage.hub.bounds.answers.held_bytes == 0)
 
 
 async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_does_not_read(
@@ -282,14 +282,14 @@ async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_doe
             client.say({"method": "_some/note", "params": note})
         assert (await client.call("session/list"))["sessions"]  # all of that was heard
         assert agent.hub_end.pending <= MIB + 128 * KIB
-        assert stage.hub.bounds.answers.held <= MIB + 128 * KIB
+        assert stage.hub.bounds.answers.held_bytes <= MIB + 128 * KIB
         agent.transport.resume()
         for place in range(len(requests)):
             await eventually(lambda: len(agent.prompts) > len(agent.turns_ended))
             agent.end_turn(place)
         for request in requests:
             assert "result" in await client.answer(request)
-        await eventually(lambda: stage.hub.bounds.answers.held == 0)
+        await eventually(lambda: stage.hub.bounds.answers.held_bytes == 0)
 
 
 async def test_an_agent_that_gives_up_what_it_never_asked_costs_a_bounded_number_of_tasks(

@@ -39,10 +39,10 @@ async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reache
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
         log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
-    assert unstored.held == 10 * size
+    assert unstored.held_bytes == 10 * size
     await log.flush(20)
     assert journal.appends == [2 * size] * 5
-    assert unstored.held == 0
+    assert unstored.held_bytes == 0
     await log.aclose()
 
 

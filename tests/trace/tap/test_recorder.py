@@ -42,7 +42,7 @@ def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.Da
         one = recorder(Path(folder) / "t.ndjson", hides=True)
         while stream:
             cut = data.draw(st.integers(1, len(stream)))
-            one.passed("to_agent", stream[:cut])
+            one.record("to_agent", stream[:cut])
             stream = stream[cut:]
         one.close()
         assert [entry.frame for entry in read(one.path)] == [line.rstrip(b"\r") for line in lines]
@@ -51,7 +51,7 @@ def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.Da
 def test_a_full_file_is_followed_by_the_next_and_only_the_last_are_kept(tmp_path: Path) -> None:
     one = recorder(tmp_path / "t.ndjson", full=1000, keep=2)
     for number in range(60):
-        one.passed("to_client", b'{"number":%d}\n' % number)
+        one.record("to_client", b'{"number":%d}\n' % number)
     one.close()
     files = sorted(tmp_path.iterdir(), key=lambda path: int(path.suffixes[0].strip(".")))
     assert len(files) == 2
@@ -67,10 +67,10 @@ def test_a_full_file_is_followed_by_the_next_and_only_the_last_are_kept(tmp_path
 
 def test_a_last_line_without_a_newline_is_recorded_when_its_side_ends(tmp_path: Path) -> None:
     one = recorder(tmp_path / "t.ndjson")
-    one.passed("to_agent", b'{"a":1}\n{"b"')
-    one.ended("to_agent")
-    one.passed("to_client", b"x\n")
-    one.complained(b"warning")
+    one.record("to_agent", b'{"a":1}\n{"b"')
+    one.on_end("to_agent")
+    one.record("to_client", b"x\n")
+    one.record_stderr(b"warning")
     one.close()
     assert [(entry.direction, entry.frame) for entry in read(one.path)] == [
         ("to_agent", b'{"a":1}'),
@@ -85,6 +85,6 @@ def test_a_disk_that_takes_nothing_stops_nothing(tmp_path: Path) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, one.descriptor)
     os.close(full)
-    one.passed("to_agent", b"{}\n")
+    one.record("to_agent", b"{}\n")
     one.close()
     assert one.unwritten > 0

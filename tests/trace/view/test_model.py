@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal.contract import Direction, Entry
-from dragoman.trace.view.model import finished, make_model
+from dragoman.trace.view.model import join_pieces, make_model
 
 
 def rows(*entries: Entry) -> list[dict[str, Any]]:
-    return finished(make_model(entries, title="t")).rows
+    return join_pieces(make_model(entries, title="t")).rows
 
 
 def entry(direction: Direction, message: Any, at: float = 0.0) -> Entry:
@@ -119,5 +119,5 @@ json_values = st.recursive(
 
 @given(st.lists(st.tuples(st.sampled_from(["to_agent", "to_client", "note"]), json_values), max_size=6))
 def test_anything_can_be_shown(told: list[tuple[Direction, Any]]) -> None:
-    model = finished(make_model([entry(direction, value) for direction, value in told], title="t"))
+    model = join_pieces(make_model([entry(direction, value) for direction, value in told], title="t"))
     assert len(model.frames) == len(told)

@@ -201,8 +201,8 @@ class RunDriver:
         """Some agents replay only after they answered; what they replay is not what they will say."""
         loop, link = asyncio.get_running_loop(), session.agent.link
         began = loop.time()
-        while link.gone is None and loop.time() < began + LINGER:
-            quiet_at = link.heard + QUIET if session.late else began + REPLAY
+        while link.close_reason is None and loop.time() < began + LINGER:
+            quiet_at = link.last_heard_at + QUIET if session.late else began + REPLAY
             if loop.time() >= quiet_at:
                 return
             await asyncio.sleep(min(QUIET, quiet_at - loop.time()))
@@ -214,8 +214,8 @@ class RunDriver:
         while True:
             self._tell_late(session, "after")
             await self._output.flow()
-            quiet_at = min(give_up, link.heard + QUIET)
-            if link.gone is not None or loop.time() >= quiet_at:
+            quiet_at = min(give_up, link.last_heard_at + QUIET)
+            if link.close_reason is not None or loop.time() >= quiet_at:
                 return
             await asyncio.sleep(quiet_at - loop.time())
 

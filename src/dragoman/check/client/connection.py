@@ -35,7 +35,7 @@ class Stopped(DragomanError):
 class FrameRecorder(Protocol):
     """Writes a recording."""
 
-    def passed(self, direction: Direction, chunk: bytes) -> None:
+    def record(self, direction: Direction, chunk: bytes) -> None:
         """A line of the wire, with its newline."""
 
     def note(self, remark: JsonObject) -> None:
@@ -175,7 +175,7 @@ class ClientConnection:
     def _keep(self, direction: Direction, line: bytes) -> Frame:
         frame = Frame(len(self.frames) + 1, direction, self._clock(), line)
         self.frames.append(frame)
-        self._keeper.passed(direction, line + b"\n")
+        self._keeper.record(direction, line + b"\n")
         return frame
 
 

@@ -100,7 +100,7 @@ class Turn(Lender):
         """The client has cancelled this turn. The handler's task is cancelled as well; this is for code
         that polls.
         """
-        return self._running.cancelled
+        return self._running.is_cancelled
 
     def tool(
         self,

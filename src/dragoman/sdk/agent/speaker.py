@@ -80,7 +80,7 @@ class Speaker:
                 raise
             if len(buffer) >= FLUSH_AT:
                 await outbox.flow()
-            elif not outbox.scheduled:
+            elif not outbox.is_scheduled:
                 outbox.schedule()
             return
         await self.update(v1.AgentMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
@@ -110,7 +110,7 @@ class Speaker:
         buffer += self._update_head
         buffer += encoded
         buffer += _UPDATE_END
-        if not outbox.scheduled:
+        if not outbox.is_scheduled:
             outbox.schedule()
 
     def _check_open(self) -> None:

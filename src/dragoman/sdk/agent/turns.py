@@ -78,7 +78,7 @@ class AgentTurns:
         """`$/cancel_request` for a prompt means the same, for this prompt alone."""
         for running in self._running.values():
             if running.request is incoming:
-                running.machine.cancelled = True
+                running.machine.is_cancelled = True
                 self._stop(running)
                 return True
         return False
@@ -96,18 +96,18 @@ class AgentTurns:
         stop_reason = "cancelled"
         try:
             await running.started
-            if running.machine.cancelled:
+            if running.machine.is_cancelled:
                 return CANCELLED
             response = await self._handle(running)
             stop_reason = response.stop_reason
             return write_out(response, v1.PromptResponse, "session/prompt")
         except asyncio.CancelledError:
-            if not running.machine.cancelled:
+            if not running.machine.is_cancelled:
                 raise  # not the client's cancel: the connection is being closed
             return CANCELLED
         except Exception:
             # An abort often surfaces as some library's own exception; after a cancel that is not an error.
-            if running.machine.cancelled:
+            if running.machine.is_cancelled:
                 return CANCELLED
             raise
         finally:
@@ -117,7 +117,7 @@ class AgentTurns:
         handler = self._agent.handlers.get("session/prompt")
         assert handler is not None
         outcome = await handler.work(running.turn, self._client)
-        return response_to(outcome, cancelled=running.machine.cancelled)
+        return response_to(outcome, cancelled=running.machine.is_cancelled)
 
     def _finish(self, running: _TaskRunningTurn, stop_reason: str) -> None:
         running.turn.close()
@@ -138,7 +138,7 @@ class AgentTurns:
         running.patience = loop.call_later(self._client.limits.cancel_seconds, self._leave_behind, running)
 
     def _leave_behind(self, running: _TaskRunningTurn) -> None:
-        if running.over.done() or self._client.link.gone is not None:
+        if running.over.done() or self._client.link.close_reason is not None:
             return
         self._finish(running, "cancelled")
         running.turn.when_sent(lambda: self._client.link.settle(running.request, CANCELLED))

@@ -233,7 +233,7 @@ class PromptTurn:
     def listens(self) -> bool:
         """Updates that arrive now are this turn's: it runs, and somebody reads."""
         call = self._call
-        return call is not None and not (self._is_abandoned or call.context.answered)
+        return call is not None and not (self._is_abandoned or call.context.is_answered)
 
     @property
     def is_hungry(self) -> bool:
@@ -296,7 +296,7 @@ class PromptTurn:
         session = self._session
         self._call.context.add_done_callback(lambda _: session.turn_ended(self))
         session.weigh_backlog()
-        if self._call.context.answered:
+        if self._call.context.is_answered:
             return  # there is nothing left to cancel, only something to read
         try:
             await session.cancel()

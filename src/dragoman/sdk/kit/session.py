@@ -424,7 +424,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
     def _send(self, block: bytes) -> None:
         outbox = self._outbox
         outbox.buffer += block
-        if not outbox.scheduled:
+        if not outbox.is_scheduled:
             outbox.schedule()
 
     @property

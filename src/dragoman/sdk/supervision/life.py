@@ -36,7 +36,7 @@ class AgentLife:
 
     @property
     def is_alive(self) -> bool:
-        return not self._closing and self.verdict is None and self.handle.link.gone is None
+        return not self._closing and self.verdict is None and self.handle.link.close_reason is None
 
     @property
     def is_over(self) -> bool:
@@ -61,7 +61,7 @@ class AgentLife:
         await self._connecting.__aexit__()
 
     def why_gone(self) -> DragomanError:
-        gone = self.verdict or self.handle.link.gone
+        gone = self.verdict or self.handle.link.close_reason
         assert gone is not None
         return gone
 

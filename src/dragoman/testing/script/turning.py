@@ -61,7 +61,7 @@ class ScriptPrompts:
         """`$/cancel_request`: this prompt alone. False when it is none."""
         turn = self._by_id.get(incoming.id)
         if turn is not None:
-            turn.cancelled = True
+            turn.is_cancelled = True
             self._cancel(turn)
         return turn is not None
 

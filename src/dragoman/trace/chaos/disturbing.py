@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.trace.chaos.faults import ChaosFault
-from dragoman.trace.frames import as_object, decoded
+from dragoman.trace.frames import as_object, decode_frame
 from dragoman.wire.envelope import JsonObject
 
 UNKNOWN = b'{"jsonrpc":"2.0","method":"_chaos/nobody_knows_this","params":{"n":1}}\n'
@@ -38,46 +38,48 @@ class Disturbed(Struct):
 
 def disturb(frame: bytes, faults: list[ChaosFault]) -> Disturbed:
     """One frame, with its newline, under these faults."""
-    message = as_object(decoded(frame))
-    done = Disturbed([Piece(frame)], [])
+    message = as_object(decode_frame(frame))
+    disturbance = Disturbed([Piece(frame)], [])
     for fault in faults:
-        if _strike(fault, message, frame, done):
-            done.struck.append(fault)
-    return done
+        if _strike(fault, message, frame, disturbance):
+            disturbance.struck.append(fault)
+    return disturbance
 
 
-def _strike(fault: ChaosFault, message: JsonObject, frame: bytes, done: Disturbed) -> bool:
+def _strike(fault: ChaosFault, message: JsonObject, frame: bytes, disturbance: Disturbed) -> bool:
     is_answer = "method" not in message and "id" in message
     is_note = "method" in message and "id" not in message
     match fault.kind:
         case "delay":
-            done.pieces = [
-                Piece(piece.block, piece.wait + fault.amount) for piece in done.pieces[:1]
-            ] + done.pieces[1:]
-        case "split" if len(frame) > 1 and done.pieces:
+            disturbance.pieces = [
+                Piece(piece.block, piece.wait + fault.amount) for piece in disturbance.pieces[:1]
+            ] + disturbance.pieces[1:]
+        case "split" if len(frame) > 1 and disturbance.pieces:
             cut = max(1, min(len(frame) - 1, int(len(frame) * fault.amount)))
-            first = done.pieces[0]
+            first = disturbance.pieces[0]
             if first.block != frame:
                 return False
-            done.pieces[0:1] = [Piece(frame[:cut], first.wait), Piece(frame[cut:], 0.02)]
+            disturbance.pieces[0:1] = [Piece(frame[:cut], first.wait), Piece(frame[cut:], 0.02)]
         case "stall":
-            done.stall = max(done.stall, fault.amount)
+            disturbance.stall = max(disturbance.stall, fault.amount)
         case "kill":
-            done.kill = True
+            disturbance.kill = True
         case "duplicate" if is_note:
-            done.pieces.append(Piece(frame))
+            disturbance.pieces.append(Piece(frame))
         case "drop answer" if is_answer:
-            done.pieces = []
-        case "fail answer" if is_answer and done.pieces:
+            disturbance.pieces = []
+        case "fail answer" if is_answer and disturbance.pieces:
             error = {"code": -32603, "message": "Internal error"}
-            failed = {"jsonrpc": "2.0", "id": message["id"], "error": error}
-            done.pieces = [Piece(msgspec.json.encode(failed) + b"\n", done.pieces[0].wait)]
+            error_answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
+            disturbance.pieces = [
+                Piece(msgspec.json.encode(error_answer) + b"\n", disturbance.pieces[0].wait)
+            ]
         case "unknown" if is_note or is_answer:
-            done.pieces.append(Piece(UNKNOWN))
+            disturbance.pieces.append(Piece(UNKNOWN))
         case "flood" if is_note:
-            done.pieces.append(Piece(frame * int(fault.amount)))
+            disturbance.pieces.append(Piece(frame * int(fault.amount)))
         case "late" if is_note:
-            done.pieces, done.later = [], [frame]
+            disturbance.pieces, disturbance.later = [], [frame]
         case _:
             return False
     return True

@@ -105,17 +105,17 @@ T = TypeVar("T")
 
 async def shrink(items: Sequence[T], fails: Callable[[list[T]], Awaitable[bool]]) -> list[T]:
     """A part of `items` that fails and of which no single item can be left out. `items` must fail."""
-    left = list(items)
-    size = max(1, len(left) // 2)
-    while left:
+    remaining = list(items)
+    size = max(1, len(remaining) // 2)
+    while remaining:
         at = 0
-        while at < len(left):
-            tried = left[:at] + left[at + size :]
-            if await fails(tried):
-                left = tried
+        while at < len(remaining):
+            candidate = remaining[:at] + remaining[at + size :]
+            if await fails(candidate):
+                remaining = candidate
             else:
                 at += size
         if size == 1:
             break
         size = max(1, size // 2)
-    return left
+    return remaining

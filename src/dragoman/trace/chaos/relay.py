@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dragoman.runtime.relay import Relay, RelayDirection
 from dragoman.trace.chaos.disturbing import Disturbed, disturb
 from dragoman.trace.chaos.faults import ChaosFault, Plan
-from dragoman.trace.frames import as_object, decoded
+from dragoman.trace.frames import as_object, decode_frame
 from dragoman.transport.contract import Transport
 
 WAITING = 4 * 1024 * 1024
@@ -79,21 +79,21 @@ class Chaos:
     async def _pass(self, lane: _FrameQueue, frame: bytes) -> None:
         lane.count += 1
         direction = lane.way.direction
-        done = disturb(frame, self._plan.at(direction, lane.count))
-        self.struck += done.struck
-        await self._send(lane, done, frame)
-        if done.kill and self._kill is not None:
+        disturbance = disturb(frame, self._plan.at(direction, lane.count))
+        self.struck += disturbance.struck
+        await self._send(lane, disturbance, frame)
+        if disturbance.kill and self._kill is not None:
             self._kill()
 
-    async def _send(self, lane: _FrameQueue, done: Disturbed, frame: bytes) -> None:
-        if done.stall:
-            await asyncio.sleep(done.stall)
-        for piece in done.pieces:
+    async def _send(self, lane: _FrameQueue, disturbance: Disturbed, frame: bytes) -> None:
+        if disturbance.stall:
+            await asyncio.sleep(disturbance.stall)
+        for piece in disturbance.pieces:
             if piece.wait:
                 await asyncio.sleep(piece.wait)
             lane.way.send(piece.block)
-        lane.later += done.later
-        if lane.later and "method" not in as_object(decoded(frame)):
+        lane.later += disturbance.later
+        if lane.later and "method" not in as_object(decode_frame(frame)):
             for late in lane.later:
                 lane.way.send(late)
             lane.later = []

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decoded
+from dragoman.trace.frames import as_object, decode_frame
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
 _SETUP = {"session/new": "new session", "session/load": "load session", "session/resume": "resume session"}
@@ -31,17 +31,17 @@ class LineDifference(Struct, frozen=True):
 
 def compare(first: Iterable[Entry], second: Iterable[Entry]) -> list[LineDifference]:
     """Empty if both mean the same."""
-    found = difflib.ndiff(meaning(first), meaning(second))
-    return [LineDifference(line[2:], line[0]) for line in found if line[0] in "-+"]
+    diff_lines = difflib.ndiff(meaning(first), meaning(second))
+    return [LineDifference(line[2:], line[0]) for line in diff_lines if line[0] in "-+"]
 
 
 def meaning(entries: Iterable[Entry]) -> list[str]:
     """The lines of all sessions, one session after the other."""
-    told = _ConversationText()
+    text = _ConversationText()
     for entry in entries:
         if entry.direction != "note":
-            told.entry(entry.direction == "to_agent", decoded(entry.frame))
-    return told.lines()
+            text.entry(entry.direction == "to_agent", decode_frame(entry.frame))
+    return text.lines()
 
 
 class _Session:
@@ -80,7 +80,7 @@ class _Session:
         fields = self._calls[key]
         fields.update({name: update[name] for name in _KEPT if update.get(name) is not None})
 
-    def named(self, call_id: object) -> str:
+    def name_of(self, call_id: object) -> str:
         return self._names.get(str(call_id), "a call")
 
     def finish(self) -> None:
@@ -88,8 +88,8 @@ class _Session:
         self.flush()
         for key, fields in self._calls.items():
             at = self.lines.index(f"tool {self._names[key]}")
-            shown = [f"  {name}: {_flat(fields[name])}" for name in _KEPT if name in fields]
-            self.lines[at + 1 : at + 1] = [self.plain(line) for line in shown]
+            details = [f"  {name}: {_flat(fields[name])}" for name in _KEPT if name in fields]
+            self.lines[at + 1 : at + 1] = [self.plain(line) for line in details]
         self._calls.clear()
 
     def plain(self, line: str) -> str:
@@ -106,12 +106,12 @@ class _ConversationText:
         self._general = _Session("connection", self._folders)
 
     def lines(self) -> list[str]:
-        found: list[str] = []
+        lines: list[str] = []
         for session in (self._general, *self._sessions.values()):
             session.finish()
             if session.lines:
-                found += [f"# {session.name}", *session.lines]
-        return found
+                lines += [f"# {session.name}", *session.lines]
+        return lines
 
     def entry(self, by_client: bool, message: object) -> None:
         if not isinstance(message, dict):
@@ -119,7 +119,7 @@ class _ConversationText:
             return
         method, params = message.get("method"), as_object(message.get("params"))
         if not isinstance(method, str):
-            self._answered(by_client, message)
+            self._add_answer(by_client, message)
             return
         if "id" in message:
             self._requests[by_client, id_key(message["id"])] = (method, params)
@@ -131,14 +131,14 @@ class _ConversationText:
     def _on_notification(self, by_client: bool, method: str, params: JsonObject) -> None:
         session = self._session(params)
         if method == "session/update":
-            self._updated(session, as_object(params.get("update")))
+            self._add_update(session, as_object(params.get("update")))
         elif method == "session/prompt":
             session.say(f"prompt: {_blocks(params.get('prompt'))}")
         elif method == "session/cancel":
             session.say("cancel")
         elif method == "session/request_permission":
             call = as_object(params.get("toolCall"))
-            session.say(f"permission asked: {call.get('title') or session.named(call.get('toolCallId'))}")
+            session.say(f"permission asked: {call.get('title') or session.name_of(call.get('toolCallId'))}")
         elif method == "fs/write_text_file":
             session.say(f"write {params.get('path')}: {params.get('content')}")
         elif method in ("fs/read_text_file", "terminal/create"):
@@ -147,7 +147,7 @@ class _ConversationText:
         elif method.startswith("_"):
             session.say(f"{_who(by_client)}: {method}")
 
-    def _updated(self, session: _Session, update: JsonObject) -> None:
+    def _add_update(self, session: _Session, update: JsonObject) -> None:
         kind, content = str(update.get("sessionUpdate")), as_object(update.get("content"))
         if kind.endswith("_chunk"):
             text = content.get("text")
@@ -157,19 +157,19 @@ class _ConversationText:
         elif kind in ("tool_call", "tool_call_update"):
             session.call(update)
         elif kind == "plan":
-            entries = [as_object(one) for one in update.get("entries") or ()]
+            entries = [as_object(item) for item in update.get("entries") or ()]
             session.say(
                 "plan: " + "; ".join(f"{entry.get('content')} ({entry.get('status')})" for entry in entries)
             )
         elif kind == "current_mode_update":
             session.say(f"mode: {update.get('currentModeId')}")
 
-    def _answered(self, by_client: bool, message: JsonObject) -> None:
-        asked = self._requests.pop((not by_client, id_key(message.get("id"))), None)
-        if asked is None:
+    def _add_answer(self, by_client: bool, message: JsonObject) -> None:
+        request = self._requests.pop((not by_client, id_key(message.get("id"))), None)
+        if request is None:
             self._general.say(f"{_who(by_client)} answered nothing")
             return
-        method, params = asked
+        method, params = request
         result, error = as_object(message.get("result")), message.get("error")
         if method in _SETUP and not isinstance(error, dict):
             self._begin(method, params, result)
@@ -209,9 +209,10 @@ def _option(params: JsonObject, outcome: JsonObject) -> str:
 
 
 def _blocks(blocks: object) -> str:
-    found = [as_object(block) for block in blocks] if isinstance(blocks, list) else []
+    entries = [as_object(block) for block in blocks] if isinstance(blocks, list) else []
     return " ".join(
-        str(one["text"]) if one.get("type") == "text" and "text" in one else _flat(one) for one in found
+        str(entry["text"]) if entry.get("type") == "text" and "text" in entry else _flat(entry)
+        for entry in entries
     )
 
 

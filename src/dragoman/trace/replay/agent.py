@@ -13,7 +13,7 @@ import asyncio
 import msgspec
 
 from dragoman.errors import LinkClosed
-from dragoman.trace.frames import decoded
+from dragoman.trace.frames import decode_frame
 from dragoman.trace.replay.cassette import Cassette, Match, PathMap, RecordedExchange, RecordedStep
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
@@ -65,7 +65,7 @@ class ReplayedAgent:
     # What the client says.
 
     def _on_line(self, line: bytes) -> None:
-        message = decoded(line)
+        message = decode_frame(line)
         if not isinstance(message, dict):
             self._refuse(None, -32700, "Parse error")
         elif "method" not in message:
@@ -85,33 +85,33 @@ class ReplayedAgent:
         if scene is None:
             method = str(request.get("method"))
             self.unknown.append(method)
-            known = any(scene.method == method for scene in self._cassette.scenes)
-            code = INTERNAL_ERROR if known else METHOD_NOT_FOUND
+            is_known = any(scene.method == method for scene in self._cassette.scenes)
+            code = INTERNAL_ERROR if is_known else METHOD_NOT_FOUND
             self._refuse(request["id"], code, f"the recording holds no such request: {method}")
             return
         params = request.get("params")
         if isinstance(params, dict):
             self._places.learn(scene.params.get("cwd"), params.get("cwd"))
-        cancelled = None
+        cancel_event = None
         if scene.method == "session/prompt":  # a cancel may be the very next thing that comes
-            cancelled = self._cancels[str(scene.params.get("sessionId", ""))] = asyncio.Event()
-        task = asyncio.get_running_loop().create_task(self._play(scene, request, cancelled))
+            cancel_event = self._cancels[str(scene.params.get("sessionId", ""))] = asyncio.Event()
+        task = asyncio.get_running_loop().create_task(self._play(scene, request, cancel_event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # What is played.
 
     async def _play(
-        self, scene: RecordedExchange, request: JsonObject, cancelled: asyncio.Event | None
+        self, scene: RecordedExchange, request: JsonObject, cancel_event: asyncio.Event | None
     ) -> None:
-        recorded = any(step.do == "await cancel" for step in scene.steps)
+        has_recorded_cancel = any(step.do == "await cancel" for step in scene.steps)
         try:
             for step in scene.steps:
                 await self._pause(step.after)
-                if cancelled is not None and cancelled.is_set() and not recorded:
+                if cancel_event is not None and cancel_event.is_set() and not has_recorded_cancel:
                     self._send({"id": request["id"], "result": {"stopReason": "cancelled"}})
                     return
-                await self._step(step, cancelled)
+                await self._step(step, cancel_event)
             if scene.answer is not None:
                 await self._pause(scene.answer_after)
                 body = {name: value for name, value in scene.answer.items() if name in ("result", "error")}
@@ -122,19 +122,19 @@ class ReplayedAgent:
         except LinkClosed:
             self.over.set()
 
-    async def _step(self, step: RecordedStep, cancelled: asyncio.Event | None) -> None:
+    async def _step(self, step: RecordedStep, cancel_event: asyncio.Event | None) -> None:
         if step.do == "await cancel":
-            if cancelled is not None:
-                await cancelled.wait()
+            if cancel_event is not None:
+                await cancel_event.wait()
             return
         message = self._places.to_actual(step.message)
         if step.do == "send":
             self._send(message)
             return
         self._ids += 1
-        answered = self._answers[id_key(self._ids)] = asyncio.get_running_loop().create_future()
+        answer = self._answers[id_key(self._ids)] = asyncio.get_running_loop().create_future()
         self._send({**message, "id": self._ids})
-        await answered
+        await answer
 
     async def _pause(self, seconds: float) -> None:
         if self._speed and seconds:

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decoded
+from dragoman.trace.frames import as_object, decode_frame
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
 Match: TypeAlias = Literal["exact", "shape", "order"]
@@ -64,7 +64,7 @@ class Cassette:
         self._open: dict[Json, RecordedExchange] = {}  # recorded requests that are not answered yet
         self._agent_requests: dict[Json, RecordedExchange] = {}  # questions of the agent, by id
         for entry in entries:
-            message = as_object(decoded(entry.frame))
+            message = as_object(decode_frame(entry.frame))
             if entry.direction == "to_agent" and message:
                 self._by_client(message, entry.time)
             elif entry.direction == "to_client" and message:
@@ -82,10 +82,10 @@ class Cassette:
                     return scene
         if match == "exact":
             return None
-        chosen = fresh[0] if fresh else alike[-1] if alike and alike[-1].method in REUSED else None
-        if chosen is not None:
-            chosen.used = True
-        return chosen
+        next_scene = fresh[0] if fresh else alike[-1] if alike and alike[-1].method in REUSED else None
+        if next_scene is not None:
+            next_scene.used = True
+        return next_scene
 
     def _by_client(self, message: JsonObject, at: float) -> None:
         method = message.get("method")
@@ -105,9 +105,9 @@ class Cassette:
                 scene.answer, scene.answer_after = message, max(0.0, at - scene.last)
                 scene.last = at
             return
-        found = self._of_session(message) or (self.scenes[-1] if self.scenes else None)
-        if found is not None:
-            self._add(found, "ask" if "id" in message else "send", message, at)
+        running_scene = self._of_session(message) or (self.scenes[-1] if self.scenes else None)
+        if running_scene is not None:
+            self._add(running_scene, "ask" if "id" in message else "send", message, at)
 
     def _of_session(self, message: JsonObject) -> RecordedExchange | None:
         """The open turn of the session that this is about; else the request that was opened last."""
@@ -122,13 +122,13 @@ class Cassette:
         scene.last = at
 
 
-def _is_equal(recorded: object, heard: object) -> bool:
-    return bool((recorded or {}) == (heard or {}))
+def _is_equal(recorded_params: object, params: object) -> bool:
+    return bool((recorded_params or {}) == (params or {}))
 
 
-def _is_shaped(recorded: object, heard: object) -> bool:
+def _is_shaped(recorded_params: object, params: object) -> bool:
     """The same structure with other texts and numbers; the text of a prompt counts, its paths do not."""
-    return bool(_shape(recorded or {}) == _shape(heard or {}))
+    return bool(_shape(recorded_params or {}) == _shape(params or {}))
 
 
 def _shape(value: object) -> Json:
@@ -151,20 +151,25 @@ class PathMap:
     def __init__(self) -> None:
         self._pairs: dict[str, str] = {}
 
-    def learn(self, recorded: object, actual: object) -> None:
-        if isinstance(recorded, str) and isinstance(actual, str) and len(recorded) > 1 and recorded != actual:
-            self._pairs[recorded] = actual
+    def learn(self, recorded_value: object, actual_value: object) -> None:
+        if (
+            isinstance(recorded_value, str)
+            and isinstance(actual_value, str)
+            and len(recorded_value) > 1
+            and recorded_value != actual_value
+        ):
+            self._pairs[recorded_value] = actual_value
 
     def to_actual(self, value: object) -> Json:
-        return self._exchanged(value, sorted(self._pairs.items(), key=lambda pair: -len(pair[0])))
+        return self._replace_in(value, sorted(self._pairs.items(), key=lambda pair: -len(pair[0])))
 
-    def _exchanged(self, value: object, pairs: list[tuple[str, str]]) -> Json:
+    def _replace_in(self, value: object, pairs: list[tuple[str, str]]) -> Json:
         if isinstance(value, str):
             for old, new in pairs:
                 value = value.replace(old, new)
             return value
         if isinstance(value, list):
-            return [self._exchanged(inner, pairs) for inner in value]
+            return [self._replace_in(inner, pairs) for inner in value]
         if isinstance(value, dict):
-            return {name: self._exchanged(inner, pairs) for name, inner in value.items()}
+            return {name: self._replace_in(inner, pairs) for name, inner in value.items()}
         return value

@@ -16,7 +16,7 @@ import msgspec
 
 from dragoman.errors import DragomanError
 from dragoman.journal.contract import Direction, Entry
-from dragoman.trace.frames import as_object, decoded
+from dragoman.trace.frames import as_object, decode_frame
 from dragoman.trace.replay.cassette import PathMap
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import METHOD_NOT_FOUND
@@ -34,10 +34,12 @@ class ReplayedClient:
     """The sink of a transport to a live agent; `entries` is what was said this time."""
 
     def __init__(
-        self, recorded: list[Entry], transport: Transport, *, cwd: str, patience: float = 60.0
+        self, recording: list[Entry], transport: Transport, *, cwd: str, patience: float = 60.0
     ) -> None:
         self.entries: list[Entry] = []
-        self._recorded = [(entry.direction, as_object(decoded(entry.frame))) for entry in recorded]
+        self._recorded_messages = [
+            (entry.direction, as_object(decode_frame(entry.frame))) for entry in recording
+        ]
         self._transport = transport
         self._cwd = cwd
         self._patience = patience
@@ -53,13 +55,13 @@ class ReplayedClient:
     async def play(self) -> None:
         """Raises `AgentSilent` when the agent leaves us waiting."""
         self._transport.start(self)
-        told = 0  # what the recorded agent had said by itself so far
-        for direction, message in self._recorded:
+        expected_count = 0  # what the recorded agent had said by itself so far
+        for direction, message in self._recorded_messages:
             if direction == "to_agent" and "method" in message:
-                await self._hear(told)
+                await self._hear(expected_count)
                 self._say(message)
             elif direction == "to_client" and "method" in message:
-                told += 1
+                expected_count += 1
             elif (
                 direction == "to_client"
                 and "method" not in message
@@ -67,15 +69,15 @@ class ReplayedClient:
             ):
                 await self._wait_for(message)
 
-    async def _hear(self, told: int) -> None:
+    async def _hear(self, expected_count: int) -> None:
         """Until the agent has said as much as it had then; one that says less is waited for a moment."""
         try:
             async with asyncio.timeout(MOMENT):
-                while self._message_count < told and not self._agent_ended.is_set():
+                while self._message_count < expected_count and not self._agent_ended.is_set():
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
-            self._message_count = told
+            self._message_count = expected_count
 
     # The sink.
 
@@ -83,7 +85,7 @@ class ReplayedClient:
         for line in block.split(b"\n"):
             if line.strip():
                 self._keep("to_client", line)
-                self._on_message(as_object(decoded(line)))
+                self._on_message(as_object(decode_frame(line)))
         self._news.set()
 
     def oversized(self, size: int) -> None:
@@ -96,12 +98,12 @@ class ReplayedClient:
     # Inside.
 
     def _collect_replies(self) -> None:
-        asked: dict[Json, str] = {}
-        for direction, message in self._recorded:
+        methods: dict[Json, str] = {}
+        for direction, message in self._recorded_messages:
             if direction == "to_client" and "method" in message and "id" in message:
-                asked[id_key(message["id"])] = str(message["method"])
+                methods[id_key(message["id"])] = str(message["method"])
             elif direction == "to_agent" and "method" not in message:
-                method = asked.pop(id_key(message.get("id")), None)
+                method = methods.pop(id_key(message.get("id")), None)
                 if method is not None:
                     self._replies[method].append(message)
 
@@ -115,24 +117,24 @@ class ReplayedClient:
             self._waiting[key] = asyncio.get_running_loop().create_future()
         self._send(self._places.to_actual(message))
 
-    async def _wait_for(self, recorded: JsonObject) -> None:
-        key = id_key(recorded.get("id"))
+    async def _wait_for(self, recorded_answer: JsonObject) -> None:
+        key = id_key(recorded_answer.get("id"))
         request = self._recorded_requests.pop(key)
-        gone = asyncio.get_running_loop().create_task(self._agent_ended.wait())
+        end_task = asyncio.get_running_loop().create_task(self._agent_ended.wait())
         try:
             await asyncio.wait(
-                (self._waiting[key], gone), timeout=self._patience, return_when=asyncio.FIRST_COMPLETED
+                (self._waiting[key], end_task), timeout=self._patience, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
-            gone.cancel()
-            await asyncio.wait((gone,))
+            end_task.cancel()
+            await asyncio.wait((end_task,))
         if not self._waiting[key].done():
             why = "ended" if self._agent_ended.is_set() else f"did not answer within {self._patience:g} s"
             raise AgentSilent(f"the agent {why}: {request.get('method')}")
-        self._learn_session(recorded, self._waiting.pop(key).result())
+        self._learn_session(recorded_answer, self._waiting.pop(key).result())
 
-    def _learn_session(self, recorded: JsonObject, now: JsonObject) -> None:
-        then, live = recorded.get("result"), now.get("result")
+    def _learn_session(self, recorded_answer: JsonObject, live_answer: JsonObject) -> None:
+        then, live = recorded_answer.get("result"), live_answer.get("result")
         if isinstance(then, dict) and isinstance(live, dict):
             self._places.learn(then.get("sessionId"), live.get("sessionId"))
 

@@ -27,20 +27,20 @@ class StdoutGuard:
 
     def take(self, chunk: bytes) -> bytes:
         self._partial_line += chunk
-        passed = bytearray()
+        output = bytearray()
         while (end := self._partial_line.find(b"\n") + 1) > 0:
             line = bytes(self._partial_line[:end])
             del self._partial_line[:end]
             if self._passing or not is_noise(line):
-                passed += line
+                output += line
             else:
                 self._keep_off(line)
             self._passing = False
         if self._passing or len(self._partial_line) > BOUND:
-            passed += self._partial_line
+            output += self._partial_line
             self._partial_line.clear()
             self._passing = True
-        return bytes(passed)
+        return bytes(output)
 
     def finish(self) -> bytes:
         """The last line may lack its newline."""

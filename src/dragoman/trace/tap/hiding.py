@@ -43,10 +43,10 @@ class Hiding:
 
     def hide(self, line: bytes) -> bytes:
         """The line without secrets; the same object if there is none."""
-        hidden = redact(self._without_values(line))
-        if hidden is not line:
-            self.count += max(1, hidden.count(_MARK) - line.count(_MARK))
-        return hidden
+        redacted_line = redact(self._without_values(line))
+        if redacted_line is not line:
+            self.count += max(1, redacted_line.count(_MARK) - line.count(_MARK))
+        return redacted_line
 
     def hide_split(self, texts: list[str]) -> list[str]:
         """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""
@@ -98,16 +98,16 @@ def _cut(texts: list[str], spans: list[tuple[int, int]]) -> list[str]:
     for text in texts:
         raw = text.encode(errors="surrogateescape")
         end = begin + len(raw)
-        kept, at = bytearray(), begin
+        piece, at = bytearray(), begin
         for first, last in sorted(spans):
             if last <= at or first >= end:
                 continue
-            kept += raw[at - begin : max(first, at) - begin]
+            piece += raw[at - begin : max(first, at) - begin]
             if first >= begin:
-                kept += _MARK
+                piece += _MARK
             at = min(last, end)
-        kept += raw[at - begin :]
-        pieces.append(kept.decode(errors="surrogateescape"))
+        piece += raw[at - begin :]
+        pieces.append(piece.decode(errors="surrogateescape"))
         begin = end
     return pieces
 

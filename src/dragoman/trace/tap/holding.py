@@ -39,21 +39,21 @@ class Holding:
         return not self._entries
 
     def add(self, entry: Entry) -> list[Entry]:
-        held = _look(entry)
-        self._entries.append(held)
-        if held.text:  # an empty piece neither begins nor ends a word
-            if held.text[-1].isspace():
-                self._open.discard(held.stream)
+        held_entry = _look(entry)
+        self._entries.append(held_entry)
+        if held_entry.text:  # an empty piece neither begins nor ends a word
+            if held_entry.text[-1].isspace():
+                self._open.discard(held_entry.stream)
             else:
-                self._open.add(held.stream)
+                self._open.add(held_entry.stream)
         return [] if self._open and len(self._entries) < MOST else self.release()
 
     def release(self) -> list[Entry]:
         """Everything that is held, without the secrets that are in it."""
-        held, self._entries = self._entries, []
+        held_entries, self._entries = self._entries, []
         self._open.clear()
-        for stream in {one.stream for one in held if one.stream}:
-            pieces = [one for one in held if one.stream == stream]
+        for stream in {held_entry.stream for held_entry in held_entries if held_entry.stream}:
+            pieces = [held_entry for held_entry in held_entries if held_entry.stream == stream]
             texts = [piece.text for piece in pieces]
             for piece, text in zip(pieces, self._hiding.hide_split(texts), strict=True):
                 if text != piece.text:
@@ -62,7 +62,10 @@ class Holding:
                         piece.entry.direction, msgspec.json.encode(piece.message), piece.entry.time
                     )
         return [
-            Entry(one.entry.direction, self._hiding.hide(one.entry.frame), one.entry.time) for one in held
+            Entry(
+                held_entry.entry.direction, self._hiding.hide(held_entry.entry.frame), held_entry.entry.time
+            )
+            for held_entry in held_entries
         ]
 
 
@@ -73,5 +76,5 @@ def _look(entry: Entry) -> _HeldEntry:
         message = msgspec.json.decode(entry.frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _HeldEntry(entry)
-    found = text_of(message)
-    return _HeldEntry(entry) if found is None else _HeldEntry(entry, message, *found)
+    stream_and_text = text_of(message)
+    return _HeldEntry(entry) if stream_and_text is None else _HeldEntry(entry, message, *stream_and_text)

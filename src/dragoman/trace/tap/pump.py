@@ -31,7 +31,7 @@ class Pump:
         read_fd: int,
         write_fd: int,
         *,
-        seen: Callable[[bytes], None],
+        on_block: Callable[[bytes], None],
         sieve: ByteFilter | None = None,
         limits: TransportLimits | None = None,
     ) -> None:
@@ -40,11 +40,11 @@ class Pump:
         self.target_gone = asyncio.Event()
         """Whoever read from us no longer does."""
         self._limits = limits or TransportLimits()
-        self._on_block = seen
+        self._on_block = on_block
         self._sieve = sieve
         self._draining: asyncio.Task[None] | None = None
-        self._writer = open_writer(write_fd, limits=self._limits, broken=self._deafened)
-        self._reader = open_reader(read_fd, intake=self, ended=self._exhausted)
+        self._writer = open_writer(write_fd, limits=self._limits, broken=self._on_target_broken)
+        self._reader = open_reader(read_fd, intake=self, ended=self._on_source_end)
 
     # The intake of the reader.
 
@@ -94,8 +94,8 @@ class Pump:
         self._draining = None
         self._reader.resume()
 
-    def _exhausted(self, _: OSError | None) -> None:
+    def _on_source_end(self, _: OSError | None) -> None:
         self.source_ended.set()
 
-    def _deafened(self, _: OSError) -> None:
+    def _on_target_broken(self, _: OSError) -> None:
         self.target_gone.set()

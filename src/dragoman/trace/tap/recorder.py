@@ -60,13 +60,13 @@ class TapRecorder:
         self.descriptor = -1
         self._open()
 
-    def passed(self, direction: Direction, chunk: bytes) -> None:
+    def record(self, direction: Direction, chunk: bytes) -> None:
         """Bytes of the wire, in the order in which they passed."""
         moment = self._clock()
         for text in self._lines(direction, chunk):
             self._add(Entry(direction, text, moment))
 
-    def complained(self, chunk: bytes) -> None:
+    def record_stderr(self, chunk: bytes) -> None:
         """Bytes of the agent's standard error."""
         for text in self._lines("note", chunk):
             self.note({"event": "stderr", "text": text.decode(errors="replace")})
@@ -84,16 +84,16 @@ class TapRecorder:
     def is_holding(self) -> bool:
         return self._holding is not None and not self._holding.is_empty
 
-    def ended(self, direction: Direction) -> None:
+    def on_end(self, direction: Direction) -> None:
         """Nothing more comes from there. The last line may lack its newline."""
         if self._parts[direction]:
-            take = self.complained if direction == "note" else partial(self.passed, direction)
+            take = self.record_stderr if direction == "note" else partial(self.record, direction)
             take(b"\n")
 
     def close(self, *, last_words: Callable[[], JsonObject] | None = None) -> None:
         """`last_words` is asked for a note when everything else is written."""
         for direction in self._parts:
-            self.ended(direction)
+            self.on_end(direction)
         self.flush()
         if last_words is not None:
             self.note(last_words())
@@ -110,7 +110,7 @@ class TapRecorder:
             return []
         whole = bytes(part[: end or len(part)])
         del part[: end or len(part)]
-        return [text for text in (found.rstrip(b"\r") for found in whole.split(b"\n")) if text.strip()]
+        return [text for text in (line.rstrip(b"\r") for line in whole.split(b"\n")) if text.strip()]
 
     def _add(self, entry: Entry) -> None:
         self._write([entry] if self._holding is None else self._holding.add(entry))
@@ -122,26 +122,26 @@ class TapRecorder:
         text = b"".join(map(line, entries))
         if self._size and self._size + len(text) > self._full:
             self._turn_over()
-        self._put(text)
+        self._write_bytes(text)
 
-    def _put(self, text: bytes) -> None:
-        left = memoryview(text)
+    def _write_bytes(self, text: bytes) -> None:
+        remaining = memoryview(text)
         try:
-            while left:
-                left = left[os.write(self.descriptor, left) :]
+            while remaining:
+                remaining = remaining[os.write(self.descriptor, remaining) :]
         except OSError:
-            self.unwritten += len(left)
+            self.unwritten += len(remaining)
         self._size += len(text)
 
     def _turn_over(self) -> None:
         os.close(self.descriptor)
         self._number += 1
-        self.path = self._numbered(self._number)
+        self.path = self._path_of(self._number)
         self._open()
         if self._number > self._keep:
-            self._numbered(self._number - self._keep).unlink(missing_ok=True)
+            self._path_of(self._number - self._keep).unlink(missing_ok=True)
 
-    def _numbered(self, number: int) -> Path:
+    def _path_of(self, number: int) -> Path:
         first = self._first
         return first if number == 1 else first.with_name(f"{first.stem}.{number}{first.suffix}")
 
@@ -151,14 +151,14 @@ class TapRecorder:
         self.descriptor = os.open(self.path, flags, 0o600)
         self._size = 0
         title = self._name if self._number == 1 else f"{self._name}, part {self._number}"
-        self._put(header(StreamInfo(stream=self._first.stem, title=title)))
+        self._write_bytes(header(StreamInfo(stream=self._first.stem, title=title)))
 
 
-def taps_folder(named: str | None = None) -> Path:
-    return Path(named) if named else history_path().parent / "taps"
+def taps_folder(path: str | None = None) -> Path:
+    return Path(path) if path else history_path().parent / "taps"
 
 
 def newest(folder: Path) -> Path | None:
     """The recording that was written to last."""
-    found = [path for path in folder.glob("*.ndjson") if path.is_file()]
-    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+    recordings = [path for path in folder.glob("*.ndjson") if path.is_file()]
+    return max(recordings, key=lambda path: path.stat().st_mtime, default=None)

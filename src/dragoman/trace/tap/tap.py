@@ -49,11 +49,11 @@ async def tap(
     """
     running = _TappedAgent(command, show=show, recorder=recorder)
     sieve = StdoutGuard(running.kept_off) if guard else None
-    to_agent = Pump(stdin, running.input_fd, seen=lambda chunk: recorder.passed("to_agent", chunk))
+    to_agent = Pump(stdin, running.input_fd, on_block=lambda chunk: recorder.record("to_agent", chunk))
     to_client = Pump(
-        running.output_fd, stdout, seen=lambda chunk: recorder.passed("to_client", chunk), sieve=sieve
+        running.output_fd, stdout, on_block=lambda chunk: recorder.record("to_client", chunk), sieve=sieve
     )
-    complaints = Pump(running.error_fd, os.open(os.devnull, os.O_WRONLY), seen=running.complained)
+    complaints = Pump(running.error_fd, os.open(os.devnull, os.O_WRONLY), on_block=running.on_stderr)
     try:
         return await running.until_it_ends(to_agent, to_client, complaints)
     finally:
@@ -68,11 +68,11 @@ class _TappedAgent:
     ) -> None:
         self._show = show
         self._recorder = recorder
-        self._exited = asyncio.Event()
+        self._exit_event = asyncio.Event()
         ours, theirs = open_pipes()
         program = Program(command=command, files=theirs)
         try:
-            self.tree: OwnedTree = start_tree(program, grace=PATIENCE, exited=self._exited.set)
+            self.tree: OwnedTree = start_tree(program, grace=PATIENCE, exited=self._exit_event.set)
         except (OSError, ValueError) as error:
             close_all(ours)
             raise SpawnFailed(why_not(program, error)) from error
@@ -86,13 +86,13 @@ class _TappedAgent:
         flushing = asyncio.get_running_loop().create_task(self._flush_now_and_then())
         waiting = [
             asyncio.create_task(self._pass_on_the_end(to_agent)),
-            asyncio.create_task(self._exited.wait()),
+            asyncio.create_task(self._exit_event.wait()),
             asyncio.create_task(to_client.target_gone.wait()),
         ]
         with _Signals(self.tree):
             try:
                 await asyncio.wait(waiting[1:], return_when=asyncio.FIRST_COMPLETED)
-                if not self._exited.is_set():  # nobody reads the agent any more
+                if not self._exit_event.is_set():  # nobody reads the agent any more
                     to_agent.stop_reading()
                     await to_agent.aclose(seconds=LAST_BYTES)
                     await self.tree.aclose()
@@ -102,8 +102,8 @@ class _TappedAgent:
                 for task in (*waiting, flushing):
                     task.cancel()
                 await asyncio.wait((*waiting, flushing))
-        self._recorder.ended("to_client")
-        self._recorder.ended("note")
+        self._recorder.on_end("to_client")
+        self._recorder.on_end("note")
         status = self.tree.returncode if self.tree.returncode is not None else 1
         spent = round(time.monotonic() - began, 3)
         self._recorder.note({"event": "exit", "status": status, "seconds": spent})
@@ -113,7 +113,7 @@ class _TappedAgent:
         """The client hung up: the agent sees the end of its input, and is ended if that does not end it."""
         await to_agent.source_ended.wait()
         await to_agent.aclose(seconds=LAST_BYTES)
-        self._recorder.ended("to_agent")
+        self._recorder.on_end("to_agent")
         self._recorder.note({"event": "end of input"})
         await self.tree.aclose()
 
@@ -123,9 +123,9 @@ class _TappedAgent:
             if self._recorder.is_holding:
                 self._recorder.flush()
 
-    def complained(self, chunk: bytes) -> None:
+    def on_stderr(self, chunk: bytes) -> None:
         self._show(chunk)
-        self._recorder.complained(chunk)
+        self._recorder.record_stderr(chunk)
 
     def kept_off(self, text: bytes) -> None:
         self._show(text)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decoded
+from dragoman.trace.frames import as_object, decode_frame
 from dragoman.wire.envelope import Json, JsonObject, id_key
 
 _SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
@@ -34,20 +34,22 @@ class ViewModel(msgspec.Struct):
 
 def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonObject] = ()) -> ViewModel:
     """`findings` have `frame`, `rule`, `level` and `why`; frames are counted from 1, notes left out."""
-    told = _ModelBuilder()
+    builder = _ModelBuilder()
     start: float | None = None
     numbers: list[int] = []  # of a frame as rules count it → its place among all entries
     for place, entry in enumerate(entries):
         start = entry.time if start is None else start
         if entry.direction != "note":
             numbers.append(place)
-        told.entry(place, entry, max(0, round((entry.time - start) * 1000)))
-    placed = [
+        builder.entry(place, entry, max(0, round((entry.time - start) * 1000)))
+    placed_findings = [
         {**finding, "frame": numbers[finding["frame"] - 1]}
         for finding in findings
         if 0 < finding["frame"] <= len(numbers)
     ]
-    return ViewModel(title=title, start=start or 0.0, frames=told.frames, rows=told.rows, findings=placed)
+    return ViewModel(
+        title=title, start=start or 0.0, frames=builder.frames, rows=builder.rows, findings=placed_findings
+    )
 
 
 class _ModelBuilder:
@@ -60,7 +62,7 @@ class _ModelBuilder:
 
     def entry(self, place: int, entry: Entry, at: int) -> None:
         side = _SIDES[entry.direction]
-        message = decoded(entry.frame)
+        message = decode_frame(entry.frame)
         text = entry.frame.decode(errors="replace")
         if side == 2:
             self.frames.append((at, side, _event(message), text))
@@ -72,7 +74,7 @@ class _ModelBuilder:
             return
         method = message.get("method")
         if not isinstance(method, str):
-            self.frames.append((at, side, self._answered(place, at, side, message), text))
+            self.frames.append((at, side, self._add_answer(place, at, side, message), text))
         elif "id" in message:
             self.frames.append((at, side, method, text))
             self._add_request(place, at, side, method, message)
@@ -98,18 +100,18 @@ class _ModelBuilder:
 
     def _add_request(self, place: int, at: int, side: int, method: str, message: JsonObject) -> None:
         params = as_object(message.get("params"))
-        known = {"session": params["sessionId"]} if isinstance(params.get("sessionId"), str) else {}
+        session_member = {"session": params["sessionId"]} if isinstance(params.get("sessionId"), str) else {}
         if method == "session/prompt":
-            row = self._row("prompt", place, at, blocks=_list(params.get("prompt")), **known)
+            row = self._row("prompt", place, at, blocks=_list(params.get("prompt")), **session_member)
         elif method == "session/request_permission":
             call = as_object(params.get("toolCall"))
-            options = [as_object(one) for one in _list(params.get("options"))]
-            row = self._row("permission", place, at, call=call, options=options, **known)
+            options = [as_object(option) for option in _list(params.get("options"))]
+            row = self._row("permission", place, at, call=call, options=options, **session_member)
         else:
-            row = self._row("call", place, at, side=side, method=method, **known)
+            row = self._row("call", place, at, side=side, method=method, **session_member)
         self._open[side, id_key(message.get("id"))] = row
 
-    def _answered(self, place: int, at: int, side: int, message: JsonObject) -> str:
+    def _add_answer(self, place: int, at: int, side: int, message: JsonObject) -> str:
         row = self._open.pop((1 - side, id_key(message.get("id"))), None)
         self._message = None
         if row is None:
@@ -182,7 +184,7 @@ class _ModelBuilder:
         row["last"], row["end"] = place, at
 
 
-def finished(model: ViewModel) -> ViewModel:
+def join_pieces(model: ViewModel) -> ViewModel:
     """Joins the pieces of messages; done once, at the end."""
     for row in model.rows:
         for block in row.get("blocks", ()) if row["kind"] == "message" else ():

@@ -16,7 +16,7 @@ from importlib.resources import files
 import msgspec
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.view.model import finished, make_model
+from dragoman.trace.view.model import join_pieces, make_model
 from dragoman.wire.envelope import JsonObject
 
 SCRIPTS = ("dom.js", "markdown.js", "blocks.js", "rows.js", "pages.js", "frames.js", "lanes.js", "main.js")
@@ -24,7 +24,7 @@ SCRIPTS = ("dom.js", "markdown.js", "blocks.js", "rows.js", "pages.js", "frames.
 
 def make_page(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonObject] = ()) -> bytes:
     """The whole HTML file."""
-    model = finished(make_model(entries, title=title, findings=findings))
+    model = join_pieces(make_model(entries, title=title, findings=findings))
     data = msgspec.json.encode(model).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
     style = _part("page.css")
     script = '"use strict";\n(() => {\n' + "\n".join(map(_part, SCRIPTS)) + "\n})();\n"
@@ -40,13 +40,13 @@ def make_page(entries: Iterable[Entry], *, title: str, findings: Iterable[JsonOb
         )
     )
     page = _part("page.html").replace("<!--title-->", html.escape(title))
-    filled = {
+    parts = {
         "policy": html.escape(policy),
         "style": style,
         "data": data,
         "script": script,
     }
-    for name, text in filled.items():
+    for name, text in parts.items():
         page = page.replace(f"<!--{name}-->", text, 1)
     return page.encode(errors="replace")
 
