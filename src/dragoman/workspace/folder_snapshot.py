@@ -51,11 +51,11 @@ class PlainFolder:
         """What is there now; with `keep`, its contents are kept."""
         capture = Capture()
         by_date: list[str] = []
-        ignored: set[str] = set()
-        closed: list[str] = []
+        ignored_folders: set[str] = set()
+        unreadable_folders: list[str] = []
         deadline = Deadline(self._settings.seconds, self._stop)
         try:
-            for path, name, folder, status in self._walk(ignored, closed, deadline):
+            for path, name, folder, status in self._walk(ignored_folders, unreadable_folders, deadline):
                 kind = kind_of(status)
                 if kind is None:
                     continue
@@ -70,8 +70,8 @@ class PlainFolder:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
         capture.notes += list_in_note(self.root, "too large to be kept, compared by date", by_date)
-        capture.notes += list_in_note(self.root, "not looked into", sorted(ignored))
-        capture.notes += list_in_note(self.root, "not ours to look into", sorted(closed))
+        capture.notes += list_in_note(self.root, "not looked into", sorted(ignored_folders))
+        capture.notes += list_in_note(self.root, "not ours to look into", sorted(unreadable_folders))
         return capture
 
     def content(self, entry: SnapshotEntry) -> bytes:
@@ -79,15 +79,15 @@ class PlainFolder:
         return (self._store / entry.digest).read_bytes()
 
     def _walk(
-        self, ignored: set[str], closed: list[str], deadline: Deadline
+        self, ignored_folders: set[str], unreadable_folders: list[str], deadline: Deadline
     ) -> Iterator[tuple[str, str, int, os.stat_result]]:
         def refuse(error: OSError) -> None:
             if isinstance(error, PermissionError):  # others are gone, or are no folders any more
-                closed.append(os.fsdecode(error.filename))
+                unreadable_folders.append(os.fsdecode(error.filename))
 
         for where, folders, names, fd in os.fwalk(self.root, onerror=refuse):
             _ = deadline.seconds_left
-            ignored |= self._settings.ignore & set(folders)
+            ignored_folders |= self._settings.ignore & set(folders)
             folders[:] = sorted(name for name in folders if self._is_wanted(name))
             below = os.path.relpath(where, self.root)
             # A link to a folder counts as a folder there, and as a file here.
@@ -114,7 +114,7 @@ class PlainFolder:
         ):
             self._read[path] = (record, record)
             return record
-        begun = time.time_ns()
+        start_ns = time.time_ns()
         try:
             data = content_at(name, folder=folder)
         except OSError:  # not ours to read, or gone
@@ -122,7 +122,7 @@ class PlainFolder:
         entry = SnapshotEntry(record.kind, blob_digest(data, self.algorithm), len(data))
         if keep:
             self._keep(entry, data)
-        if _changed_at(record) < begun - _TICK:
+        if _changed_at(record) < start_ns - _TICK:
             self._read[path] = (record, entry)
         return entry
 
@@ -153,5 +153,5 @@ def _is_link(name: str, fd: int) -> bool:
 
 
 def _changed_at(record: SnapshotEntry) -> int:
-    *_, modified, changed = record.digest.split()
-    return max(int(modified), int(changed))
+    *_, modified_ns, changed_ns = record.digest.split()
+    return max(int(modified_ns), int(changed_ns))
