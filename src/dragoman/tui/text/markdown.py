@@ -21,7 +21,7 @@ from dragoman.text.markdown import (
     TextSpan,
 )
 from dragoman.text.markdown_stream import MarkdownStream
-from dragoman.tui.text.lines import hanging, line, plain, wrapped
+from dragoman.tui.text.lines import hanging, line, plain, wrap_content
 from dragoman.tui.text.tables import draw_table
 
 HIGHLIGHTED = 20_000
@@ -45,12 +45,12 @@ _STYLES: dict[Style, str] = {
 
 def draw_blocks(blocks: Iterable[Block], width: int, *, depth: int = 0) -> list[Content]:
     """Blocks as lines of this width; `depth` counts the lists around them."""
-    found: list[Content] = []
+    lines: list[Content] = []
     for block in blocks:
-        if block.gap and found:
-            found.append(Content(""))
-        found += _draw(block, max(width, NARROWEST), depth)
-    return found
+        if block.gap and lines:
+            lines.append(Content(""))
+        lines += _draw(block, max(width, NARROWEST), depth)
+    return lines
 
 
 def _draw(block: Block, width: int, depth: int) -> list[Content]:
@@ -60,10 +60,10 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
         case Heading(level=level, spans=spans):
             return _text(spans, f"{HEADING} underline" if level == 1 else HEADING, width)
         case CodeBlock(text=text, language=language):
-            return code(text, width, language=language) if text or not block.continued else []
+            return code(text, width, language=language) if text or not block.is_continued else []
         case HtmlBlock(text=text):
             lines = text.expandtabs(4).split("\n")
-            return [part for line in lines for part in wrapped(plain(line, "dim"), width)]
+            return [part for line in lines for part in wrap_content(plain(line, "dim"), width)]
         case BlockQuote(blocks=blocks):
             bar = plain("▎ ", "dim")
             return [bar + block.stylize("italic") for block in draw_blocks(blocks, width - 2, depth=depth)]
@@ -72,7 +72,7 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
         case Table(head=head, rows=rows):
             heading = [_content(cell, "bold") for cell in head]
             body = [[_content(cell) for cell in row] for row in rows]
-            return draw_table(heading, body, width, with_head=not block.continued)
+            return draw_table(heading, body, width, with_head=not block.is_continued)
     return [plain("─" * min(width, 40), "dim")]
 
 
@@ -84,7 +84,7 @@ def _text(spans: Sequence[TextSpan], style: str, width: int) -> list[Content]:
             lines.append([])
         else:
             lines[-1].append(span)
-    return [part for line in lines for part in wrapped(_content(line, style), width)]
+    return [part for line in lines for part in wrap_content(_content(line, style), width)]
 
 
 def _content(spans: Sequence[TextSpan], style: str = "") -> Content:
@@ -100,10 +100,10 @@ def _list(items: Sequence[ListItem], width: int, depth: int) -> Iterator[Content
         if number and item.gap:
             yield Content("")
         mark = item.marker if item.number is not None else BULLETS[depth % len(BULLETS)]
-        if item.checked is not None:
-            mark = "☑" if item.checked else "☐"
+        if item.is_checked is not None:
+            mark = "☑" if item.is_checked else "☐"
         space = Content(" " * (len(mark) + 1))
-        before = space if item.continued else plain(f"{mark} ", "$text-primary")
+        before = space if item.is_continued else plain(f"{mark} ", "$text-primary")
         for part in draw_blocks(item.blocks, width - len(mark) - 1, depth=depth + 1) or [Content("")]:
             yield before + part if part or before is not space else part
             before = space
@@ -113,12 +113,12 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
     """Code, with a bar at its side."""
     bar = plain("│ ", "dim")
     text = text.expandtabs(4)
-    coloured = bool(language) and len(text) <= HIGHLIGHTED
-    shown = highlight(text, language=language.lower()) if coloured else Content(text)
-    found: list[Content] = []
-    for one in shown.split("\n", allow_blank=True) if text else [Content("")]:
-        found += hanging(one, width, bar, bar)
-    return found
+    is_coloured = bool(language) and len(text) <= HIGHLIGHTED
+    content = highlight(text, language=language.lower()) if is_coloured else Content(text)
+    lines: list[Content] = []
+    for code_line in content.split("\n", allow_blank=True) if text else [Content("")]:
+        lines += hanging(code_line, width, bar, bar)
+    return lines
 
 
 class MarkdownLines:
