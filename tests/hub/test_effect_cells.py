@@ -171,7 +171,7 @@ class EffectStage:
         permitted = "terminal/create" if ROWS[method].of_terminal else method
         if self._decided.says == "always":
             await self._call(witness, session, permitted)
-            while witness.questions and not Path(policy_paths().remembered).exists():  # noqa: ASYNC110 -- nobody tells us
+            while witness.questions and not Path(policy_paths().remembered_file).exists():  # noqa: ASYNC110 -- nobody tells us
                 await asyncio.sleep(0)
             witness.questions.clear()
             witness.lent.clear()
@@ -238,7 +238,7 @@ async def test_each_effect_is_done_or_refused_as_it_was_decided(
     async with staged({"caller": caller}, **options) as stage:
         effects = EffectStage(stage, project, decided)
         for method, lender in cells:
-            Path(policy_paths().remembered).unlink(missing_ok=True)
+            Path(policy_paths().remembered_file).unlink(missing_ok=True)
             before = len(logged(audit))
             done, questions = await effects.perform(method, lender)
             lines = logged(audit)[before:]

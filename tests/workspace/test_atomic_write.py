@@ -133,8 +133,8 @@ def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path) -> None:
 def test_missing_folders_are_made(use_kernel: bool, tmp_path: Path) -> None:
     path = tmp_path / "/".join(str(n) for n in range(60)) / "file.txt"
     with files_in(tmp_path, use_kernel=use_kernel) as files:
-        assert write(files, path, "deep").created
-        assert not write(files, path, "deeper").created
+        assert write(files, path, "deep").is_created
+        assert not write(files, path, "deeper").is_created
     assert path.read_text() == "deeper"
 
 

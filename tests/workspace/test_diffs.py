@@ -42,7 +42,7 @@ def test_hunks_have_three_lines_around_them_and_join_when_they_touch() -> None:
     assert [line for line in diff.text.splitlines() if line[0] == "@"] == [
         *("@@ -3,13 +3,13 @@", "@@ -23,7 +23,7 @@"),
     ]
-    assert (diff.added, diff.removed) == (3, 3)
+    assert (diff.added_lines, diff.removed_lines) == (3, 3)
 
 
 def test_new_and_removed_files_come_from_nowhere_and_go_there() -> None:
@@ -65,7 +65,7 @@ def test_bytes_that_are_no_text_are_shown_as_escapes() -> None:
 def test_a_text_that_differs_everywhere_is_shown_as_replaced() -> None:
     before = "same\n" + "".join(f"a{n}\n" for n in range(2 * MOST_EDITS)) + "end\n"
     diff = unified_diff("file", before.encode(), before.replace("a", "b").encode())
-    assert (diff.added, diff.removed) == (2 * MOST_EDITS + 1, 2 * MOST_EDITS + 1)
+    assert (diff.added_lines, diff.removed_lines) == (2 * MOST_EDITS + 1, 2 * MOST_EDITS + 1)
 
 
 @pytest.mark.parametrize(

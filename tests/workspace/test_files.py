@@ -37,7 +37,7 @@ def test_a_missing_file_is_empty_if_that_was_chosen(tmp_path: Path) -> None:
         assert files.read(str(tmp_path / "no/ne")) == ("", ABSENT)
         assert refused(files.read_range, str(tmp_path / "none")) == (NOT_FOUND, "missing")
         assert not (tmp_path / "none").exists()
-        assert write(files, tmp_path / "none", "text").created
+        assert write(files, tmp_path / "none", "text").is_created
 
 
 # Versions.
@@ -105,7 +105,7 @@ def test_a_file_that_was_deleted_since_it_was_read_is_noticed(use_kernel: bool, 
         assert clash(files, path).kind == "deleted"
         assert not path.parent.exists()  # no folder is made for nothing
         assert refused(files.read, str(path)) == (NOT_FOUND, "missing")
-        assert write(files, path, "new").created
+        assert write(files, path, "new").is_created
 
 
 def test_a_file_that_is_read_by_one_name_is_known_by_all(tmp_path: Path) -> None:
@@ -169,11 +169,11 @@ def test_a_file_that_was_never_read_may_be_written_unless_the_settings_are_stric
     path.write_text("user")
     with files_in(tmp_path, settings=FileSettings(strict=True)) as files:
         assert clash(files, path).kind == "not_read"
-        assert write(files, tmp_path / "new.txt", "new").created
+        assert write(files, tmp_path / "new.txt", "new").is_created
         files.read(str(path), limit=1)
         write(files, path, "agent")
     with files_in(tmp_path) as files:
-        assert not write(files, path, "other").created
+        assert not write(files, path, "other").is_created
 
 
 def test_after_too_many_files_not_having_read_one_proves_nothing(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_after_too_many_files_not_having_read_one_proves_nothing(tmp_path: Path)
             files.read(str(tmp_path / name))
         assert clash(files, tmp_path / "a").kind == "forgotten"
         write(files, tmp_path / "b", "agent")
-        assert write(files, tmp_path / "new", "agent").created
+        assert write(files, tmp_path / "new", "agent").is_created
 
 
 def test_what_was_accepted_may_be_written_over_and_nothing_else(tmp_path: Path) -> None:
@@ -198,7 +198,9 @@ def test_what_was_accepted_may_be_written_over_and_nothing_else(tmp_path: Path) 
         path.write_text("user again")
         again = clash(files, path, accepted=accepted)
         assert again.theirs == "user again"
-        assert isinstance(files.write(str(path), FileDraft("agent", accepted=again.version)), WriteResult)
+        assert isinstance(
+            files.write(str(path), FileDraft("agent", accepted_version=again.version)), WriteResult
+        )
 
 
 def test_a_merged_text_is_not_what_the_agent_knows(tmp_path: Path) -> None:
@@ -256,7 +258,7 @@ def test_status_tells_files_from_folders_from_nothing(tmp_path: Path) -> None:
     path.write_text("12345")
     (tmp_path / "link").symlink_to("file.txt")
     with files_in(tmp_path) as files:
-        assert files.stat(str(path)) == FileStatus(exists=True, size=5, modified=path.stat().st_mtime)
+        assert files.stat(str(path)) == FileStatus(exists=True, size=5, modified_at=path.stat().st_mtime)
         assert files.stat(str(tmp_path / "link")).size == 5
         for folder in (str(tmp_path), f"{tmp_path}/"):
             assert files.stat(folder).is_folder

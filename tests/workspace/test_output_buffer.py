@@ -65,7 +65,7 @@ def test_the_limit_holds_for_any_bytes(limit: int, chunks: list[bytes]) -> None:
     everything = b"".join(chunks).decode(errors="replace")
     tail = ring.tail()
     assert len(tail.text.encode()) <= limit
-    assert tail.truncated == (tail.text != everything)
+    assert tail.is_truncated == (tail.text != everything)
 
 
 @given(st.integers(4, 60), st.text(max_size=60), st.data())

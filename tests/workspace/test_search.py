@@ -40,7 +40,7 @@ def tree(tmp_path: Path) -> Path:
 def found(tree: Path, pattern: str, *, hidden: bool = False) -> list[str]:
     with files_in(tree) as files:
         answer = files.search(pattern, hidden=hidden)
-    assert not answer.truncated
+    assert not answer.is_truncated
     return [os.path.relpath(path, tree) for path in answer.matches]
 
 
@@ -145,8 +145,8 @@ def test_a_name_that_is_no_text_is_left_out(tree: Path) -> None:
 def test_a_search_is_bounded_and_says_so(bounds: FileSettings, tree: Path) -> None:
     with files_in(tree, settings=bounds) as files:
         answer = files.search("**/*.py")
-        assert answer.truncated
+        assert answer.is_truncated
         assert len(answer.matches) <= 3
     with files_in(tree) as files:
         assert files.search("**/*.py", limit=1) == ([str(tree / "a.py")], True)
-        assert not files.search("**/*.py", limit=5).truncated
+        assert not files.search("**/*.py", limit=5).is_truncated

@@ -96,7 +96,7 @@ async def test_endless_output_costs_no_memory_and_stops_nobody(tmp_path: Path) -
         terminals = workspace.terminals("s")
         terminal = terminals.get(await terminals.create(TerminalRequest(command="yes", args=["x" * 100])))
         loop = asyncio.get_running_loop()
-        await until(lambda: terminal.tail.truncated)
+        await until(lambda: terminal.tail.is_truncated)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         end, turns = loop.time() + 2, 0
         while loop.time() < end:

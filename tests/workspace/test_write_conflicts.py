@@ -44,4 +44,6 @@ def test_a_refusal_says_what_happened_and_not_what_is_in_the_file(kind: Kind) ->
     assert error.code == CONFLICT
     assert error.data["version"] == "v2"
     assert "secret" not in f"{error.message} {error.data}"
-    assert "merged" in conflict_refused(WriteClash(kind, "/path", "v2", None, None), unmerged=True).message
+    assert (
+        "merged" in conflict_refused(WriteClash(kind, "/path", "v2", None, None), merge_failed=True).message
+    )

@@ -82,7 +82,7 @@ def run_list(args: argparse.Namespace) -> int:
         policy, _ = _policy(args)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; docs/policy.md describes the language")
-    remembered = PolicyLayer(name=policy_paths().remembered, rules=policy.remembered)
+    remembered = PolicyLayer(name=policy_paths().remembered_file, rules=policy.remembered_rules)
     if args.json:
         layers = [_described(layer) for layer in policy.layers]
         return _print_json(
@@ -103,7 +103,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def run_forget(args: argparse.Namespace) -> int:
-    line, path = args.line, policy_paths().remembered
+    line, path = args.line, policy_paths().remembered_file
     try:
         found = RememberedRules(path).forget(line)
     except (OSError, PolicyError) as error:

@@ -29,7 +29,7 @@ class FileAppeared(Exception):
 def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
     """Make a file that does not exist yet; `FileAppeared` if it does by now."""
     # The system takes the user's mask off this mode; asking for the mask would change it for all threads.
-    temporary = _written(place, data, mode=0o666, like=None, fsync=fsync)
+    temporary = _write_temporary_file(place, data, mode=0o666, like=None, fsync=fsync)
     try:
         _give_name(place, temporary)
     finally:
@@ -40,7 +40,7 @@ def create(place: FilePlace, data: bytes, *, fsync: bool) -> None:
 
 def replace(place: FilePlace, data: bytes, *, old: os.stat_result, fsync: bool) -> None:
     """Put a new file in the place of the old one."""
-    temporary = _written(place, data, mode=0o600, like=old, fsync=fsync)
+    temporary = _write_temporary_file(place, data, mode=0o600, like=old, fsync=fsync)
     try:
         os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except BaseException:
@@ -50,7 +50,9 @@ def replace(place: FilePlace, data: bytes, *, old: os.stat_result, fsync: bool) 
         _sync_folder(place)
 
 
-def _written(place: FilePlace, data: bytes, *, mode: int, like: os.stat_result | None, fsync: bool) -> str:
+def _write_temporary_file(
+    place: FilePlace, data: bytes, *, mode: int, like: os.stat_result | None, fsync: bool
+) -> str:
     """A complete file under a name of its own; that name."""
     name = f".dragoman-{secrets.token_hex(8)}.tmp"
     fd = os.open(name, _FRESH, mode, dir_fd=place.folder)

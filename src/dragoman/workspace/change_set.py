@@ -79,18 +79,18 @@ class TurnChangeSet:
 
     async def revert(self, path: str) -> None:
         """Put one file back. `RevertRefused` if that would lose somebody's work, or cannot be done."""
-        found = self._changes.get(path)
-        if found is None:
+        change = self._changes.get(path)
+        if change is None:
             raise RevertRefused(f"{path!r} is not among the changes, or was put back already")
-        await asyncio.to_thread(_revert, found)
+        await asyncio.to_thread(_revert, change)
         del self._changes[path]
 
     async def revert_hunks(self, path: str, hunks: Collection[int]) -> None:
         """Undo some hunks of a file's diff, by their places in it, and leave the others."""
-        found = self._changes.get(path)
-        if found is None or found.before is None or found.after is None:
+        change = self._changes.get(path)
+        if change is None or change.before is None or change.after is None:
             raise RevertRefused(f"{path!r} is not among the changed files, or is there only before or after")
-        await asyncio.to_thread(_revert_hunks, found, frozenset(hunks))
+        await asyncio.to_thread(_revert_hunks, change, frozenset(hunks))
         del self._changes[path]
 
 
@@ -110,8 +110,8 @@ def describe_change(difference: PathDifference, *, room: int) -> FileChange:
         kind=kind,
         diff=diff.text,
         binary=diff.is_binary,
-        lines_added=diff.added,
-        lines_removed=diff.removed,
+        lines_added=diff.added_lines,
+        lines_removed=diff.removed_lines,
     )
 
 

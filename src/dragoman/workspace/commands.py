@@ -104,18 +104,18 @@ def needs_splitting(line: str) -> bool:
 def needs_shell(line: str) -> bool:
     """Whether a line means more to a shell than its words. In doubt it does."""
     quote = ""
-    at_start, escaped = True, False
+    at_start, is_escaped = True, False
     if _ASSIGNMENT.match(line.lstrip()):
         return True
     for character in line:
-        if escaped:
-            escaped = at_start = False
+        if is_escaped:
+            is_escaped = at_start = False
             if character == "\n":
                 return True
         elif quote == "'":
             quote = "" if character == "'" else quote
         elif character == "\\":
-            escaped = True
+            is_escaped = True
         elif quote:
             if character in _IN_QUOTES:
                 return True
@@ -125,7 +125,7 @@ def needs_shell(line: str) -> bool:
         else:
             quote = character if character in "'\"" else ""
             at_start = character in " \t"
-    return bool(quote) or escaped
+    return bool(quote) or is_escaped
 
 
 def _split(line: str) -> list[str]:

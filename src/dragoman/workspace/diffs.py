@@ -27,8 +27,8 @@ class Diff(NamedTuple):
 
     text: str | None
     """None of what is not text."""
-    added: int = 0
-    removed: int = 0
+    added_lines: int = 0
+    removed_lines: int = 0
     is_binary: bool = False
 
 
@@ -54,8 +54,8 @@ def unified_diff(name: str, before: bytes | None, after: bytes | None) -> Diff:
     body = [line for group in _groups(edits) for line in _hunk(group, old, new)]
     return Diff(
         "".join(heads + body) if body else "",
-        added=sum(edit.new_end - edit.new for edit in edits),
-        removed=sum(edit.old_end - edit.old for edit in edits),
+        added_lines=sum(edit.new_end - edit.new for edit in edits),
+        removed_lines=sum(edit.old_end - edit.old for edit in edits),
     )
 
 
@@ -63,14 +63,14 @@ def without_hunks(before: bytes, after: bytes, hunks: Collection[int]) -> bytes:
     """The later content with these hunks undone, by their places in the diff from the one to the other."""
     old = lines_of(before.decode("utf-8", "surrogateescape"))  # what is written back must be exact
     new = lines_of(after.decode("utf-8", "surrogateescape"))
-    done: list[str] = []
+    result_lines: list[str] = []
     place = 0
     for number, group in enumerate(_groups(list(_edits(old, new)))):
         for edit in group:
-            done += new[place : edit.new]
-            done += old[edit.old : edit.old_end] if number in hunks else new[edit.new : edit.new_end]
+            result_lines += new[place : edit.new]
+            result_lines += old[edit.old : edit.old_end] if number in hunks else new[edit.new : edit.new_end]
             place = edit.new_end
-    return "".join(done + new[place:]).encode("utf-8", "surrogateescape")
+    return "".join(result_lines + new[place:]).encode("utf-8", "surrogateescape")
 
 
 def quote_name(name: str) -> str:
@@ -135,11 +135,11 @@ def _hunk(edits: Sequence[_LineEdit], old: Sequence[str], new: Sequence[str]) ->
     yield f"@@ -{old_span} +{new_span} @@\n"
     at = first.old - before
     for edit in edits:
-        yield from _marked(" ", old[at : edit.old])
-        yield from _marked("-", old[edit.old : edit.old_end])
-        yield from _marked("+", new[edit.new : edit.new_end])
+        yield from _mark_lines(" ", old[at : edit.old])
+        yield from _mark_lines("-", old[edit.old : edit.old_end])
+        yield from _mark_lines("+", new[edit.new : edit.new_end])
         at = edit.old_end
-    yield from _marked(" ", old[at : last.old_end + after])
+    yield from _mark_lines(" ", old[at : last.old_end + after])
 
 
 def _span(begin: int, end: int) -> str:
@@ -149,6 +149,6 @@ def _span(begin: int, end: int) -> str:
     return str(start) if length == 1 else f"{start},{length}"
 
 
-def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+def _mark_lines(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         yield mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

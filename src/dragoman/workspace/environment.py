@@ -43,17 +43,17 @@ _NAME = re.compile(r"[^=\0]+")
 
 def command_environment(
     parent: Mapping[str, str],
-    asked: Iterable[tuple[str, str]] = (),
+    variables: Iterable[tuple[str, str]] = (),
     *,
     allow: Iterable[str] = (),
     refuse: Iterable[str] = HIJACKING,
 ) -> dict[str, str]:
     """What a command gets. `allow` are further patterns for the parent's variables; a refused name among
-    `asked` is an error, because leaving it out in silence would run something else than was asked for.
+    `variables` is an error, because leaving it out in silence would run something else than was asked for.
     """
     env = {name: value for name, value in parent.items() if is_inherited(name, allow=allow)}
     env |= FIXED
-    for name, value in asked:
+    for name, value in variables:
         _check(name, value, refuse)
         env[name] = value
     if MARK in parent:  # whoever owns us owns our commands too

@@ -58,26 +58,26 @@ def handlers(sessions: Sessions) -> dict[str, Handler]:
     """The extension methods, by name."""
 
     async def stat(params: object, agent: object) -> dict[str, Any]:
-        asked = _read(params, StatParams)
-        status = await sessions(asked.session_id, agent).stat(asked.path)
+        request = _read(params, StatParams)
+        status = await sessions(request.session_id, agent).stat(request.path)
         answer: dict[str, Any] = {"exists": status.exists, "isDirectory": status.is_folder}
         if status.exists:
-            answer["modifiedAt"] = datetime.fromtimestamp(status.modified, UTC).isoformat()
+            answer["modifiedAt"] = datetime.fromtimestamp(status.modified_at, UTC).isoformat()
             if not status.is_folder:
                 answer["size"] = status.size
         return answer
 
     async def glob(params: object, agent: object) -> dict[str, Any]:
-        asked = _read(params, GlobParams)
-        lent = sessions(asked.session_id, agent)
-        found = await lent.search(asked.pattern, hidden=asked.hidden, limit=asked.limit)
-        return {"matches": found.matches, "truncated": found.truncated}
+        request = _read(params, GlobParams)
+        lent = sessions(request.session_id, agent)
+        result = await lent.search(request.pattern, hidden=request.hidden, limit=request.limit)
+        return {"matches": result.matches, "truncated": result.is_truncated}
 
     async def read_range(params: object, agent: object) -> dict[str, Any]:
-        asked = _read(params, RangeParams)
-        offset = asked.offset or 0
-        read = await sessions(asked.session_id, agent).read_range(
-            asked.path, offset=offset, limit=asked.limit, if_version=asked.if_version
+        request = _read(params, RangeParams)
+        offset = request.offset or 0
+        read = await sessions(request.session_id, agent).read_range(
+            request.path, offset=offset, limit=request.limit, if_version=request.if_version
         )
         return {
             "content": base64.b64encode(read.data).decode("ascii"),

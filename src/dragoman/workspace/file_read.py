@@ -111,18 +111,18 @@ def read_contents(fd: int, settings: FileSettings) -> FileContents:
         head = encoding_of(os.pread(fd, 4, 0))
         return FileContents(watch.version(), watch.status, head, None)
     is_kept = watch.status.st_size <= settings.read_bytes
-    kept = bytearray()
+    data = bytearray()
     head = encoding_of(b"")
     for number, chunk in enumerate(watch.chunks()):
         if number == 0:
             head = encoding_of(chunk)
         if is_kept:
-            kept += chunk
-    encoding, text = _decoded(bytes(kept), head, settings) if is_kept else (head, None)
+            data += chunk
+    encoding, text = _decode_text(bytes(data), head, settings) if is_kept else (head, None)
     return FileContents(watch.version(), watch.status, encoding, text)
 
 
-def _decoded(data: bytes, encoding: Encoding, settings: FileSettings) -> tuple[Encoding, str | None]:
+def _decode_text(data: bytes, encoding: Encoding, settings: FileSettings) -> tuple[Encoding, str | None]:
     choices = (encoding,) if settings.foreign_text == "refuse" else (encoding, LATIN_1)
     for choice in choices:
         try:
@@ -145,10 +145,10 @@ class _FilePass:
 
     def chunks(self) -> Iterator[bytes]:
         os.lseek(self._fd, 0, os.SEEK_SET)
-        seen = 0
+        total = 0
         while chunk := os.read(self._fd, CHUNK):
-            seen += len(chunk)
-            if seen > self._most:
+            total += len(chunk)
+            if total > self._most:
                 raise too_large("the lines lie too far into a very large file")
             if self.hashes:
                 self._digest.update(chunk)

@@ -52,7 +52,7 @@ class FileStatus(NamedTuple):
     exists: bool
     is_folder: bool = False
     size: int = 0
-    modified: float = 0.0
+    modified_at: float = 0.0
     """Seconds since 1970."""
 
 
@@ -60,7 +60,7 @@ class FileDraft(NamedTuple):
     """What shall be written, and over what."""
 
     text: str
-    accepted: Version | None = None
+    accepted_version: Version | None = None
     """The version that may be written over, although the agent does not know it."""
     known_as: str | None = None
     """What the agent will take for the file's text, if not this: a merged text is not its own."""
@@ -84,7 +84,7 @@ class SessionFiles:
     def read(self, path: str, *, first: int = 1, limit: int | None = None, at: str | None = None) -> FileText:
         """`at` is what `locate` said: if the path leads elsewhere by now, nobody has approved that."""
         try:
-            with self._opened(path, at) as (place, fd):
+            with self._open_file(path, at) as (place, fd):
                 keep = self.settings.keeps_base
                 read = read_text(fd, self.settings, first=first, limit=limit, keep_whole=keep)
                 self.known_versions.set(place.path, read.version, read.whole)
@@ -105,9 +105,9 @@ class SessionFiles:
     ) -> RangeRead:
         """Bytes. With `if_version`, only if the file still has it, so that pages fit together."""
         most = self.settings.read_bytes
-        with self._opened(path, at) as (place, fd):
-            wanted = most if limit is None else min(limit, most)
-            read = read_range(fd, self.settings, offset=offset, limit=wanted)
+        with self._open_file(path, at) as (place, fd):
+            byte_count = most if limit is None else min(limit, most)
+            read = read_range(fd, self.settings, offset=offset, limit=byte_count)
             if if_version is not None and if_version != read.version:
                 why = "the file has another version now"
                 raise refusal(CONFLICT, "changed_since_read", why, version=read.version)
@@ -127,11 +127,11 @@ class SessionFiles:
             self._tell_missing(path)
             return FileStatus(exists=False)
         if stat.S_ISDIR(status.st_mode):
-            return FileStatus(exists=True, is_folder=True, modified=status.st_mtime)
+            return FileStatus(exists=True, is_folder=True, modified_at=status.st_mtime)
         check_regular(status.st_mode)
         if parse(path).is_folder:
             raise refusal(INVALID_PARAMS, "not_a_folder", "the path names a file, not a folder")
-        return FileStatus(exists=True, size=status.st_size, modified=status.st_mtime)
+        return FileStatus(exists=True, size=status.st_size, modified_at=status.st_mtime)
 
     def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> SearchMatches:
         """Files whose paths match; see `search`."""
@@ -159,7 +159,7 @@ class SessionFiles:
         _check_at(place, at)
         for _ in range(_TRIES):
             old = self._contents(place)
-            data, text = self._formed(draft.text, old)
+            data, text = self._encode_like(draft.text, old)
             clash = self._clash(place.path, old, draft)
             if clash is not None and clash.version != version_of(data):  # the same text harms nobody
                 return clash
@@ -174,9 +174,9 @@ class SessionFiles:
             if draft.known_as is None:
                 self._tell_text(place.path, version, text)
             else:
-                believed, text = self._formed(draft.known_as, old)
-                self._tell_text(place.path, version_of(believed), text)
-            return WriteResult(place.path, version, created=old is None)
+                known_data, text = self._encode_like(draft.known_as, old)
+                self._tell_text(place.path, version_of(known_data), text)
+            return WriteResult(place.path, version, is_created=old is None)
         raise path_changed()
 
     def _contents(self, place: FilePlace) -> FileContents | None:
@@ -190,17 +190,17 @@ class SessionFiles:
 
     def _clash(self, path: str, old: FileContents | None, draft: FileDraft) -> WriteClash | None:
         now = ABSENT if old is None else old.version
-        if now == draft.accepted:
+        if now == draft.accepted_version:
             return None
-        known = self.known_versions.get(path)
+        known_version = self.known_versions.get(path)
         kind = kind_of_clash(
-            known, now, strict=self.settings.strict, has_forgotten=self.known_versions.has_forgotten
+            known_version, now, strict=self.settings.strict, has_forgotten=self.known_versions.has_forgotten
         )
         if kind is None:
             return None
-        return WriteClash(kind, path, now, base_of(known), None if old is None else old.text)
+        return WriteClash(kind, path, now, base_of(known_version), None if old is None else old.text)
 
-    def _formed(self, text: str, old: FileContents | None) -> tuple[bytes, str]:
+    def _encode_like(self, text: str, old: FileContents | None) -> tuple[bytes, str]:
         """The bytes of a text, in the form of the file that it replaces; and that text."""
         encoding = UTF_8
         if old is not None and self.settings.form == "keep":
@@ -221,7 +221,7 @@ class SessionFiles:
         self.known_versions.set(path, version, text if self.settings.keeps_base else None)
 
     @contextmanager
-    def _opened(self, path: str, at: str | None) -> Iterator[tuple[FilePlace, int]]:
+    def _open_file(self, path: str, at: str | None) -> Iterator[tuple[FilePlace, int]]:
         """An open file; that there is none is remembered."""
         try:
             with self.roots.place(path) as place:

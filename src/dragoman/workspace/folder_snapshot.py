@@ -114,7 +114,7 @@ class PlainFolder:
         ):
             self._read[path] = (_record(status), by_date)
             return by_date
-        begun = time.time_ns()
+        start_ns = time.time_ns()
         try:
             data = content_at(name, folder=folder)
         except OSError:  # not ours to read, or gone
@@ -122,7 +122,7 @@ class PlainFolder:
         entry = SnapshotEntry(kind, blob_digest(data, self.algorithm), len(data))
         if keep:
             self._keep(entry, data)
-        if _changed_at(status) < begun - _TICK:
+        if _changed_at(status) < start_ns - _TICK:
             self._read[path] = (_record(status), entry)
         return entry
 

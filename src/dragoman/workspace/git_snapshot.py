@@ -53,8 +53,8 @@ class GitFailed(Exception):
 
 def find_repository(root: str, seconds: float) -> GitPlaces:
     """The work tree that a folder is in; `GitFailed` if there is none."""
-    told = _git(git.ask_repository(_program(), git.LOCATE), cwd=root, seconds=seconds)
-    places = git.read_places(told, root)
+    output = _git(git.ask_repository(_program(), git.LOCATE), cwd=root, seconds=seconds)
+    places = git.read_places(output, root)
     if places is None:
         raise GitFailed("a path with a line break")
     if os.path.commonpath((places.top, root)) != places.top:
@@ -102,8 +102,8 @@ class GitFolder:
     def _is_index_raw(self) -> bool:
         """Whether the blobs that the index names are what the files hold, byte for byte."""
         try:
-            listed = self._run("ls-files", "-v", "-z").split(b"\0")
-            if any(entry[:1].islower() or entry[:1] == b"S" for entry in listed):
+            index_entries = self._run("ls-files", "-v", "-z").split(b"\0")
+            if any(entry[:1].islower() or entry[:1] == b"S" for entry in index_entries):
                 return False
             settings = _git(
                 git.ask_repository(
@@ -117,7 +117,7 @@ class GitFolder:
             return False
         if any(line.split()[-1:] not in ([b"false"], [b"lf"], [b"native"]) for line in settings.splitlines()):
             return False
-        attributes = [entry[2:] for entry in listed if entry.endswith(b".gitattributes")]
+        attributes = [entry[2:] for entry in index_entries if entry.endswith(b".gitattributes")]
         files = [Path(self._repository.top, os.fsdecode(name)) for name in attributes]
         files.append(Path(self._repository.top, ".gitattributes"))
         files.append(self._repository.exclude.parent / "attributes")
@@ -149,27 +149,29 @@ class GitFolder:
 
     def _update(self, capture: Capture) -> dict[str, SnapshotEntry]:
         """Bring our index up to date. What is too large is given back, by date."""
-        touched = self._names("ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", "--", ".")
-        ignored = self._names("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory", "--", ".")
-        nested = sorted(name for name in touched if name.endswith("/"))
-        folders = sorted(name for name in ignored if name.endswith("/"))
-        capture.notes += list_in_note(self.root, "repositories of their own, not looked into", nested)
+        changed_names = self._names("ls-files", "-z", "-m", "-d", "-o", "--exclude-standard", "--", ".")
+        ignored_names = self._names(
+            "ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory", "--", "."
+        )
+        repositories = sorted(name for name in changed_names if name.endswith("/"))
+        folders = sorted(name for name in ignored_names if name.endswith("/"))
+        capture.notes += list_in_note(self.root, "repositories of their own, not looked into", repositories)
         capture.notes += list_in_note(self.root, "ignored by git, not looked into", folders)
         by_date: dict[str, SnapshotEntry] = {}
         straight: dict[str, bool] = {}
-        there, gone = [], []
-        for name in sorted((touched | ignored) - set(nested) - set(folders)):
+        present_names, absent_names = [], []
+        for name in sorted((changed_names | ignored_names) - set(repositories) - set(folders)):
             status = self._status(name, straight)
             kind = None if status is None else kind_of(status)
             if status is None or kind is None:
-                gone.append(name)
+                absent_names.append(name)
             elif status.st_size > self._settings.file_bytes or self._is_full(status.st_size):
                 by_date[name] = entry_by_date(status, kind)
-                gone.append(name)
+                absent_names.append(name)
             else:
-                there.append(name)
-        self._feed(gone, "update-index", "-z", "--force-remove", "--stdin")
-        self._feed(there, "update-index", "-z", "--add", "--replace", "--remove", "--stdin")
+                present_names.append(name)
+        self._feed(absent_names, "update-index", "-z", "--force-remove", "--stdin")
+        self._feed(present_names, "update-index", "-z", "--add", "--replace", "--remove", "--stdin")
         return by_date
 
     def _is_full(self, size: int) -> bool:
@@ -237,7 +239,7 @@ def _git(
     command: git.GitCommand, *, cwd: str, seconds: float, feed: bytes = b"", may_be: tuple[int, ...] = (0,)
 ) -> bytes:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command.words,
             cwd=cwd,
             env=command.env,
@@ -250,7 +252,7 @@ def _git(
         raise OutOfTime from error
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror}") from error
-    if done.returncode not in may_be:
-        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise GitFailed(f"git failed with {done.returncode}: {said}" if said else "git failed")
-    return done.stdout
+    if process.returncode not in may_be:
+        message = process.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise GitFailed(f"git failed with {process.returncode}: {message}" if message else "git failed")
+    return process.stdout

@@ -79,8 +79,8 @@ class LentFiles:
 
     async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> FileText:
         """Lines from `line` on, which counts from 1; 0 counts as 1."""
-        at = await self._admitted("read", path)
-        name = self._buffered(path, at)
+        at = await self._admit("read", path)
+        name = self._buffer_name(path, at)
         if name is not None and at is not None:
             return self._read_buffer(name, at, line, limit)
         return await asyncio.to_thread(self.files.read, path, first=line, limit=limit, at=at)
@@ -89,18 +89,18 @@ class LentFiles:
         self, path: str, *, offset: int = 0, limit: int | None = None, if_version: Version | None = None
     ) -> RangeRead:
         """Bytes, as they are on disk: an editor holds text."""
-        at = await self._admitted("read", path)
+        at = await self._admit("read", path)
         return await asyncio.to_thread(
             self.files.read_range, path, offset=offset, limit=limit, if_version=if_version, at=at
         )
 
     async def stat(self, path: str) -> FileStatus:
         """What is there, unsaved text included."""
-        at = await self._admitted("stat", path)
-        name = self._buffered(path, at)
+        at = await self._admit("stat", path)
+        name = self._buffer_name(path, at)
         if name is not None:
             return FileStatus(
-                exists=True, size=len(_bytes(self._buffer_of(name) or "")), modified=time.time()
+                exists=True, size=len(_bytes(self._buffer_of(name) or "")), modified_at=time.time()
             )
         return await asyncio.to_thread(self.files.stat, path, at=at)
 
@@ -111,30 +111,30 @@ class LentFiles:
 
     async def write(self, path: str, text: str) -> WriteResult:
         """Write, merge, or refuse; what stood against it is recorded."""
-        at = await self._admitted("write", path, text)
+        at = await self._admit("write", path, text)
         draft = FileDraft(text)
         outcome: Outcome | None = None
         clash: WriteClash | None = None
         for _ in range(_TRIES):
-            done = await self._try(path, at, draft)
-            if isinstance(done, WriteResult):
+            result = await self._try(path, at, draft)
+            if isinstance(result, WriteResult):
                 if clash is not None and outcome is not None:
                     self._record(clash, outcome)
-                return done._replace(outcome=outcome)
-            clash = done
+                return result._replace(outcome=outcome)
+            clash = result
             verdict = await self._verdict(clash, text)
             if verdict == "refuse":
                 self._record(clash, "refused")
                 raise conflict_refused(clash)
             if verdict == "overwrite":
-                draft, outcome = FileDraft(text, accepted=clash.version), "overwritten"
+                draft, outcome = FileDraft(text, accepted_version=clash.version), "overwritten"
             else:
-                draft, outcome = await self._merged(clash, text), "merged"
+                draft, outcome = await self._merge_draft(clash, text), "merged"
         raise path_changed()
 
     # Before anything happens.
 
-    async def _admitted(
+    async def _admit(
         self, kind: Literal["read", "write", "stat"], path: str, text: str | None = None
     ) -> str | None:
         """Where the path leads, if somebody has to know, and nobody minds."""
@@ -148,7 +148,7 @@ class LentFiles:
 
     # What an editor holds.
 
-    def _buffered(self, path: str, at: str | None) -> str | None:
+    def _buffer_name(self, path: str, at: str | None) -> str | None:
         """The name under which an editor has this file open."""
         if self._around.buffers is None or at is None:
             return None
@@ -168,28 +168,28 @@ class LentFiles:
         return None if self._around.buffers is None else self._around.buffers.get(name)
 
     async def _try(self, path: str, at: str | None, draft: FileDraft) -> WriteResult | WriteClash:
-        name = self._buffered(path, at)
+        name = self._buffer_name(path, at)
         if name is not None and at is not None:
             return self._write_buffer(name, at, draft)
         return await asyncio.to_thread(self.files.write, path, draft, at=at)
 
     def _write_buffer(self, name: str, at: str, draft: FileDraft) -> WriteResult | WriteClash:
         assert self._around.buffers is not None
-        held = self._buffer_of(name) or ""
-        now, known = version_of(_bytes(held)), self.files.known_versions.get(at)
+        buffer_text = self._buffer_of(name) or ""
+        now, known_version = version_of(_bytes(buffer_text)), self.files.known_versions.get(at)
         kind = kind_of_clash(
-            known,
+            known_version,
             now,
             strict=self.files.settings.strict,
             has_forgotten=self.files.known_versions.has_forgotten,
         )
-        if kind is not None and now != draft.accepted:
-            return WriteClash(kind, at, now, base_of(known), held)
+        if kind is not None and now != draft.accepted_version:
+            return WriteClash(kind, at, now, base_of(known_version), buffer_text)
         self._around.buffers.set(name, draft.text)
-        believed = draft.text if draft.known_as is None else draft.known_as
+        known_text = draft.text if draft.known_as is None else draft.known_as
         keep = self.files.settings.keeps_base
-        self.files.known_versions.set(at, version_of(_bytes(believed)), believed if keep else None)
-        return WriteResult(at, version_of(_bytes(draft.text)), created=False)
+        self.files.known_versions.set(at, version_of(_bytes(known_text)), known_text if keep else None)
+        return WriteResult(at, version_of(_bytes(draft.text)), is_created=False)
 
     # Conflicts.
 
@@ -212,15 +212,15 @@ class LentFiles:
             )
         )
 
-    async def _merged(self, clash: WriteClash, text: str) -> FileDraft:
-        merged = None
+    async def _merge_draft(self, clash: WriteClash, text: str) -> FileDraft:
+        merged_text = None
         if clash.base is not None and clash.theirs is not None:
             ours = with_endings_of(clash.theirs, text) if self.files.settings.form == "keep" else text
-            merged = await asyncio.to_thread(merge, clash.base, ours, clash.theirs)
-        if merged is None:
+            merged_text = await asyncio.to_thread(merge, clash.base, ours, clash.theirs)
+        if merged_text is None:
             self._record(clash, "refused")
-            raise conflict_refused(clash, unmerged=True)
-        return FileDraft(merged, accepted=clash.version, known_as=text)
+            raise conflict_refused(clash, merge_failed=True)
+        return FileDraft(merged_text, accepted_version=clash.version, known_as=text)
 
     def _record(self, clash: WriteClash, outcome: Outcome) -> None:
         if self._around.record is not None:

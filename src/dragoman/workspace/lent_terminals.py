@@ -54,7 +54,7 @@ class LentTerminals:
         self._guard = guard
         self._terminals: dict[str, TerminalProcess] = {}
         self._leaving: list[TerminalProcess] = []  # released, and not ended yet
-        self._closed = False
+        self._is_closed = False
 
     def __len__(self) -> int:
         """Terminals that are not released."""
@@ -67,7 +67,7 @@ class LentTerminals:
         folder, path = await self._cwd_opened(request.cwd)
         try:
             env["PWD"] = path
-            command = self._planned(request, env, path)
+            command = self._plan(request, env, path)
             if self._guard is not None:
                 await self._guard(
                     Access(session_id=self.session_id, kind="run", path=command.program, command=command)
@@ -111,7 +111,7 @@ class LentTerminals:
 
     async def aclose(self) -> None:
         """End everything, all at the same time. Nothing is started any more."""
-        self._closed = True
+        self._is_closed = True
         terminals = self._all_terminals()
         try:
             await asyncio.gather(*(terminal.kill() for terminal in terminals))
@@ -121,7 +121,7 @@ class LentTerminals:
 
     def close(self) -> None:
         """The same at once, without grace, from any thread."""
-        self._closed = True
+        self._is_closed = True
         for terminal in self._all_terminals():
             _kill_from_here(terminal)
 
@@ -134,7 +134,7 @@ class LentTerminals:
     # Before a start.
 
     def _check_room(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise refusal(FORBIDDEN, "closed", "this session is closed")
         running = sum(not terminal.has_ended for terminal in self._terminals.values())
         if running >= self.settings.most_running:
@@ -143,15 +143,18 @@ class LentTerminals:
         self._forget_oldest()
 
     def _forget_oldest(self) -> None:
-        ended = [(key, terminal) for key, terminal in self._terminals.items() if terminal.has_ended]
-        held = sum(len(terminal.ring) for _, terminal in ended)
-        for left, (terminal_id, terminal) in enumerate(ended):
-            if len(ended) - left < self.settings.most_kept and held <= self.settings.kept_bytes:
+        ended_terminals = [(key, terminal) for key, terminal in self._terminals.items() if terminal.has_ended]
+        held_bytes = sum(len(terminal.ring) for _, terminal in ended_terminals)
+        for removed_count, (terminal_id, terminal) in enumerate(ended_terminals):
+            if (
+                len(ended_terminals) - removed_count < self.settings.most_kept
+                and held_bytes <= self.settings.kept_bytes
+            ):
                 return
-            held -= len(terminal.ring)
+            held_bytes -= len(terminal.ring)
             del self._terminals[terminal_id]
 
-    def _planned(self, request: TerminalRequest, env: dict[str, str], cwd: str) -> PlannedCommand:
+    def _plan(self, request: TerminalRequest, env: dict[str, str], cwd: str) -> PlannedCommand:
         return plan_command(
             request.command,
             request.args,
@@ -161,8 +164,11 @@ class LentTerminals:
             shell_lines=self.settings.shell_lines,
         )
 
-    def _limit(self, asked: int | None) -> int:
-        return min(self.settings.output_bytes if asked is None else asked, self.settings.most_output_bytes)
+    def _limit(self, requested_bytes: int | None) -> int:
+        return min(
+            self.settings.output_bytes if requested_bytes is None else requested_bytes,
+            self.settings.most_output_bytes,
+        )
 
     async def _cwd_opened(self, cwd: str | None) -> tuple[int, str]:
         """Without blocking. A thread cannot be cancelled: what it opens for nobody is closed."""
@@ -221,16 +227,16 @@ def _kill_from_here(terminal: TerminalProcess) -> None:
     if is_here or not loop.is_running():
         terminal.kill_now()
         return
-    done = threading.Event()
+    killed_event = threading.Event()
 
     def kill() -> None:
         try:
             terminal.kill_now()
         finally:
-            done.set()
+            killed_event.set()
 
     loop.call_soon_threadsafe(kill)
-    done.wait(PATIENCE)
+    killed_event.wait(PATIENCE)
 
 
 def _unknown(terminal_id: str) -> ErrorAnswer:

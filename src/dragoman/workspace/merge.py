@@ -43,16 +43,16 @@ def merge(base: str, ours: str, theirs: str) -> str | None:
     to_ours, to_theirs = common_runs(a, b), common_runs(a, c)
     if to_ours is None or to_theirs is None:
         return None
-    merged: list[str] = []
+    merged_lines: list[str] = []
     at = _Common(0, 0, 0, 0)
     for run in (*_common(to_ours, to_theirs), _Common(len(a), len(b), len(c), 0)):
         between = _between(a[at.base : run.base], b[at.ours : run.ours], c[at.theirs : run.theirs])
         if between is None:
             return None
-        merged += between
-        merged += a[run.base : run.base + run.length]
+        merged_lines += between
+        merged_lines += a[run.base : run.base + run.length]
         at = _Common(run.base + run.length, run.ours + run.length, run.theirs + run.length, 0)
-    return "".join(merged)
+    return "".join(merged_lines)
 
 
 def _between(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
@@ -66,12 +66,17 @@ def _common(to_ours: Sequence[CommonRun], to_theirs: Sequence[CommonRun]) -> Ite
     """Where a run of the one overlaps a run of the other, seen from the base."""
     i = j = 0
     while i < len(to_ours) and j < len(to_theirs):
-        one, two = to_ours[i], to_theirs[j]
-        begin = max(one.left, two.left)
-        end = min(one.left + one.length, two.left + two.length)
+        our_run, their_run = to_ours[i], to_theirs[j]
+        begin = max(our_run.left, their_run.left)
+        end = min(our_run.left + our_run.length, their_run.left + their_run.length)
         if begin < end:
-            yield _Common(begin, one.right + begin - one.left, two.right + begin - two.left, end - begin)
-        if one.left + one.length <= two.left + two.length:
+            yield _Common(
+                begin,
+                our_run.right + begin - our_run.left,
+                their_run.right + begin - their_run.left,
+                end - begin,
+            )
+        if our_run.left + our_run.length <= their_run.left + their_run.length:
             i += 1
         else:
             j += 1
@@ -93,8 +98,8 @@ def common_runs(
 
 def _length_of_common_head(left: Sequence[str], right: Sequence[str]) -> int:
     count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
+    for left_line, right_line in zip(left, right, strict=False):
+        if left_line != right_line:
             break
         count += 1
     return count
@@ -115,7 +120,7 @@ def _shortest(left: Sequence[str], right: Sequence[str], most: int) -> list[Comm
                 x, y = x + 1, y + 1
             furthest[middle + diagonal] = x
             if x >= len(left) and y >= len(right):
-                return _traced(history, len(left), len(right))
+                return _trace_runs(history, len(left), len(right))
     return None
 
 
@@ -127,7 +132,7 @@ def _step(furthest: array[int], middle: int, diagonal: int, edits: int) -> tuple
     return diagonal - 1, below + 1
 
 
-def _traced(history: list[array[int]], x: int, y: int) -> list[CommonRun]:
+def _trace_runs(history: list[array[int]], x: int, y: int) -> list[CommonRun]:
     """The runs of equal lines on the way that was found, from its end back to its start."""
     runs: list[CommonRun] = []
     for edits in range(len(history) - 1, -1, -1):

@@ -23,20 +23,20 @@ class OutputTail(NamedTuple):
     """What can be shown of an output."""
 
     text: str
-    truncated: bool
+    is_truncated: bool
     """Whether something is missing at its beginning."""
 
 
 class OutputBuffer:
     """Takes everything, keeps the end of it."""
 
-    __slots__ = ("_finished", "_limit", "_lost", "_tail_bytes")
+    __slots__ = ("_is_finished", "_is_truncated", "_limit", "_tail_bytes")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._tail_bytes = bytearray()
-        self._lost = False
-        self._finished = False
+        self._is_truncated = False
+        self._is_finished = False
 
     def __len__(self) -> int:
         """Bytes that are held now."""
@@ -50,22 +50,22 @@ class OutputBuffer:
     def finish(self) -> None:
         """There will be no more: half a character at the end is no character any more."""
         self._trim()
-        self._finished = True
+        self._is_finished = True
 
     def tail(self) -> OutputTail:
         """The end of the output as text, at most as long as the limit."""
         self._trim()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        text = decoder.decode(bytes(self._tail_bytes), self._finished)
+        text = decoder.decode(bytes(self._tail_bytes), self._is_finished)
         # A byte that is no UTF-8 becomes a character of three.
         shorter = _last_bytes(text, self._limit)
-        return OutputTail(shorter, self._lost or len(shorter) < len(text))
+        return OutputTail(shorter, self._is_truncated or len(shorter) < len(text))
 
     def _trim(self) -> None:
         excess = len(self._tail_bytes) - self._limit
         if excess <= 0:
             return
-        self._lost = True
+        self._is_truncated = True
         del self._tail_bytes[: excess + _inside_character(self._tail_bytes, excess)]
 
 

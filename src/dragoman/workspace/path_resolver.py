@@ -42,7 +42,7 @@ class WorkspaceRoot:
     """A folder of the session, held open."""
 
     fd: int
-    spelled: Names
+    spelled_names: Names
     """As the session was opened with."""
     real: Names
     """The same with its links resolved, once."""
@@ -60,15 +60,15 @@ class WorkspaceRoot:
 
 def find_root(roots: Sequence[WorkspaceRoot], names: Names) -> tuple[WorkspaceRoot, Names]:
     """The innermost root that a path begins with, and what is left of the path."""
-    found = [
+    candidates = [
         (len(begin), root, rest)
         for root in roots
-        for begin in (root.spelled, root.real)
+        for begin in (root.spelled_names, root.real)
         if (rest := names_below(names, begin)) is not None
     ]
-    if not found:
+    if not candidates:
         raise path_outside()
-    _, root, rest = max(found, key=lambda entry: entry[0])
+    _, root, rest = max(candidates, key=lambda entry: entry[0])
     root.check()
     return root, rest
 
@@ -112,7 +112,7 @@ class PathWalk:
         self._roots = roots
         self._root = root
         self._todo = deque(rest)
-        self._done: list[str] = []  # names below the root, none of them a link
+        self._done_names: list[str] = []  # names below the root, none of them a link
         self._make_folders = make_folders
         self._steps = MOST_STEPS + (len(rest) if make_folders else 0)
         self._fd = os.dup(root.fd)
@@ -128,14 +128,14 @@ class PathWalk:
                 elif self._is_link(name):
                     self._follow(name)
                 else:
-                    return self._arrived(name)
-            return self._arrived(".")
+                    return self._file_place(name)
+            return self._file_place(".")
         except BaseException:
             os.close(self._fd)
             raise
 
-    def _arrived(self, name: str) -> FilePlace:
-        names = self._done if name == "." else [*self._done, name]
+    def _file_place(self, name: str) -> FilePlace:
+        names = self._done_names if name == "." else [*self._done_names, name]
         return FilePlace(self._fd, name, join_names((*self._root.real, *names)))
 
     def _down(self, name: str) -> None:
@@ -151,8 +151,8 @@ class PathWalk:
             self._follow(name)
         else:
             self._go_to(fd)
-            self._done.append(name)
-            if len(self._done) > MOST_NAMES:
+            self._done_names.append(name)
+            if len(self._done_names) > MOST_NAMES:
                 raise bad_path("the path leads too deep")
 
     def _make(self, name: str) -> None:
@@ -160,7 +160,7 @@ class PathWalk:
         if ".." in self._todo:
             raise path_missing()
         if not self._make_folders:
-            raise FolderMissing(join_names((*self._root.real, *self._done, name, *self._todo)))
+            raise FolderMissing(join_names((*self._root.real, *self._done_names, name, *self._todo)))
         try:
             os.mkdir(name, dir_fd=self._fd)
         except FileExistsError:  # somebody was faster, or it is a link that leads nowhere
@@ -169,10 +169,10 @@ class PathWalk:
         self._todo.appendleft(name)
 
     def _up(self) -> None:
-        if self._done:
+        if self._done_names:
             # Not by opening `..`: if somebody has moved the folder, that is not where we came from.
-            self._done.pop()
-            self._go_to(_descend(self._root, self._done))
+            self._done_names.pop()
+            self._go_to(_descend(self._root, self._done_names))
         elif self._root.real:
             self._jump((*self._root.real[:-1], *self._todo))
 
@@ -205,7 +205,7 @@ class PathWalk:
         """Go on at an absolute path, if one of the roots has it."""
         root, rest = find_root(self._roots, names)
         self._go_to(os.dup(root.fd))
-        self._root, self._todo, self._done = root, deque(rest), []
+        self._root, self._todo, self._done_names = root, deque(rest), []
 
     def _go_to(self, fd: int) -> None:
         os.close(self._fd)

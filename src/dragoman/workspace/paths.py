@@ -41,10 +41,10 @@ def parse(path: str) -> Route:
     if not path.startswith("/"):
         raise bad_path("the path must be absolute")
     try:
-        encoded = os.fsencode(path)
+        path_bytes = os.fsencode(path)
     except UnicodeEncodeError:
         raise bad_path("the path holds half a character") from None
-    if len(encoded) >= LONGEST_PATH:
+    if len(path_bytes) >= LONGEST_PATH:
         raise bad_path("the path is too long")
     names = split_path(path)
     if len(names) > MOST_NAMES:

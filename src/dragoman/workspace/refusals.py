@@ -85,11 +85,11 @@ def not_text(why: str) -> ErrorAnswer:
 
 def from_system(error: OSError) -> ErrorAnswer:
     """What the system said, in our words: its own text holds paths."""
-    known = _SYSTEM_ERRORS.get(error.errno or 0)
-    if known is None:
+    entry = _SYSTEM_ERRORS.get(error.errno or 0)
+    if entry is None:
         name = errno.errorcode.get(error.errno or 0, "an unknown error")
         return refusal(INTERNAL_ERROR, "system", f"the system reported {name}")
-    return refusal(*known)
+    return refusal(*entry)
 
 
 def session_unknown(session_id: str) -> ErrorAnswer:

@@ -37,7 +37,7 @@ class Roots:
         self._roots: list[WorkspaceRoot] = []
         self._lock = threading.Lock()
         self._users = 0
-        self._closed = False
+        self._is_closed = False
         try:
             for path in dict.fromkeys((cwd, *additional_directories)):
                 self._add(path)
@@ -46,8 +46,11 @@ class Roots:
             raise
 
     def _add(self, path: str) -> None:
-        root = _opened(path)
-        if any(root.identity == other.identity and root.spelled == other.spelled for other in self._roots):
+        root = _open_root(path)
+        if any(
+            root.identity == existing.identity and root.spelled_names == existing.spelled_names
+            for existing in self._roots
+        ):
             os.close(root.fd)
         else:
             self._roots.append(root)
@@ -101,7 +104,7 @@ class Roots:
     def _used(self) -> Iterator[None]:
         # A descriptor that is closed while another thread resolves from it could be anything by then.
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 raise refusal(FORBIDDEN, "closed", "this session is closed")
             self._users += 1
         try:
@@ -113,12 +116,12 @@ class Roots:
 
     def close(self) -> None:
         """Let the folders go, as soon as nobody is at work in them. Nothing is served any more."""
-        self._closed = True
+        self._is_closed = True
         self._release()
 
     def _release(self) -> None:
         with self._lock:
-            if self._closed and not self._users:
+            if self._is_closed and not self._users:
                 while self._roots:
                     os.close(self._roots.pop().fd)
 
@@ -131,9 +134,9 @@ class Roots:
         self.close()
 
 
-def _opened(path: str) -> WorkspaceRoot:
+def _open_root(path: str) -> WorkspaceRoot:
     try:
-        spelled = parse(path).names
+        spelled_names = parse(path).names
     except ErrorAnswer as error:
         raise LocalMistake(f"{path!r} cannot be a folder of a session: {error.message}") from error
     for _ in range(_TRIES):
@@ -142,20 +145,25 @@ def _opened(path: str) -> WorkspaceRoot:
             fd = os.open(real, kernel.FOLDER | getattr(os, "O_NOFOLLOW", 0))
         except OSError as error:
             raise LocalMistake(f"{path!r} cannot be a folder of a session: {error.strerror}") from error
-        root = _root(fd, real=real, spelled=spelled)
+        root = _root(fd, real=real, spelled_names=spelled_names)
         if root is not None:
             return root
     raise LocalMistake(f"{path!r} cannot be a folder of a session: it is exchanged all the time")
 
 
-def _root(fd: int, *, real: str, spelled: tuple[str, ...]) -> WorkspaceRoot | None:
+def _root(fd: int, *, real: str, spelled_names: tuple[str, ...]) -> WorkspaceRoot | None:
     """None when the path no longer leads to what was opened."""
-    held = os.fstat(fd)
+    descriptor_status = os.fstat(fd)
     try:
-        named = os.stat(real)
+        path_status = os.stat(real)
     except FileNotFoundError:
-        named = None
-    if named is None or not os.path.samestat(held, named):
+        path_status = None
+    if path_status is None or not os.path.samestat(descriptor_status, path_status):
         os.close(fd)
         return None
-    return WorkspaceRoot(fd=fd, spelled=spelled, real=split_path(real), identity=(held.st_dev, held.st_ino))
+    return WorkspaceRoot(
+        fd=fd,
+        spelled_names=spelled_names,
+        real=split_path(real),
+        identity=(descriptor_status.st_dev, descriptor_status.st_ino),
+    )

@@ -32,7 +32,7 @@ class SearchMatches(NamedTuple):
     """The paths that match, sorted folder by folder."""
 
     matches: list[str]
-    truncated: bool
+    is_truncated: bool
     """Whether there may be more: a bound was reached."""
 
 
@@ -41,7 +41,7 @@ def search(
 ) -> SearchMatches:
     folder, wild = _split(roots, pattern)
     if _NEVER in split_path(pattern):
-        return SearchMatches([], truncated=False)
+        return SearchMatches([], is_truncated=False)
     most = settings.glob_matches if limit is None else min(limit, settings.glob_matches)
     hunt = _Hunt(roots, settings, GlobPattern(wild, hidden=hidden), most=most)
     try:
@@ -54,11 +54,11 @@ def search(
                 finally:
                     os.close(fd)
     except _Enough:
-        return SearchMatches(hunt.matches, truncated=True)
+        return SearchMatches(hunt.matches, is_truncated=True)
     except ErrorAnswer as error:
         if reason_of(error) != "missing":
             raise
-    return SearchMatches(hunt.matches, truncated=hunt.cut)
+    return SearchMatches(hunt.matches, is_truncated=hunt.cut)
 
 
 def _split(roots: Roots, pattern: str) -> tuple[str, Names]:
@@ -82,23 +82,23 @@ class GlobPattern:
         self._matchers = [re.compile(fnmatch.translate(name)).match for name in names]
 
     def start(self) -> frozenset[int]:
-        return self._closed({0})
+        return self._skip_any_folders({0})
 
     def after(self, positions: frozenset[int], name: str) -> frozenset[int]:
         """Where one can be after one more name."""
-        found: set[int] = set()
+        next_positions: set[int] = set()
         for at in positions:
             if at == len(self._names):
                 continue
             if not self._may_be(name, self._names[at]):
                 continue
             if self._names[at] == _ANY_FOLDERS:
-                found.add(at)
+                next_positions.add(at)
                 if at == len(self._names) - 1:  # at the end it stands for files too
-                    found.add(at + 1)
+                    next_positions.add(at + 1)
             elif self._matchers[at](name):
-                found.add(at + 1)
-        return self._closed(found)
+                next_positions.add(at + 1)
+        return self._skip_any_folders(next_positions)
 
     def is_end(self, positions: frozenset[int]) -> bool:
         return len(self._names) in positions
@@ -108,7 +108,7 @@ class GlobPattern:
             return False
         return self._with_hidden or not name.startswith(".") or pattern.startswith(".")
 
-    def _closed(self, positions: set[int]) -> frozenset[int]:
+    def _skip_any_folders(self, positions: set[int]) -> frozenset[int]:
         """`**` may also stand for no folder at all, but not for the file itself."""
         for at in sorted(positions):
             while at < len(self._names) - 1 and self._names[at] == _ANY_FOLDERS:
@@ -140,7 +140,7 @@ class _Hunt:
         if depth > MOST_NAMES // 2:
             self.cut = True
             return
-        for entry in self._sorted(fd):
+        for entry in self._sorted_entries(fd):
             after = self._pattern.after(positions, entry.name)
             if not after or not _can_be_said(entry.name):
                 continue
@@ -160,11 +160,11 @@ class _Hunt:
         finally:
             os.close(below)
 
-    def _sorted(self, fd: int) -> Iterator[os.DirEntry[str]]:
+    def _sorted_entries(self, fd: int) -> Iterator[os.DirEntry[str]]:
         """The names of a folder in order, so that two searches say the same."""
         entries: list[os.DirEntry[str]] = []
-        with os.scandir(fd) as listed:
-            for entry in listed:
+        with os.scandir(fd) as listing:
+            for entry in listing:
                 self._entries -= 1
                 if self._entries < 0 or time.monotonic() > self._deadline:
                     self.cut = True

@@ -113,10 +113,10 @@ class Deadline:
 
     @property
     def seconds_left(self) -> float:
-        left = self._end - time.monotonic()
-        if left <= 0 or self._stop.is_set():
+        seconds = self._end - time.monotonic()
+        if seconds <= 0 or self._stop.is_set():
             raise OutOfTime
-        return left
+        return seconds
 
 
 def blob_digest(data: bytes, algorithm: str = "sha1") -> str:

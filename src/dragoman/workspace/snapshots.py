@@ -121,20 +121,20 @@ class Snapshot:
         """What it does not cover."""
         self._archive = archive
         self._captures: list[Capture] = []
-        self._closed = False
+        self._is_closed = False
         archive.users += 1
 
     @property
     def is_closed(self) -> bool:
-        return self._closed
+        return self._is_closed
 
     @property
     def growth(self) -> int:
         """Bytes that later snapshots have added to what the first one kept, and that stay as long as any of
         them does.
         """
-        kept = sum(ground.kept_bytes for ground in self._archive.grounds)
-        return kept - (self._archive.first_bytes or 0)
+        kept_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
+        return kept_bytes - (self._archive.first_bytes or 0)
 
     @property
     def can_overlap_turn(self) -> bool:
@@ -160,7 +160,7 @@ class Snapshot:
         """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
         closed for itself. With `start`, a turn may begin while this goes on, if it `can_overlap_turn`.
         """
-        if self._closed:
+        if self._is_closed:
             raise LocalMistake("this snapshot is closed")
         return await _take(Snapshot(self._archive), start)
 
@@ -168,10 +168,10 @@ class Snapshot:
         """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
         return await asyncio.to_thread(self._compare, later)
 
-    def adopt(self, path: str, other: Snapshot) -> None:
-        """From now on one file counts as it was when `other` was taken, which shares our contents."""
+    def adopt(self, path: str, later: Snapshot) -> None:
+        """From now on one file counts as it was when `later` was taken, which shares our contents."""
         for ground, capture, newer in zip(
-            self._archive.grounds, self._captures, other._captures, strict=True
+            self._archive.grounds, self._captures, later._captures, strict=True
         ):
             if path.startswith(f"{ground.root}/"):
                 name = path[len(ground.root) + 1 :]
@@ -181,9 +181,9 @@ class Snapshot:
 
     async def aclose(self) -> None:
         """Forget everything. Closing twice is fine."""
-        if self._closed:
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         self._archive.users -= 1
         if not self._archive.users:
             self._archive.stop.set()
@@ -197,28 +197,28 @@ class Snapshot:
 
     def _compare(self, later: Snapshot | None) -> TurnChangeSet:
         with self._archive.working:
-            if self._closed or (later is not None and later._closed):
+            if self._is_closed or (later is not None and later._is_closed):
                 raise LocalMistake("this snapshot is closed")
-            return self._compared(later)
+            return self._list_changes(later)
 
-    def _compared(self, later: Snapshot | None) -> TurnChangeSet:
+    def _list_changes(self, later: Snapshot | None) -> TurnChangeSet:
         notes = list(self.notes)
-        found: dict[str, PathDifference] = {}
+        differences: dict[str, PathDifference] = {}
         files: list[FileChange] = []
         room = self._archive.settings.diff_bytes
         for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
             after = ground.capture(keep=False) if later is None else later._captures[number]
             notes += [note for note in after.notes if note not in notes]
             for path, old, new in _differences(before, after):
-                one = PathDifference(ground, path, old, new, is_past=later is not None)
-                if one.full_path in found:  # a root within a root
+                difference = PathDifference(ground, path, old, new, is_past=later is not None)
+                if difference.full_path in differences:  # a root within a root
                     continue
-                found[one.full_path] = one
-                files.append(describe_change(one, room=room))
+                differences[difference.full_path] = difference
+                files.append(describe_change(difference, room=room))
                 room -= len(files[-1].diff or "")
         if room <= 0:
             notes.append("too many changes to show: some are named without a diff")
-        return TurnChangeSet(sorted(files, key=lambda change: change.path), notes, found)
+        return TurnChangeSet(sorted(files, key=lambda change: change.path), notes, differences)
 
 
 def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> SnapshotFolder:

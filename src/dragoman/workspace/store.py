@@ -32,18 +32,18 @@ class Store:
         self._base = Path(base) if base else _default_base()
         self.path = self._base / f"{os.getpid()}-{secrets.token_hex(6)}"
         # Locked before it has its name, or somebody might take it for abandoned.
-        made = self.path.with_suffix(".new")
+        new_folder = self.path.with_suffix(".new")
         while True:
             _claim(self._base)
             remove_stale(self._base)
             try:
-                made.mkdir(mode=0o700)
+                new_folder.mkdir(mode=0o700)
                 break
             except FileNotFoundError:  # whoever closed the last store has removed the folder meanwhile
                 continue
-        self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | UNBLOCKED, 0o600)
+        self._lock = os.open(new_folder / _LOCK, os.O_RDWR | os.O_CREAT | UNBLOCKED, 0o600)
         try_lock(self._lock)
-        made.rename(self.path)
+        new_folder.rename(self.path)
 
     def close(self) -> None:
         """Remove it with all that is in it. Closing twice is fine."""

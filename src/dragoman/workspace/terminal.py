@@ -93,9 +93,9 @@ class TerminalProcess:
 
     async def wait(self) -> ProcessExit:
         """Wait until it is over. Any number may wait; one who stops waiting disturbs nobody."""
-        while (ended := self.exit) is None:
+        while (process_exit := self.exit) is None:
             await self._waiters.wait()
-        return ended
+        return process_exit
 
     async def kill(self) -> None:
         """End the whole tree: ask, and kill after the grace. Cancelled, it kills at once."""
@@ -135,14 +135,14 @@ class TerminalProcess:
         if self._silent:
             self._end()
         elif self._timer is None:
-            self._await_the_rest(heard=-1)
+            self._await_the_rest(previous_bytes=-1)
 
-    def _await_the_rest(self, *, heard: int) -> None:
+    def _await_the_rest(self, *, previous_bytes: int) -> None:
         now = self._reader.taken
-        if now == heard and self.tree.gone:
+        if now == previous_bytes and self.tree.gone:
             self._end()
         else:
-            self._timer = self.loop.call_later(HANG_UP, lambda: self._await_the_rest(heard=now))
+            self._timer = self.loop.call_later(HANG_UP, lambda: self._await_the_rest(previous_bytes=now))
 
     def _end(self) -> None:
         if self.has_ended:

@@ -56,25 +56,29 @@ def serve_terminals(client: HasTerminals, sessions: Sessions) -> None:
     async def create(request: CreateTerminalRequest, agent: object) -> CreateTerminalResponse:
         terminals = sessions(request.session_id, agent)
         limit = request.output_byte_limit
-        wanted = TerminalRequest(
+        terminal_request = TerminalRequest(
             command=request.command,
             args=request.args or (),
             env=[(variable.name, variable.value) for variable in request.env or ()],
             cwd=request.cwd if isinstance(request.cwd, str) else None,
             output_bytes=limit if isinstance(limit, int) else None,
         )
-        return CreateTerminalResponse(terminal_id=await terminals.create(wanted))
+        return CreateTerminalResponse(terminal_id=await terminals.create(terminal_request))
 
     async def output(request: TerminalOutputRequest, agent: object) -> TerminalOutputResponse:
         terminal = sessions(request.session_id, agent).get(request.terminal_id)
         # The status first: what it comes with is whole.
-        ended, tail = terminal.exit, terminal.tail
-        status = UNSET if ended is None else TerminalExitStatus(exit_code=ended.code, signal=ended.signal)
-        return TerminalOutputResponse(output=tail.text, truncated=tail.truncated, exit_status=status)
+        process_exit, tail = terminal.exit, terminal.tail
+        status = (
+            UNSET
+            if process_exit is None
+            else TerminalExitStatus(exit_code=process_exit.code, signal=process_exit.signal)
+        )
+        return TerminalOutputResponse(output=tail.text, truncated=tail.is_truncated, exit_status=status)
 
     async def wait(request: WaitForTerminalExitRequest, agent: object) -> WaitForTerminalExitResponse:
-        ended = await sessions(request.session_id, agent).wait(request.terminal_id)
-        return WaitForTerminalExitResponse(exit_code=ended.code, signal=ended.signal)
+        process_exit = await sessions(request.session_id, agent).wait(request.terminal_id)
+        return WaitForTerminalExitResponse(exit_code=process_exit.code, signal=process_exit.signal)
 
     async def kill(request: KillTerminalRequest, agent: object) -> KillTerminalResponse:
         await sessions(request.session_id, agent).kill(request.terminal_id)

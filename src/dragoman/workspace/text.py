@@ -63,12 +63,12 @@ class TextReader:
     def feed(self, data: bytes) -> str:
         if self._skip:
             data, self._skip = data[self._skip :], 0
-        return self._decoded(data, final=False)
+        return self._decode_text(data, final=False)
 
     def end(self) -> str:
-        return self._decoded(b"", final=True)
+        return self._decode_text(b"", final=True)
 
-    def _decoded(self, data: bytes, *, final: bool) -> str:
+    def _decode_text(self, data: bytes, *, final: bool) -> str:
         try:
             text = self._decode(data, final)
         except UnicodeDecodeError:
@@ -103,15 +103,15 @@ class LineWindow:
             return
         end = len(text)
         if self._lines_left is not None:
-            end, ended = _after_lines(text, begin, self._lines_left)
-            self._lines_left -= ended
+            end, line_count = _after_lines(text, begin, self._lines_left)
+            self._lines_left -= line_count
         self._keep(text[begin:end])
 
     def _after_skipped(self, text: str) -> int | None:
         if not self._skip:
             return 0
-        begin, ended = _after_lines(text, 0, self._skip)
-        self._skip -= ended
+        begin, line_count = _after_lines(text, 0, self._skip)
+        self._skip -= line_count
         return None if self._skip else begin
 
     def _keep(self, text: str) -> None:

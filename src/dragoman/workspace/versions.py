@@ -82,11 +82,11 @@ class KnownVersions:
             self._held_bytes -= _size(before)
             if base is None and before is not None and before.version == version:
                 base = before.base
-            known = KnownVersion(version, base)
-            if _size(known) > self._base_bytes:
-                known = KnownVersion(version)
-            self._versions[path] = known
-            self._held_bytes += _size(known)
+            known_version = KnownVersion(version, base)
+            if _size(known_version) > self._base_bytes:
+                known_version = KnownVersion(version)
+            self._versions[path] = known_version
+            self._held_bytes += _size(known_version)
             self._shrink()
 
     def _shrink(self) -> None:

@@ -208,14 +208,14 @@ class Workspace:
         *,
         before: LentSession | None,
     ) -> LentSession:
-        chosen = settings or self._settings
+        file_settings = settings or self._settings
         roots = Roots(cwd, additional_directories)
-        told = (
-            KnownVersions(base_bytes=chosen.base_bytes)
+        known_versions = (
+            KnownVersions(base_bytes=file_settings.base_bytes)
             if before is None
             else before.files.files.known_versions
         )
-        files = SessionFiles(roots, chosen, known_versions=told, writing=self._writing)
+        files = SessionFiles(roots, file_settings, known_versions=known_versions, writing=self._writing)
         terminals = LentTerminals(roots, self._terminals or DEFAULT_TERMINALS, guard=self._around.guard)
         if before is not None:
             terminals = before.terminals
@@ -245,10 +245,10 @@ class Workspace:
         return ReadTextFileResponse(content=read.text, meta={"dragoman": {"version": read.version}})
 
     async def _write_text_file(self, request: WriteTextFileRequest, agent: object) -> WriteTextFileResponse:
-        written = await self.session(request.session_id, agent).write(request.path, request.content)
-        about: dict[str, Any] = {"version": written.version}
-        if written.outcome is not None:
-            about["conflict"] = written.outcome
+        result = await self.session(request.session_id, agent).write(request.path, request.content)
+        about: dict[str, Any] = {"version": result.version}
+        if result.outcome is not None:
+            about["conflict"] = result.outcome
         return WriteTextFileResponse(meta={"dragoman": about})
 
 
@@ -260,7 +260,7 @@ class SessionOpening:
         self.agent = agent
         self.is_settled = False
         self._settle = settle
-        self._claimed: str | None = None
+        self._claimed_id: str | None = None
 
     def settle(self, session_id: str) -> None:
         """The session has been made, and this is its id."""
@@ -271,7 +271,7 @@ class SessionOpening:
         """Whether an unknown id may be this one's. Only the first is."""
         if self.is_settled:
             return False
-        self._claimed = self._claimed or session_id
-        if self._claimed == session_id:
+        self._claimed_id = self._claimed_id or session_id
+        if self._claimed_id == session_id:
             self.session.name(session_id)
-        return self._claimed == session_id
+        return self._claimed_id == session_id

@@ -69,7 +69,7 @@ class WriteResult(NamedTuple):
     path: str
     version: Version
     """Of what is there now."""
-    created: bool
+    is_created: bool
     outcome: Outcome | None = None
     """How a conflict was decided, if there was one."""
 
@@ -100,8 +100,8 @@ def base_of(version: KnownVersion | None) -> str | None:
     return "" if version.version == ABSENT else version.base
 
 
-def conflict_refused(clash: WriteClash, *, unmerged: bool = False) -> ErrorAnswer:
+def conflict_refused(clash: WriteClash, *, merge_failed: bool = False) -> ErrorAnswer:
     reason, why = _REASONS[clash.kind]
-    if unmerged:
+    if merge_failed:
         why += " (the changes could not be merged)"
     return refusal(CONFLICT, reason, why, version=clash.version)

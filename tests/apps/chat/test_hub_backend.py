@@ -104,7 +104,7 @@ async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_
             assert [row.title for row in rows] == ["Far away", "Other"]
             review = await chat.review()
             assert review is not None
-            assert (review.files[0].added, review.files[0].removed) == (2, 1)
+            assert (review.files[0].added_lines, review.files[0].removed_lines) == (2, 1)
             await review.revert("/far/a.py")
             assert await chat.review() is None
         nobody.close()

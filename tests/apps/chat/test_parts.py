@@ -35,7 +35,7 @@ async def test_what_a_turn_changed_can_be_put_back(tmp_path: Path) -> None:
     compared = await look.compare()
     assert compared is not None
     (changed,) = compared.files
-    assert (changed.path, changed.added, changed.removed) == (str(file), 1, 1)
+    assert (changed.path, changed.added_lines, changed.removed_lines) == (str(file), 1, 1)
     await compared.revert(changed.path)
     assert file.read_text() == "one\n"
     await look.aclose()

@@ -23,7 +23,9 @@ def policy(
     if project is not None:
         layers.append(_layer(project, "project.toml", only_stricter=True))
     return Policy(
-        layers=tuple(layers), remembered=read_policy(remembered, "remembered.toml").rules, approve=approve
+        layers=tuple(layers),
+        remembered_rules=read_policy(remembered, "remembered.toml").rules,
+        approve=approve,
     )
 
 

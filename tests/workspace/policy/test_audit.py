@@ -56,7 +56,7 @@ def test_secrets_are_covered(tmp_path: Path) -> None:
 
 
 def test_a_large_log_is_renamed_and_the_oldest_is_dropped(tmp_path: Path) -> None:
-    log = AuditLog(str(tmp_path / "audit.jsonl"), most_bytes=500, kept=2)
+    log = AuditLog(str(tmp_path / "audit.jsonl"), most_bytes=500, rotated_files=2)
     for number in range(12):
         log.append(line(f"git {number}"))
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -59,7 +59,7 @@ class Desk:
             policy(rules, approve=more.pop("approve", None)),
             asker=asker,
             audit=AuditLog(str(self.log)),
-            remembered=self.kept,
+            remembered_rules=self.kept,
             agent="claude",
             roots=[ROOT],
             **more,
@@ -159,7 +159,7 @@ async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) 
     assert await desk.run("git status") == "no"
     with pytest.raises(ErrorAnswer):
         await desk.desk.guard(Access(session_id="s", kind="read", path=f"{ROOT}/x"))
-    assert len(desk.desk.denied) == 2
+    assert len(desk.desk.denials) == 2
 
 
 async def test_a_question_that_is_taken_back_is_written_down(tmp_path: Path) -> None:

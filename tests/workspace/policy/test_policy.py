@@ -244,7 +244,7 @@ def test_files_that_hold_policies_are_never_written_without_a_person() -> None:
     chosen = Policy(
         layers=base.layers,
         approve="all",
-        protected=(f"{ROOT}/.dragoman", f"{ROOT}/.dragoman/**", f"{HOME}/p/**"),
+        protected_paths=(f"{ROOT}/.dragoman", f"{ROOT}/.dragoman/**", f"{HOME}/p/**"),
     )
     assert chosen.decide(tool("edit", ".dragoman/policy.toml")).outcome == "deny"
     assert chosen.decide(command("cp x .dragoman/policy.toml")).outcome == "deny"

@@ -97,14 +97,14 @@ def test_what_was_said_before_about_a_call_counts_where_the_request_is_silent() 
         tool_call_id="t", kind="edit", name="Write", locations=[v1.ToolCallLocation(path="x")]
     )
     now = v1.ToolCallUpdate(tool_call_id="t", title="Write x")
-    question = about_tool_call(now, SETTING, known=before)
+    question = about_tool_call(now, SETTING, known_call=before)
     assert (question.kind, question.tool, question.paths) == ("edit", "Write", (f"{ROOT}/x",))
 
 
 def test_what_is_said_about_a_call_now_comes_first() -> None:
     before = v1.ToolCallUpdate(tool_call_id="t", kind="read", raw_input={"command": "ls"})
     now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "rm x"})
-    script = about_tool_call(now, SETTING, known=before).script
+    script = about_tool_call(now, SETTING, known_call=before).script
     assert script is not None
     assert script.commands == (("rm", "x"),)
 

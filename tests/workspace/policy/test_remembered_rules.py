@@ -24,7 +24,7 @@ def kept(tmp_path: Path) -> RememberedRules:
 
 
 def decided(kept: RememberedRules, question: PolicyQuestion) -> str:
-    return Policy(remembered=kept.rules()).decide(question).outcome
+    return Policy(remembered_rules=kept.rules()).decide(question).outcome
 
 
 def test_an_answer_is_a_rule_that_a_person_can_read(kept: RememberedRules) -> None:
@@ -140,8 +140,8 @@ def test_any_command_and_any_name_make_a_rule_that_answers_exactly_them(words: l
     assert (text is None) == (script.objection is not None)
     if text is not None:
         rules = read_policy(text, "r").rules
-        assert Policy(remembered=rules).decide(question).outcome == "allow"
+        assert Policy(remembered_rules=rules).decide(question).outcome == "allow"
         other = PolicyQuestion(
             method="terminal", agent=agent, kind="execute", script=read_arguments([*words, "x"])
         )
-        assert Policy(remembered=rules).decide(other).outcome == "ask"
+        assert Policy(remembered_rules=rules).decide(other).outcome == "ask"

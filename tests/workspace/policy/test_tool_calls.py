@@ -56,7 +56,7 @@ async def test_an_announced_command_is_judged_whatever_is_said_after_it(tmp_path
 )
 def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]) -> None:
     call = v1.ToolCallUpdate(tool_call_id="t", **members)
-    question = about_tool_call(call, QuestionContext(), known=told(announced()).find_call("s", call))
+    question = about_tool_call(call, QuestionContext(), known_call=told(announced()).find_call("s", call))
     assert policy(RULES).decide(question).outcome == "deny"
 
 
@@ -70,7 +70,7 @@ def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]
 )
 def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list[Any]) -> None:
     calls = told(announced(), *flood)
-    question = about_tool_call(BARE, QuestionContext(), known=calls.find_call("s", BARE))
+    question = about_tool_call(BARE, QuestionContext(), known_call=calls.find_call("s", BARE))
     assert policy(RULES).decide(question).outcome == "ask"
     clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
     assert calls.find_call("s", clear) is None

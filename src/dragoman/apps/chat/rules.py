@@ -47,10 +47,10 @@ class ChatRules:
             load_chosen_policy(roots, file=self.policy, approve=self.approve),
             asker=_Asker(person, risk_notes),
             audit=_TellingLog(policy_paths().audit, tell),
-            remembered=RememberedRules(policy_paths().remembered),
+            remembered_rules=RememberedRules(policy_paths().remembered_file),
             agent=agent,
             roots=roots,
-            known=calls.find_call,
+            find_tool_call=calls.find_call,
         )
 
 

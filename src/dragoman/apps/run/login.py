@@ -52,7 +52,7 @@ def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *
         raise StartAgain
 
     can_start = attended and bool(target.agent.command)
-    plan = plan_login(agent.auth_methods, os.environ, can_start, handed=target.env.keys())
+    plan = plan_login(agent.auth_methods, os.environ, can_start, agent_variables=target.env.keys())
     return Login(
         method=None if plan.step is None else plan.step.method_id,
         terminal=in_terminal if can_start else None,

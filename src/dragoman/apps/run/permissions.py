@@ -120,8 +120,8 @@ def make_desk(
         policy,
         asker=asker,
         audit=decisions,
-        remembered=RememberedRules(policy_paths().remembered),
+        remembered_rules=RememberedRules(policy_paths().remembered_file),
         agent=agent,
         roots=roots,
-        known=calls.find_call,
+        find_tool_call=calls.find_call,
     )

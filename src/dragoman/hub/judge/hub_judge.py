@@ -82,7 +82,9 @@ class HubJudge:
         self._hub = hub
         self._file = file
         self._rules = read_file(file) if file else None
-        self._judge = PermissionJudge(audit=audit, remembered=RememberedRules(policy_paths().remembered))
+        self._judge = PermissionJudge(
+            audit=audit, remembered_rules=RememberedRules(policy_paths().remembered_file)
+        )
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
 
@@ -115,7 +117,7 @@ class HubJudge:
             return None
         call = permission.tool_call
         known = session.calls.find_call(session.id, call)
-        question = about_tool_call(call, _setting(session), session_id=session.id, known=known)
+        question = about_tool_call(call, _setting(session), session_id=session.id, known_call=known)
         question = replace(question, paths=with_real_paths(question.paths))
         decision = self._judge.decide(question, self._policy(session))
         rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule

@@ -221,7 +221,7 @@ class HubLender:
             return None
         ended, tail = terminal.exit, terminal.tail
         status = None if ended is None else {"exitCode": ended.code, "signal": ended.signal}
-        return {"output": tail.text, "truncated": tail.truncated, "exitStatus": status}
+        return {"output": tail.text, "truncated": tail.is_truncated, "exitStatus": status}
 
     def _keep(self, session_id: str, terminal_id: str) -> None:
         """People go on looking at what a program printed when its agent does not."""

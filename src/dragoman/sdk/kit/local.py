@@ -77,7 +77,7 @@ class LocalTools:
         finally:
             await self.terminals.release(terminal_id)
         tail = terminal.tail
-        return CommandResult(tail.text, ended.code, ended.signal, tail.truncated)
+        return CommandResult(tail.text, ended.code, ended.signal, tail.is_truncated)
 
     async def aclose(self) -> None:
         try:

@@ -110,7 +110,7 @@ def _counts(entry: ToolEntry) -> tuple[int, int]:
     for item in entry.state.content:
         if isinstance(item, v1.Diff):
             counted = _compared(item)
-            added, removed = added + counted.added, removed + counted.removed
+            added, removed = added + counted.added_lines, removed + counted.removed_lines
     return added, removed
 
 

@@ -89,7 +89,7 @@ class ReviewScreen(Dialog[bool]):
 
     def _file_line(self, file: ReviewedFile, width: int) -> Content:
         path = sanitize_line(file.path.removeprefix(self._cwd + "/"))
-        size = "binary" if file.binary else f"+{file.added} -{file.removed}"
+        size = "binary" if file.binary else f"+{file.added_lines} -{file.removed_lines}"
         fate = self._fates.get(file.path, "")
         return Content.assemble(
             f"{_MARKS.get(file.kind, '?')} {cut(path, width - len(size) - len(fate) - 6)}",

@@ -34,7 +34,7 @@ def count_changes(old: str | None, new: str) -> CountedChange:
     """
     lines = changed_lines(old, new)
     signs = [line[:1] for line in lines]
-    return CountedChange(lines, added=signs.count("+"), removed=signs.count("-"))
+    return CountedChange(lines, added_lines=signs.count("+"), removed_lines=signs.count("-"))
 
 
 def diff_lines(lines: Iterable[str], width: int) -> Iterator[Content]:

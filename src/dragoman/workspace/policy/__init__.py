@@ -7,7 +7,7 @@ Import from the modules:
     question            `PolicyQuestion`, and how one is made from a request or an access
     judge               `PermissionJudge`: decides about one effect and writes the decision to the audit log
     tool_calls          `ToolCalls`: what an agent has reported about its tool calls
-    permission_service  `PermissionService(policy, asker=, audit=, remembered=, agent=, roots=)`: its
+    permission_service  `PermissionService(policy, asker=, audit=, remembered_rules=, agent=, roots=)`: its
                         `permission` is for `Client.request_permission`, its `guard` for `Workspace(guard=)`
     permission_prompt   `Asker`, and the prompt that it shows; `terminal_asker` has one for terminals
     audit               `AuditLog`

@@ -90,30 +90,32 @@ class AuditLog:
         path: str,
         *,
         most_bytes: int = MOST_BYTES,
-        kept: int = KEPT,
+        rotated_files: int = KEPT,
         sync: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.path = path
         self.now = now
         self._most_bytes = most_bytes
-        self._rotated_files = kept
+        self._rotated_files = rotated_files
         self._sync = sync
         self._lock = threading.Lock()
 
     def append(self, line: AuditEntry) -> None:
         """Write one line; raises `OSError` if that is not possible."""
         data = msgspec.json.encode(line) + b"\n"
-        with self._lock, self._opened() as descriptor:
-            written = os.write(descriptor, data)
-            if written != len(data):  # a full disk took a part: end the line, so that the next one is whole
+        with self._lock, self._open_locked() as descriptor:
+            byte_count = os.write(descriptor, data)
+            if byte_count != len(
+                data
+            ):  # a full disk took a part: end the line, so that the next one is whole
                 os.write(descriptor, b"\n")
                 raise OSError("the audit log took only a part of a line")
             if self._sync:
                 os.fsync(descriptor)
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _open_locked(self) -> Iterator[int]:
         """The log, locked against being renamed by another process meanwhile."""
         while True:
             descriptor = self._open()
@@ -159,8 +161,8 @@ def read_entries(text: str) -> Iterator[dict[str, Any]]:
     """The lines of a log; what is no line of ours is left out."""
     for line in text.splitlines():
         try:
-            found = msgspec.json.decode(line)
+            entry = msgspec.json.decode(line)
         except msgspec.DecodeError:  # the torn end of a full disk
             continue
-        if isinstance(found, dict):
-            yield found
+        if isinstance(entry, dict):
+            yield entry

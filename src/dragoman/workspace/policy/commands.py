@@ -64,17 +64,17 @@ def pattern_text(words: Sequence[str]) -> str:
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a command is exactly what a pattern describes."""
     has_rest = pattern[-1] == REST
-    fixed = pattern[:-1] if has_rest else pattern
-    if len(words) < len(fixed) or (len(words) > len(fixed) and not has_rest):
+    fixed_words = pattern[:-1] if has_rest else pattern
+    if len(words) < len(fixed_words) or (len(words) > len(fixed_words) and not has_rest):
         return False
-    return all(_is(word, expected) for word, expected in zip(words, fixed, strict=False))
+    return all(_is(word, pattern_word) for word, pattern_word in zip(words, fixed_words, strict=False))
 
 
-def _is(word: str, expected: str) -> bool:
+def _is(word: str, pattern_word: str) -> bool:
     # A pattern that begins with a star says "some operand"; a flag in its place would be a surprise.
-    if word.startswith("-") and expected[:1] in ("*", "?", "["):
+    if word.startswith("-") and pattern_word[:1] in ("*", "?", "["):
         return False
-    return fnmatchcase(word, expected)
+    return fnmatchcase(word, pattern_word)
 
 
 def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
@@ -92,11 +92,11 @@ def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
 def _restricts(pattern: Sequence[str], words: tuple[str, ...], *, depth: int) -> Certainty:
     if not words:
         return Certainty.NO
-    found = _restricts_from(pattern, words)
+    certainty = _restricts_from(pattern, words)
     if depth < _DEEPEST:
         for inner in commands_within(words):
-            found = max(found, _restricts(pattern, inner, depth=depth + 1))
-    return found
+            certainty = max(certainty, _restricts(pattern, inner, depth=depth + 1))
+    return certainty
 
 
 def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
@@ -105,27 +105,27 @@ def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
         return program
     if has_unknown_part(words[0]):
         return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
-    wanted = [word for word in pattern[1:] if word != REST]
-    flags = [word for word in wanted if word.startswith("-")]
-    operands = [word for word in wanted if not word.startswith("-")]
-    found = min(program, _in_order(operands, words[1:]) or _shortened(operands, tuple(words)))
-    if found is not Certainty.NO and flags:
-        found = min(found, *(_has_flag(flag, tuple(words)) for flag in flags))
-    return found
+    pattern_words = [word for word in pattern[1:] if word != REST]
+    flags = [word for word in pattern_words if word.startswith("-")]
+    operands = [word for word in pattern_words if not word.startswith("-")]
+    certainty = min(program, _in_order(operands, words[1:]) or _may_be_shortened(operands, tuple(words)))
+    if certainty is not Certainty.NO and flags:
+        certainty = min(certainty, *(_has_flag(flag, tuple(words)) for flag in flags))
+    return certainty
 
 
 @lru_cache(maxsize=4096)
-def _could_start(word: str, expected: str) -> bool:
-    return expected == REST or _is_program(word, expected) is Certainty.YES
+def _could_start(word: str, pattern_word: str) -> bool:
+    return pattern_word == REST or _is_program(word, pattern_word) is Certainty.YES
 
 
-def _is_program(word: str, expected: str) -> Certainty:
+def _is_program(word: str, pattern_word: str) -> Certainty:
     name = name_of(word)
     if is_known(name):
-        folded = expected.casefold()
+        folded_pattern = pattern_word.casefold()
         names = {word.casefold(), name.casefold(), program_name(word).casefold()}
-        return Certainty.YES if any(fnmatchcase(name, folded) for name in names) else Certainty.NO
-    return Certainty.PERHAPS if may_be(name, expected) or may_be(word, expected) else Certainty.NO
+        return Certainty.YES if any(fnmatchcase(name, folded_pattern) for name in names) else Certainty.NO
+    return Certainty.PERHAPS if may_be(name, pattern_word) or may_be(word, pattern_word) else Certainty.NO
 
 
 def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
@@ -135,17 +135,22 @@ def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
     if any(has_unknown_part(word) for word in words):
         return Certainty.PERHAPS
     rest = iter(words)
-    found = all(any(may_be(word, operand) for word in rest) for operand in operands)
-    return Certainty.PERHAPS if found else Certainty.NO
+    is_possible = all(any(may_be(word, operand) for word in rest) for operand in operands)
+    return Certainty.PERHAPS if is_possible else Certainty.NO
 
 
-def _shortened(operands: list[str], words: tuple[str, ...]) -> Certainty:
+def _may_be_shortened(operands: list[str], words: tuple[str, ...]) -> Certainty:
     """Whether a subcommand might be a pattern's first word, cut short: npm and others take `publ` for it."""
     if not has_subcommands(program_name(words[0])):
         return Certainty.NO
     call = read_call(words)
-    given = call.subcommand or ""
-    is_short = len(given) > 1 and call.program != "git" and bool(operands) and operands[0].startswith(given)
+    subcommand = call.subcommand or ""
+    is_short = (
+        len(subcommand) > 1
+        and call.program != "git"
+        and bool(operands)
+        and operands[0].startswith(subcommand)
+    )
     return Certainty.PERHAPS if is_short else Certainty.NO
 
 

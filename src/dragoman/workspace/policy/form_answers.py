@@ -83,16 +83,16 @@ class FormAnswers(Struct, frozen=True, kw_only=True):
         lacking = sorted(required_in(form) - self.fields.keys())
         if lacking:
             raise FormUnanswered(f"there is no answer for the field {lacking[0]!r}")
-        given = {name: value for name, value in self.fields.items() if name in fields}
-        if not given:
+        answers = {name: value for name, value in self.fields.items() if name in fields}
+        if not answers:
             raise FormUnanswered("there is no answer for any of its fields")
-        filled: dict[str, Value] = {}
-        for name, value in given.items():
+        values: dict[str, Value] = {}
+        for name, value in answers.items():
             try:
-                filled[name] = check_value(fields[name], value, matches=matches)
+                values[name] = check_value(fields[name], value, matches=matches)
             except BadFormValue as error:
                 raise FormUnanswered(f"the answer for the field {name!r} is not taken: {error}") from None
-        return filled
+        return values
 
     def for_url(self, url: str) -> Literal["accept", "decline"] | None:
         try:

@@ -40,8 +40,8 @@ def fields_of(form: v1.ElicitationFormMode) -> Mapping[str, Field]:
 
 
 def required_in(form: v1.ElicitationFormMode) -> frozenset[str]:
-    required = form.requested_schema.required
-    return frozenset(required) if isinstance(required, list) else frozenset()
+    required_names = form.requested_schema.required
+    return frozenset(required_names) if isinstance(required_names, list) else frozenset()
 
 
 def title_of(name: str, field: Field) -> str:
@@ -192,8 +192,8 @@ _FORMATS: Final[dict[str, Callable[[str], str | None]]] = {
 def parse_line(field: Field, line: str) -> Any:
     """What somebody typed, as a value of the field's type; not checked yet."""
     if isinstance(field, v1.BooleanPropertySchema):
-        said = line.strip().casefold()
-        return True if said in _YES else False if said in _NO else line
+        answer = line.strip().casefold()
+        return True if answer in _YES else False if answer in _NO else line
     if isinstance(field, v1.IntegerPropertySchema):
         return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
     if isinstance(field, v1.NumberPropertySchema):
@@ -203,12 +203,12 @@ def parse_line(field: Field, line: str) -> Any:
     return _choice(field, line) if choices_of(field) else line
 
 
-def _choice(field: Field, said: str) -> str:
+def _choice(field: Field, text: str) -> str:
     """A choice by its value, else by its number."""
     choices = [value for value, _ in choices_of(field)]
-    if said not in choices and said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(choices):
-        return choices[int(said) - 1]
-    return said
+    if text not in choices and text.isdecimal() and len(text) < 7 and 1 <= int(text) <= len(choices):
+        return choices[int(text) - 1]
+    return text
 
 
 # Addresses that a person is asked to open.
@@ -228,11 +228,11 @@ def cautions(url: str) -> list[str]:
     if host is None:
         return ["this is no proper address"]
     parts = urlsplit(url)
-    found = []
+    warnings = []
     if parts.scheme != "https":
-        found.append(f"it is not https but {parts.scheme or 'nothing'}")
+        warnings.append(f"it is not https but {parts.scheme or 'nothing'}")
     if "xn--" in host or not host.isascii():
-        found.append("its host holds letters that may look like others")
+        warnings.append("its host holds letters that may look like others")
     if "@" in parts.netloc:
-        found.append("it holds a login, and what stands before the @ is not its host")
-    return found
+        warnings.append("it holds a login, and what stands before the @ is not its host")
+    return warnings

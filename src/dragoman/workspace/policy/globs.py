@@ -34,13 +34,13 @@ def absolute(path: str, base: str, *, home: str = "") -> str:
     whole = path if path.startswith(("/", ANY)) else f"{base}/{path}"
     if not is_known(whole):
         return f"/{whole}"
-    kept: list[str] = []
+    names: list[str] = []
     for name in whole.split("/"):
         if name == "..":
-            del kept[-1:]
+            del names[-1:]
         elif name not in ("", "."):
-            kept.append(name)
-    return "/" + "/".join(kept)
+            names.append(name)
+    return "/" + "/".join(names)
 
 
 def is_plain(path: str) -> bool:
@@ -69,14 +69,14 @@ def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str 
 def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> Certainty:
     """Whether one of the globs means this path, or might."""
     if is_known(path):
-        found = _restricts_known(globs, path, roots=roots, home=home)
-        return Certainty.YES if found else Certainty.NO
+        is_restricted = _restricts_known(globs, path, roots=roots, home=home)
+        return Certainty.YES if is_restricted else Certainty.NO
     if len(path) > _MOST_CHARACTERS:
         return Certainty.PERHAPS
     names = _possible_names(path)
     for glob in globs:
-        for wanted in _anywhere(_at_home(glob, home), roots):
-            if any(_meet(wanted, name) for name in names):
+        for glob_parts in _anywhere(_at_home(glob, home), roots):
+            if any(_meet(glob_parts, name) for name in names):
                 return Certainty.PERHAPS
     return Certainty.NO
 
@@ -87,8 +87,8 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
     for glob in globs:
         if "/" not in glob or glob.startswith("**"):
             continue
-        for wanted in _anywhere(_at_home(glob, home), roots):
-            plain = tuple(takewhile(lambda name: not _MAGIC & set(name), wanted))
+        for glob_parts in _anywhere(_at_home(glob, home), roots):
+            plain = tuple(takewhile(lambda name: not _MAGIC & set(name), glob_parts))
             if len(plain) > len(names) and plain[: len(names)] == names:
                 return True
     return False
@@ -96,49 +96,49 @@ def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str
 
 def _possible_names(path: str) -> Sequence[Parts]:
     """The names in a path of which only a part is known: what may hold slashes may be several names."""
-    kept: list[str] = []
+    names: list[str] = []
     for name in path.split("/"):
         if name == "..":
             # Nobody knows how many names there were before.
-            kept = ["**"] if any(has_unknown_part(each) or each == "**" for each in kept) else kept[:-1]
+            names = ["**"] if any(has_unknown_part(each) or each == "**" for each in names) else names[:-1]
         elif name not in ("", "."):
-            kept.append(name.casefold())
-    found: list[Parts] = [()]
-    for name in kept:
-        if name == ANY or (has_unknown_part(name) and len(found) > _MOST_READINGS):
+            names.append(name.casefold())
+    readings: list[Parts] = [()]
+    for name in names:
+        if name == ANY or (has_unknown_part(name) and len(readings) > _MOST_READINGS):
             ways: Sequence[Parts] = [("**",)]
         elif has_unknown_part(name):
             head, _, tail = name.partition(ANY)
             ways = [(name,), (head + ANY, "**", ANY + tail)]
         else:
             ways = [(name,)]
-        found = [before + way for before in found for way in ways]
-    return found
+        readings = [before + way for before in readings for way in ways]
+    return readings
 
 
 def _anywhere(glob: str, roots: Sequence[str]) -> Iterable[Parts]:
     """A glob as names from the top of the disk, wherever it counts from."""
-    folded = glob.casefold()
-    if "/" not in folded:
-        folded = f"**/{folded}"
-    if folded.startswith(("/", "**/")):
-        yield _parts(folded)
-    if not folded.startswith("/"):
+    folded_glob = glob.casefold()
+    if "/" not in folded_glob:
+        folded_glob = f"**/{folded_glob}"
+    if folded_glob.startswith(("/", "**/")):
+        yield _parts(folded_glob)
+    if not folded_glob.startswith("/"):
         for root in roots:
             plain = "".join(f"[{c}]" if c in "*?[" else c for c in root.casefold())
-            yield _parts(plain) + _parts(folded)
+            yield _parts(plain) + _parts(folded_glob)
 
 
-def _meet(one: Parts, other: Parts) -> bool:
+def _meet(first: Parts, second: Parts) -> bool:
     """Whether some path fits two rows of names, in both of which `**` stands for any number of them."""
-    reached = {(0, 0)}
-    while reached:
-        if (len(one), len(other)) in reached:
+    positions = {(0, 0)}
+    while positions:
+        if (len(first), len(second)) in positions:
             return True
         forward: set[tuple[int, int]] = set()
-        for at, to in reached:
-            mine = one[at] if at < len(one) else None
-            theirs = other[to] if to < len(other) else None
+        for at, to in positions:
+            mine = first[at] if at < len(first) else None
+            theirs = second[to] if to < len(second) else None
             if mine == "**":
                 forward.add((at + 1, to))
                 forward.update([(at, to + 1)] if theirs is not None else [])
@@ -152,7 +152,7 @@ def _meet(one: Parts, other: Parts) -> bool:
                 and may_be(theirs, mine)
             ):
                 forward.add((at + 1, to + 1))
-        reached = forward
+        positions = forward
     return False
 
 
@@ -160,12 +160,14 @@ def _restricts_known(globs: Iterable[str], path: str, *, roots: Sequence[str], h
     path = absolute(path, "/").casefold()
     roots = [root.casefold() for root in roots]
     for glob in globs:
-        folded = _at_home(glob, home).casefold()
-        if "/" not in folded:
-            folded = f"**/{folded}"
-        if folded.startswith(("/", "**/")) and _match(_parts(folded), _parts(path)):
+        folded_glob = _at_home(glob, home).casefold()
+        if "/" not in folded_glob:
+            folded_glob = f"**/{folded_glob}"
+        if folded_glob.startswith(("/", "**/")) and _match(_parts(folded_glob), _parts(path)):
             return True
-        if not folded.startswith("/") and any(_match(_parts(folded), below) for below in _below(path, roots)):
+        if not folded_glob.startswith("/") and any(
+            _match(_parts(folded_glob), below) for below in _below(path, roots)
+        ):
             return True
     return False
 
@@ -184,31 +186,31 @@ def _below(path: str, roots: Sequence[str]) -> Iterable[Parts]:
 
 def _parts(path: str) -> Parts:
     # Two spellings of one letter are one name to some file systems.
-    composed = unicodedata.normalize("NFC", path)
-    return tuple(name for name in composed.split("/") if name not in ("", "."))
+    normal_path = unicodedata.normalize("NFC", path)
+    return tuple(name for name in normal_path.split("/") if name not in ("", "."))
 
 
-def _match(wanted: Parts, names: Parts) -> bool:
+def _match(glob_parts: Parts, names: Parts) -> bool:
     """Whether names match a glob's parts; `**` stands for any number of them, none included."""
-    reached = {0}  # how many parts of the glob may be used up
-    reached = _skip(wanted, reached)
+    positions = {0}  # how many parts of the glob may be used up
+    positions = _skip(glob_parts, positions)
     for name in names:
         forward: set[int] = set()
-        for at in reached:
-            if at == len(wanted):
+        for at in positions:
+            if at == len(glob_parts):
                 continue
-            if wanted[at] == "**":
+            if glob_parts[at] == "**":
                 forward.add(at)
-            elif fnmatchcase(name, wanted[at]):
+            elif fnmatchcase(name, glob_parts[at]):
                 forward.add(at + 1)
-        reached = _skip(wanted, forward)
-    return len(wanted) in reached
+        positions = _skip(glob_parts, forward)
+    return len(glob_parts) in positions
 
 
-def _skip(wanted: Parts, reached: set[int]) -> set[int]:
-    grown = set(reached)
-    for at in sorted(reached):
-        while at < len(wanted) and wanted[at] == "**":
+def _skip(glob_parts: Parts, positions: set[int]) -> set[int]:
+    grown = set(positions)
+    for at in sorted(positions):
+        while at < len(glob_parts) and glob_parts[at] == "**":
             at += 1
             grown.add(at)
     return grown

@@ -66,11 +66,11 @@ class PermissionJudge:
         self,
         *,
         audit: AuditLog | None = None,
-        remembered: RememberedRules | None = None,
+        remembered_rules: RememberedRules | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._audit = audit
-        self._remembered = remembered
+        self._remembered_rules = remembered_rules
         self._now = now
         self._grants: deque[Act] = deque(maxlen=MOST_GRANTS)
 
@@ -131,18 +131,20 @@ class PermissionJudge:
         """Keep an answer as a rule; all remembered rules, or None if it was not kept. The answer counts also
         if it was not: the next question of its kind is then asked again.
         """
-        if self._remembered is None:
+        if self._remembered_rules is None:
             return None
         try:
-            if not self._remembered.remember(question, outcome, now=self._now()):
+            if not self._remembered_rules.remember(question, outcome, now=self._now()):
                 return None
-            return self._remembered.rules()
+            return self._remembered_rules.rules()
         except (OSError, PolicyError) as error:
             log.warning("an answer could not be kept: %s", error)
             return None
 
     def can_remember(self, question: PolicyQuestion) -> bool:
-        return self._remembered is not None and rule_text(question, "allow", now=self._now()) is not None
+        return (
+            self._remembered_rules is not None and rule_text(question, "allow", now=self._now()) is not None
+        )
 
     # Permissions that were granted once.
 
@@ -162,9 +164,9 @@ class PermissionJudge:
 
     def forget(self, session_id: str) -> None:
         """Drop the permissions that a session was granted and has not used."""
-        kept = [act for act in self._grants if act[0] != session_id]
+        remaining = [act for act in self._grants if act[0] != session_id]
         self._grants.clear()
-        self._grants.extend(kept)
+        self._grants.extend(remaining)
 
 
 def about_access(access: Access, setting: QuestionContext) -> PolicyQuestion:

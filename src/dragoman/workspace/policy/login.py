@@ -73,21 +73,21 @@ def plan_login(
     tty: bool,
     *,
     prefer: str | None = None,
-    handed: Collection[str] | None = None,
+    agent_variables: Collection[str] | None = None,
 ) -> LoginPlan:
-    """Choose a method. `environ` is our environment, `handed` the names that the agent gets (None: all)."""
+    """Choose a method. `environ` is our environment, `agent_variables` the names that the agent gets (None: all)."""
     methods = [_Method.of(method) for method in auth_methods]
-    known = [method for method in methods if method is not None]
+    candidates = [method for method in methods if method is not None]
     if prefer is not None:
-        known = [method for method in known if method.id == prefer]
-        if not known:
+        candidates = [method for method in candidates if method.id == prefer]
+        if not candidates:
             return LoginPlan(
                 step=None, missing=(f"the agent offers no login method {sanitize_line(prefer)!r}",)
             )
-    if not known:
+    if not candidates:
         return LoginPlan(step=None, missing=("the agent wants a login and offers no method for it",))
-    has = environ.keys() if handed is None else [name for name in environ if name in handed]
-    ways = [_way(method, environ, has, tty=tty) for method in known]
+    has = environ.keys() if agent_variables is None else [name for name in environ if name in agent_variables]
+    ways = [_way(method, environ, has, tty=tty) for method in candidates]
     best = min((way for way in ways if way.step is not None), key=lambda way: way.rank, default=None)
     return LoginPlan(step=None if best is None else best.step, missing=tuple(way.advice for way in ways))
 
@@ -107,25 +107,25 @@ class _Method(Struct, frozen=True, kw_only=True):
         if isinstance(method, Mapping):
             return cls._of_plain(method)
         about = method.description if isinstance(method.description, str) else ""
-        mentioned = tuple(dict.fromkeys(_VARIABLE.findall(f"{method.name} {about}")))
+        variable_names = tuple(dict.fromkeys(_VARIABLE.findall(f"{method.name} {about}")))
         if isinstance(method, v1.AuthMethodTerminal):
             args = tuple(method.args) if isinstance(method.args, list) else ()
             env = dict(method.env) if isinstance(method.env, dict) else {}
             return cls(
                 id=method.id, name=method.name, about=about, kind="terminal", variables=(), args=args, env=env
             )
-        return cls(id=method.id, name=method.name, about=about, kind="agent", variables=mentioned)
+        return cls(id=method.id, name=method.name, about=about, kind="agent", variables=variable_names)
 
     @classmethod
     def _of_plain(cls, method: Mapping[str, Any]) -> _Method | None:
         kind = method.get("type", "agent")
-        named, name = method.get("id"), method.get("name")
-        if not isinstance(named, str) or not isinstance(name, str) or not isinstance(kind, str):
+        method_id, name = method.get("id"), method.get("name")
+        if not isinstance(method_id, str) or not isinstance(name, str) or not isinstance(kind, str):
             return None
         about = method.get("description")
         about = about if isinstance(about, str) else ""
         if kind == "agent":
-            return cls.of(v1.AuthMethodAgent(id=named, name=name, description=about))
+            return cls.of(v1.AuthMethodAgent(id=method_id, name=name, description=about))
         if kind == "terminal":
             args, env = method.get("args") or [], method.get("env") or {}
             if (
@@ -134,15 +134,17 @@ class _Method(Struct, frozen=True, kw_only=True):
                 or not _are_texts(list(env.values()), list)
             ):
                 return None
-            return cls.of(v1.AuthMethodTerminal(id=named, name=name, description=about, args=args, env=env))
-        listed = method.get("vars")
+            return cls.of(
+                v1.AuthMethodTerminal(id=method_id, name=name, description=about, args=args, env=env)
+            )
+        entries = method.get("vars")
         names = (
-            [each.get("name") for each in listed if isinstance(each, dict)]
-            if isinstance(listed, list)
+            [each.get("name") for each in entries if isinstance(each, dict)]
+            if isinstance(entries, list)
             else []
         )
         variables = tuple(name for name in names if isinstance(name, str) and name)
-        return cls(id=named, name=name, about=about, kind=kind, variables=variables)
+        return cls(id=method_id, name=name, about=about, kind=kind, variables=variables)
 
 
 def _are_texts(values: object, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:
@@ -164,7 +166,7 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
     if method.kind != "agent":
         need = lacking or "it is of a kind that this client does not know"
         return _LoginWay(rank=9, step=None, advice=f"{title}: {need}")
-    rank = _rank(method, satisfied=not lacking)
+    rank = _rank(method, is_satisfied=not lacking)
     return _LoginWay(
         rank=rank,
         step=AuthenticateStep(method_id=method.id, name=method.name),
@@ -172,10 +174,10 @@ def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, t
     )
 
 
-def _rank(method: _Method, *, satisfied: bool) -> int:
+def _rank(method: _Method, *, is_satisfied: bool) -> int:
     """What is likely to work without a person comes first; what surely lacks something comes last."""
     if method.variables:
-        return 0 if satisfied else 4
+        return 0 if is_satisfied else 4
     looks: Callable[[str], object] = _NEEDS_A_PERSON.search
     return 2 if looks(f"{method.id} {method.name} {method.about}") else 1
 
@@ -184,7 +186,7 @@ def _lacking(variables: Sequence[str], environ: Mapping[str, str], has: Collecti
     """Which variable is missing and where; nothing if one of them reaches the agent."""
     if not variables or any(name in has and environ.get(name) for name in variables):
         return ""
-    held = [name for name in variables if environ.get(name)]
-    if held:
-        return f"{held[0]} is set here, but the agent does not get it; allow it (--env {held[0]})"
+    set_names = [name for name in variables if environ.get(name)]
+    if set_names:
+        return f"{set_names[0]} is set here, but the agent does not get it; allow it (--env {set_names[0]})"
     return f"the environment variable {' or '.join(variables)} is not set"

@@ -68,29 +68,29 @@ def _pattern_parts(pattern: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
+def _overlap(first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether some text fits two patterns at once."""
-    reached = _skip(other, {0})  # how many parts of `other` may be used up after each part of `one`
-    for part in one:
+    positions = _skip(second, {0})  # how many parts of `second` may be used up after each part of `first`
+    for part in first:
         forward: set[int] = set()
         if part in (ANY, RUN):
-            forward.update(range(min(reached), len(other) + 1))
+            forward.update(range(min(positions), len(second) + 1))
         else:
-            for at in reached - {len(other)}:
-                if other[at] in (ANY, RUN):
+            for at in positions - {len(second)}:
+                if second[at] in (ANY, RUN):
                     forward.add(at)  # it takes this part, and may take more
-                elif part == ONE or other[at] in (ONE, part):
+                elif part == ONE or second[at] in (ONE, part):
                     forward.add(at + 1)
         if not forward:
             return False
-        reached = _skip(other, forward)
-    return len(other) in reached
+        positions = _skip(second, forward)
+    return len(second) in positions
 
 
-def _skip(parts: Sequence[str], reached: set[int]) -> set[int]:
+def _skip(parts: Sequence[str], positions: set[int]) -> set[int]:
     """Where one may stand as well, because what stands for any number of characters may stand for none."""
-    grown = set(reached)
-    for at in sorted(reached):
+    grown = set(positions)
+    for at in sorted(positions):
         while at < len(parts) and parts[at] in (ANY, RUN):
             at += 1
             grown.add(at)

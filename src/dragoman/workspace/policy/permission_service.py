@@ -55,20 +55,20 @@ class PermissionService:
         *,
         asker: Asker | None = None,
         audit: AuditLog | None = None,
-        remembered: RememberedRules | None = None,
+        remembered_rules: RememberedRules | None = None,
         judge: PermissionJudge | None = None,
         agent: str = "",
         roots: Sequence[str] = (),
         home: str | None = None,
-        known: KnownToolCall | None = None,
+        find_tool_call: KnownToolCall | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """A `judge` that others use as well comes instead of `audit`, `remembered` and `now`."""
+        """A `judge` that others use as well comes instead of `audit`, `remembered_rules` and `now`."""
         self.policy = policy
-        self.denied: deque[tuple[PolicyQuestion, PolicyDecision]] = deque(maxlen=MOST_DENIED)
+        self.denials: deque[tuple[PolicyQuestion, PolicyDecision]] = deque(maxlen=MOST_DENIED)
         self._asker = asker
-        self._judge = judge or PermissionJudge(audit=audit, remembered=remembered, now=now)
-        self._tool_calls = known
+        self._judge = judge or PermissionJudge(audit=audit, remembered_rules=remembered_rules, now=now)
+        self._tool_calls = find_tool_call
         self._home = os.path.expanduser("~") if home is None else home
         self._default = QuestionContext(agent=agent, roots=with_real_paths(roots), home=self._home)
         self._sessions: dict[str, QuestionContext] = {}
@@ -87,27 +87,30 @@ class PermissionService:
     ) -> v1.RequestPermissionResponse:
         """Answer `session/request_permission`."""
         call = request.tool_call
-        known = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
+        known_call = self._tool_calls(request.session_id, call) if self._tool_calls is not None else None
         setting = self._setting(request.session_id)
-        question = about_tool_call(call, setting, session_id=request.session_id, known=known)
+        question = about_tool_call(call, setting, session_id=request.session_id, known_call=known_call)
         question = replace(question, paths=await asyncio.to_thread(with_real_paths, question.paths))
-        shown = known if known is not None and not _tells_more(call) else call
+        shown_call = known_call if known_call is not None and not _tells_more(call) else call
         option = await self._answer(
-            question, request.options, lambda: render_question(question, shown), lambda: texts_in(shown)
+            question,
+            request.options,
+            lambda: render_question(question, shown_call),
+            lambda: texts_in(shown_call),
         )
         return select_option(option)
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
         text = access.text if access.kind == "write" else None
-        written = () if text is None else (v1.Diff(path=access.path, new_text=text),)
-        await self.permit(about_access(access, self._setting(access.session_id)), written)
+        diffs = () if text is None else (v1.Diff(path=access.path, new_text=text),)
+        await self.permit(about_access(access, self._setting(access.session_id)), diffs)
 
-    async def permit(self, question: PolicyQuestion, written: tuple[v1.Diff, ...] = ()) -> None:
-        """Permit the use of something that is lent, or raise; `written` is what files would hold then."""
-        text = written[0].new_text if written else None
+    async def permit(self, question: PolicyQuestion, diffs: tuple[v1.Diff, ...] = ()) -> None:
+        """Permit the use of something that is lent, or raise; `diffs` is what files would hold then."""
+        text = diffs[0].new_text if diffs else None
         option = await self._answer(
-            question, LENT_OPTIONS, lambda: render_question(question, text=text), lambda: written
+            question, LENT_OPTIONS, lambda: render_question(question, text=text), lambda: diffs
         )
         if option not in ("allow", "always"):
             raise policy_refusal()
@@ -142,43 +145,45 @@ class PermissionService:
         render: Callable[[], str],
         texts: Callable[[], tuple[v1.Diff, ...]],
     ) -> str | None:
-        offered = tuple(usable_options(options))
-        own = self._own_always(question, offered)
-        usable = offered if own is None else (*offered, own)
-        asked = PermissionPrompt(
+        offered_options = tuple(usable_options(options))
+        own = self._own_always(question, offered_options)
+        usable = offered_options if own is None else (*offered_options, own)
+        prompt = PermissionPrompt(
             question=question, decision=decision, text=render(), options=usable, texts=texts()
         )
         try:
-            answer = await asker.ask(asked) if offered else None
+            answer = await asker.ask(prompt) if offered_options else None
         except asyncio.CancelledError:
             self._take_back(question, decision)
             raise
-        chosen = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
-        if chosen.by == "cancel":
+        choice = answer if isinstance(answer, PermissionChoice) else PermissionChoice(option_id=answer)
+        if choice.by == "cancel":
             self._take_back(question, decision)
             return None
-        option = chosen.option_id
+        option = choice.option_id
         kind = next((each.kind for each in usable if each.option_id == option), None)
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
-        answered = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, chosen.by))
+        final_decision = PolicyDecision(outcome=outcome, rule=decision.rule, why=why_of(kind, choice.by))
         if own is not None and option == own.option_id:
-            option = choose_option("allow", offered)  # the agent hears yes, and we remember
-        told = option if kind is not None else None
-        settled = await self._settle(question, answered, options, told, by=chosen.by, person=chosen.person)
-        if settled is not None and kind in ("allow_always", "reject_always"):
+            option = choose_option("allow", offered_options)  # the agent hears yes, and we remember
+        agent_option = option if kind is not None else None
+        settled_option = await self._settle(
+            question, final_decision, options, agent_option, by=choice.by, person=choice.person
+        )
+        if settled_option is not None and kind in ("allow_always", "reject_always"):
             rules = await asyncio.to_thread(self._judge.remember, question, outcome)
             self.policy = self.policy if rules is None else self.policy.with_remembered(rules)
-        return settled
+        return settled_option
 
     def _own_always(
-        self, question: PolicyQuestion, offered: Sequence[v1.PermissionOption]
+        self, question: PolicyQuestion, options: Sequence[v1.PermissionOption]
     ) -> v1.PermissionOption | None:
         """Our own way to say yes for good, where an agent has none and we could keep it."""
-        kinds = {option.kind for option in offered}
+        kinds = {option.kind for option in options}
         if "allow_always" in kinds or "allow_once" not in kinds or not self._judge.can_remember(question):
             return None
         option_id = "dragoman:always"
-        while any(option.option_id == option_id for option in offered):
+        while any(option.option_id == option_id for option in options):
             option_id += "+"
         return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
 
@@ -204,7 +209,7 @@ class PermissionService:
             self._judge.settle, question, decision, options, option, by=by, person=person
         )
         if settlement.decision.outcome != "allow":
-            self.denied.append((question, settlement.decision))
+            self.denials.append((question, settlement.decision))
         return settlement.option
 
 

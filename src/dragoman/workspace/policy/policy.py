@@ -54,11 +54,11 @@ class Policy(Struct, frozen=True, kw_only=True):
     """The rules that hold in some folders; `policy_files.load_policy` reads them from files."""
 
     layers: tuple[PolicyLayer, ...] = ()
-    remembered: tuple[PolicyRule, ...] = ()
+    remembered_rules: tuple[PolicyRule, ...] = ()
     """What a person answered for good; it answers what would be asked, and nothing else."""
     approve: Approve | None = None
     """Who answers when nobody is asked. None: a person is."""
-    protected: tuple[str, ...] = ()
+    protected_paths: tuple[str, ...] = ()
     """Files and folders that hold policies: whoever may write them may do everything."""
 
     def decide(self, question: PolicyQuestion) -> PolicyDecision:
@@ -83,12 +83,12 @@ class Policy(Struct, frozen=True, kw_only=True):
         return Policy(layers=(*layers, PolicyLayer(name=BUILT_IN, default="allow")))
 
     def with_remembered(self, rules: Sequence[PolicyRule]) -> Policy:
-        return replace(self, remembered=tuple(rules))
+        return replace(self, remembered_rules=tuple(rules))
 
     def _decide_part(self, part: QuestionPart) -> PolicyDecision:
-        rules = [rule for layer in self._trusted() for rule in layer.rules]
-        doubt, found = _matched(rules, part, "it is the first rule that speaks about it")
-        decision = strictest(*doubt, found or self._default(part))
+        rules = [rule for layer in self._trusted_layers() for rule in layer.rules]
+        doubt, rule_decision = _first_match(rules, part, "it is the first rule that speaks about it")
+        decision = strictest(*doubt, rule_decision or self._default(part))
         for layer in self.layers:
             if layer.only_stricter:
                 decision = strictest(decision, *_stricter(layer, part))
@@ -97,37 +97,41 @@ class Policy(Struct, frozen=True, kw_only=True):
             decision = strictest(decision, guards)
         if decision.outcome != "ask":
             return decision
-        if guards is None and (kept := _matched(self.remembered, part, "a person answered so for good")[1]):
-            return kept
+        if guards is None and (
+            remembered_decision := _first_match(self.remembered_rules, part, "a person answered so for good")[
+                1
+            ]
+        ):
+            return remembered_decision
         # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one. Whoever wrote one
         # that denies has spoken: only a person may say that it does not mean this.
         wants_person = guards is not None or decision.needs_person
         wants_person = wants_person or (decision.is_rule and self.approve == "reads")
-        return self._approved(decision, part, wants_person=wants_person)
+        return self._apply_approval(decision, part, wants_person=wants_person)
 
     def _default(self, part: QuestionPart) -> PolicyDecision:
         why = _with_doubt(_NO_RULE, part)
-        for layer in self._trusted():
+        for layer in self._trusted_layers():
             if layer.default is not None:
                 return PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
         if part.question.method == "fs/read" and self.approve != "none" and part.question.is_inside:
             return PolicyDecision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
         return PolicyDecision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
 
-    def _trusted(self) -> Sequence[PolicyLayer]:
+    def _trusted_layers(self) -> Sequence[PolicyLayer]:
         return [layer for layer in self.layers if not layer.only_stricter]
 
     def _touches_policy(self, part: QuestionPart) -> PolicyDecision | None:
-        if not self.protected or part.question.kinds <= {"read", "search", "think"}:
+        if not self.protected_paths or part.question.kinds <= {"read", "search", "think"}:
             return None
-        rule = PolicyRule(decision="ask", path=self.protected)
+        rule = PolicyRule(decision="ask", path=self.protected_paths)
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
         if relevance(rule, part, is_sure=True).certainty is Certainty.NO:
             return None
         why = "it touches files that decide what agents may do"
         return PolicyDecision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
-    def _approved(
+    def _apply_approval(
         self, decision: PolicyDecision, part: QuestionPart, *, wants_person: bool
     ) -> PolicyDecision:
         if self.approve is None:
@@ -144,10 +148,10 @@ class Policy(Struct, frozen=True, kw_only=True):
         return PolicyDecision(outcome="deny", rule=rule, why=why)
 
     def _steps(self, part: QuestionPart) -> Sequence[PolicyStep]:
-        ordered = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered)
+        rules = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered_rules)
         return [
             PolicyStep(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
-            for rule in ordered
+            for rule in rules
         ]
 
 
@@ -158,19 +162,19 @@ _APPROVED: Final[dict[Approve, str]] = {
 }
 
 
-def _matched(
+def _first_match(
     rules: Sequence[PolicyRule], part: QuestionPart, why: str
 ) -> tuple[tuple[PolicyDecision, ...], PolicyDecision | None]:
     """What the first rule says that speaks about it, and before that, that a rule which denies might."""
     doubt: tuple[PolicyDecision, ...] = ()
     for rule in rules:
-        found = relevance(rule, part)
-        if found.certainty is Certainty.YES:
+        result = relevance(rule, part)
+        if result.certainty is Certainty.YES:
             return doubt, PolicyDecision(
                 outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
             )
-        if found.certainty is Certainty.PERHAPS and not doubt:
-            doubt = (_doubtful(rule, part, found),)
+        if result.certainty is Certainty.PERHAPS and not doubt:
+            doubt = (_doubtful(rule, part, result),)
     return doubt, None
 
 
@@ -182,10 +186,12 @@ def _doubtful(rule: PolicyRule, part: QuestionPart, relevance: Relevance) -> Pol
 
 
 def _stricter(layer: PolicyLayer, part: QuestionPart) -> Sequence[PolicyDecision]:
-    doubt, found = _matched(layer.rules, part, "the project asks for it")
-    if found is None and layer.default is not None:
-        found = PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
-    return doubt if found is None or STRICTNESS[found.outcome] == 0 else (*doubt, found)
+    doubt, rule_decision = _first_match(layer.rules, part, "the project asks for it")
+    if rule_decision is None and layer.default is not None:
+        rule_decision = PolicyDecision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
+    return (
+        doubt if rule_decision is None or STRICTNESS[rule_decision.outcome] == 0 else (*doubt, rule_decision)
+    )
 
 
 def _about(part: QuestionPart, why: str) -> str:

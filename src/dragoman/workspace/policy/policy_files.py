@@ -42,7 +42,7 @@ class PolicyPaths(Struct, frozen=True, kw_only=True):
         return f"{self.config}/policy.toml"
 
     @property
-    def remembered(self) -> str:
+    def remembered_file(self) -> str:
         return f"{self.config}/remembered.toml"
 
     @property
@@ -87,19 +87,19 @@ def load_policy(
     project = project_file(roots)
     if project is not None:
         book = read_if_there(project)
-        trusted = is_trusted(roots[0], user.trust, home=where.home)
-        layers.append(_layer(project, book, only_stricter=not trusted))
+        is_project_trusted = is_trusted(roots[0], user.trust, home=where.home)
+        layers.append(_layer(project, book, only_stricter=not is_project_trusted))
     layers.append(_layer(where.policy, user))
-    protected = [
+    protected_paths = [
         where.config,
         *(f"{root.rstrip('/')}/.dragoman" for root in roots),
         *([file] if file else []),
     ]
     return Policy(
         layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
-        remembered=read_if_there(where.remembered).rules,
+        remembered_rules=read_if_there(where.remembered_file).rules,
         approve=approve,
-        protected=tuple(each for path in protected for each in _and_below(path)),
+        protected_paths=tuple(each for path in protected_paths for each in _and_below(path)),
     )
 
 

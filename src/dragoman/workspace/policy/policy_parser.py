@@ -110,10 +110,10 @@ class _PolicyParser:
         for key in ("name", "note"):
             if not isinstance(data.get(key, ""), str):
                 raise self._error(line, key, end, f"{key} must be text")
-        for key, allowed in (("kind", TOOL_KINDS), ("method", METHODS)):
+        for key, known_values in (("kind", TOOL_KINDS), ("method", METHODS)):
             for value in self._texts(data, key, line, end):
-                if value not in allowed:
-                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known_names(allowed)}")
+                if value not in known_values:
+                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known_names(known_values)}")
         if (why := _wrong_unreadable(data)) is not None:
             raise self._error(line, "unreadable", end, why)
         return decision
@@ -156,31 +156,31 @@ class _PolicyParser:
 
     def _error(self, start: int, key: str, end: int, why: str) -> PolicyError:
         """The line of a key between two lines, or else the first of these."""
-        wanted = re.compile(rf"^\s*[\[{{,]*\s*{re.escape(key)}\s*[.=\]]")
+        key_pattern = re.compile(rf"^\s*[\[{{,]*\s*{re.escape(key)}\s*[.=\]]")
         for number in range(max(start, 1), min(end, len(self._lines) + 1)):
-            if wanted.match(self._lines[number - 1]):
+            if key_pattern.match(self._lines[number - 1]):
                 return PolicyError(self._source, number, why)
         return PolicyError(self._source, start, why)
 
 
 def skeleton(text: str) -> str:
     """A TOML text without comments, and with nothing in its strings but the line ends."""
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     while at < len(text):
         quote = next((q for q in ('"""', "'''", '"', "'") if text.startswith(q, at)), None)
         if quote is not None:
             end = _end_of_string(text, at + len(quote), quote)
             inside = text[at:end]
-            kept.append(quote[0] + "\n" * inside.count("\n") + quote[0])
+            pieces.append(quote[0] + "\n" * inside.count("\n") + quote[0])
             at = end
         elif text[at] == "#":
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
         else:
-            kept.append(text[at])
+            pieces.append(text[at])
             at += 1
-    return "".join(kept)
+    return "".join(pieces)
 
 
 def _end_of_string(text: str, at: int, quote: str) -> int:

@@ -59,16 +59,16 @@ _CLOSERS: Final = frozenset(("fi", "done", "esac", "}", ";;", "in"))
 
 def possible_commands(line: str) -> tuple[LooseWords, ...]:
     """What a line for a shell might run."""
-    found = _CommandSet()
-    _LooseReader(without_marks(line), found, depth=0).read()
-    return found.commands()
+    command_set = _CommandSet()
+    _LooseReader(without_marks(line), command_set, depth=0).read()
+    return command_set.commands()
 
 
 def possible_in_arguments(words: Sequence[str]) -> tuple[LooseWords, ...]:
     """What a program might run that is started with these words, without a shell."""
-    found = _CommandSet()
-    _add(tuple(without_marks(word) for word in words), found, depth=0)
-    return found.commands()
+    command_set = _CommandSet()
+    _add(tuple(without_marks(word) for word in words), command_set, depth=0)
+    return command_set.commands()
 
 
 class _CommandSet:
@@ -107,7 +107,7 @@ class _LooseReader:
         self._at = 0
         self._words: list[str] = []
         self._targets: list[str] = []  # of redirections; they may stand before the command's own words
-        self._piped = False
+        self._is_piped = False
         self._waiting: list[
             tuple[str, bool]
         ] = []  # here-documents: the word that ends each, and if it is quoted
@@ -143,15 +143,15 @@ class _LooseReader:
         if character == "\n" and self._waiting:
             self._take_bodies()
         self._end_command()
-        self._piped = character == "|" and self._line[self._at : self._at + 1] != "|"
+        self._is_piped = character == "|" and self._line[self._at : self._at + 1] != "|"
 
     def _end_command(self) -> None:
         words, bodies, targets = self._words, self._bodies, self._targets
         self._words, self._bodies, self._targets = [], [], []
         if targets:
             self._on_command.add((":", *targets))
-        _add_simple(words, self._on_command, depth=self._depth, piped=self._piped, bodies=bodies)
-        self._piped = False
+        _add_simple(words, self._on_command, depth=self._depth, is_piped=self._is_piped, bodies=bodies)
+        self._is_piped = False
 
     # Words.
 
@@ -160,10 +160,10 @@ class _LooseReader:
         while self._at < len(self._line):
             character = self._line[self._at]
             if character in "(" and text[-1:] in tuple("@!+" + ONE + RUN):
-                self._nested(self._at + 1)  # a pattern of bash, if it is told to read them
+                self._read_nested(self._at + 1)  # a pattern of bash, if it is told to read them
                 text = text[:-1] + ANY
             elif character in "<>" and not text and self._line[self._at + 1 : self._at + 2] == "(":
-                self._nested(self._at + 2)
+                self._read_nested(self._at + 2)
                 text += ANY
             elif character in " \t\n;&|<>()":
                 break
@@ -189,8 +189,8 @@ class _LooseReader:
         if braces is not None and ("," in braces[0] or ".." in braces[0]):
             self._at = braces.end()
             return ANY
-        if found := _SET.match(self._line, self._at):
-            self._at = found.end()
+        if match := _SET.match(self._line, self._at):
+            self._at = match.end()
             return ONE
         self._at += 1
         if character == "~" and not before:
@@ -231,7 +231,7 @@ class _LooseReader:
     def _dollar(self, before: str) -> str:
         after = self._line[self._at + 1 : self._at + 2]
         if after == "(":
-            self._nested(self._at + 2)
+            self._read_nested(self._at + 2)
             return ANY
         if after == "{":
             end = _closing(self._line, self._at + 2, "{", "}")
@@ -247,9 +247,9 @@ class _LooseReader:
         if after == '"':
             self._at += 1
             return self._double(before)
-        if found := _NAME.match(self._line, self._at + 1):
-            self._at = found.end()
-            return self._variable(found[0], before)
+        if match := _NAME.match(self._line, self._at + 1):
+            self._at = match.end()
+            return self._variable(match[0], before)
         self._at += 1
         return "$"
 
@@ -268,7 +268,7 @@ class _LooseReader:
         self._at = end + 1
         return ANY
 
-    def _nested(self, start: int) -> None:
+    def _read_nested(self, start: int) -> None:
         """Reads what stands in parentheses, up to the one that closes them."""
         end = _closing(self._line, start, "(", ")")
         _LooseReader(self._line[start:end], self._on_command, depth=self._depth + 1).read()
@@ -277,16 +277,16 @@ class _LooseReader:
     # Redirections.
 
     def _redirect(self) -> None:
-        found = _REDIRECTION.match(self._line, self._at)
-        assert found is not None
-        self._at = found.end()
+        match = _REDIRECTION.match(self._line, self._at)
+        assert match is not None
+        self._at = match.end()
         while self._line[self._at : self._at + 1] in (" ", "\t"):
             self._at += 1
         start = self._at
         target = self._word()
-        if found[0] in ("<<", "<<-"):
+        if match[0] in ("<<", "<<-"):
             self._waiting.append((target, bool(set("'\"\\") & set(self._line[start : self._at]))))
-        elif found[0] == "<<<":
+        elif match[0] == "<<<":
             self._bodies.append(target)
         elif target not in ("", "-", "0", "1", "2", "/dev/null"):
             self._targets.append(target)
@@ -334,27 +334,32 @@ def _closing(line: str, at: int, opens: str, closes: str) -> int:
 
 
 def _add_simple(
-    words: list[str], commands: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
+    words: list[str], commands: _CommandSet, *, depth: int, is_piped: bool = False, bodies: Sequence[str] = ()
 ) -> None:
     """One command of a line: its words without assignments and words of the shell's language before it."""
     at = 0
     while at < len(words):
-        assigned = _ASSIGNS.match(words[at])
-        if assigned is not None:
-            if runs_code(assigned[1]):
+        assignment = _ASSIGNS.match(words[at])
+        if assignment is not None:
+            if runs_code(assignment[1]):
                 commands.add_anything()
-                _LooseReader(words[at][assigned.end() :], commands, depth=depth + 1).read()
+                _LooseReader(words[at][assignment.end() :], commands, depth=depth + 1).read()
         elif words[at] not in _OPENERS and words[at] not in _CLOSERS:
             break
         at += 1
     # Assignments name files as well: they stay as words of a command that does nothing.
     if at and any("=" in word for word in words[:at]):
         commands.add((":", *words[:at]))
-    _add(tuple(words[at:]), commands, depth=depth, piped=piped, bodies=bodies)
+    _add(tuple(words[at:]), commands, depth=depth, is_piped=is_piped, bodies=bodies)
 
 
 def _add(
-    words: LooseWords, commands: _CommandSet, *, depth: int, piped: bool = False, bodies: Sequence[str] = ()
+    words: LooseWords,
+    commands: _CommandSet,
+    *,
+    depth: int,
+    is_piped: bool = False,
+    bodies: Sequence[str] = (),
 ) -> None:
     """A command, and whatever it might run besides."""
     if not words:
@@ -362,7 +367,7 @@ def _add(
     if depth > _DEEPEST:
         commands.add_anything()
         return
-    if (not commands.add(words) and not piped and not bodies) or commands.is_full:
+    if (not commands.add(words) and not is_piped and not bodies) or commands.is_full:
         return
     name = name_of(words[0])
     if has_unknown_part(words[0]) and len(words) > 1:
@@ -370,7 +375,7 @@ def _add(
     if not is_known(name):
         return
     if name in SHELLS or is_interpreter(name):
-        _add_interpreted(words, commands, depth=depth, piped=piped, bodies=bodies)
+        _add_interpreted(words, commands, depth=depth, is_piped=is_piped, bodies=bodies)
     if name in RUNNERS or name in BUILTINS or name in LOOKED_THROUGH:
         _add_carried(words, commands, depth=depth, bodies=bodies)
     for inner in commands_within(words):
@@ -391,11 +396,11 @@ def _add_from_find(words: LooseWords, commands: _CommandSet, *, depth: int) -> N
 
 
 def _add_interpreted(
-    words: LooseWords, commands: _CommandSet, *, depth: int, piped: bool, bodies: Sequence[str]
+    words: LooseWords, commands: _CommandSet, *, depth: int, is_piped: bool, bodies: Sequence[str]
 ) -> None:
     """A shell or an interpreter: what it reads, what it is given as text, what is fed to it."""
     is_shell = name_of(words[0]) in SHELLS
-    if piped or bodies or (is_shell and all(word.startswith(("-", "+")) for word in words[1:])):
+    if is_piped or bodies or (is_shell and all(word.startswith(("-", "+")) for word in words[1:])):
         commands.add_anything()
     _add_texts([*bodies, *(word for word in words[1:] if is_shell)], commands, depth=depth)
     if is_shell:

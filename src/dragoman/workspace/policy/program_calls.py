@@ -61,8 +61,10 @@ def program_name(word: str) -> str:
     name = ALIASES.get(name, name)
     # `python3.11` and `pip3` are what they are without their version.
     bare = name.rstrip("0123456789.-")
-    known = entry_for(name) is not None or has_subcommands(name)
-    return bare if not known and bare and (entry_for(bare) is not None or has_subcommands(bare)) else name
+    is_in_table = entry_for(name) is not None or has_subcommands(name)
+    return (
+        bare if not is_in_table and bare and (entry_for(bare) is not None or has_subcommands(bare)) else name
+    )
 
 
 @lru_cache(maxsize=256)
@@ -135,9 +137,11 @@ class _Parser:
         option = options.get(name)
         if option is None:
             # Most programs take a long option shortened. If it could be one that runs something, it is.
-            meant = [options[full] for full in options if full.startswith(name) and full.startswith("--")]
-            option = max(meant, key=lambda each: each.runs, default=None)
-            if len(set(meant)) > 1 and option is not None and not option.runs:
+            candidates = [
+                options[full] for full in options if full.startswith(name) and full.startswith("--")
+            ]
+            option = max(candidates, key=lambda each: each.runs, default=None)
+            if len(set(candidates)) > 1 and option is not None and not option.runs:
                 option = None
         self._take(name, option, value if equals else None)
 
@@ -147,11 +151,11 @@ class _Parser:
             if spelling in options:
                 self._take(spelling, options[spelling], value if equals else None)
                 return
-        attached = [
+        prefixes = [
             option for option in options if word.startswith(option) and options[option].takes != "nothing"
         ]
-        if attached:
-            longest = max(attached, key=len)
+        if prefixes:
+            longest = max(prefixes, key=len)
             self._take(longest, options[longest], word[len(longest) :])
         else:
             self._flags.append(GivenFlag(name, None, value if equals else None))
@@ -183,12 +187,12 @@ def reason_not_to_allow(words: tuple[str, ...]) -> str | None:
     """Why no rule may allow this command by its words, or None."""
     call = read_call(words)
     if call.entry is not None and "runs" in call.entry.marks:
-        return f"{_called(call)} runs what it is given, or what a person tells it"
+        return f"{_command_name(call)} runs what it is given, or what a person tells it"
     for flag in call.flags:
         if flag.option is not None and flag.option.runs and not _is_harmless(call, flag):
-            return f"{_called(call)} is given {flag.text}, which makes it run or load something"
+            return f"{_command_name(call)} is given {flag.text}, which makes it run or load something"
         if flag.option is None and call.entry is None and _SUSPECT.fullmatch(flag.text):
-            return f"{_called(call)} is given {flag.text}, which sounds as if it ran something"
+            return f"{_command_name(call)} is given {flag.text}, which sounds as if it ran something"
     check = _CHECKS.get(call.program)
     return check(call) if check is not None else None
 
@@ -198,7 +202,7 @@ _SUSPECT = re.compile(
 )
 
 
-def _called(call: ProgramCall) -> str:
+def _command_name(call: ProgramCall) -> str:
     return call.program if call.subcommand is None else f"{call.program} {call.subcommand}"
 
 
@@ -255,10 +259,10 @@ def _check_sed(call: ProgramCall) -> str | None:
     for script in scripts or call.operands[:1]:
         at = 0
         while at < len(script):
-            found = _SED_COMMAND.match(script, at)
-            if found is None or found.end() == at:
+            match = _SED_COMMAND.match(script, at)
+            if match is None or match.end() == at:
                 return "sed's script may run commands or write files"
-            at = found.end()
+            at = match.end()
     return None
 
 

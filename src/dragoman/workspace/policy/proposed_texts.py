@@ -18,10 +18,10 @@ _TEXT_KEYS: Final = ("content", "new_string", "new_str", "newText", "new_text", 
 def texts_in(call: v1.ToolCallUpdate) -> tuple[v1.Diff, ...]:
     """Every text, with what was there before if that is told."""
     content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
-    found = [item for item in content if isinstance(item, v1.Diff)]
-    if not found:
-        found += _in_input(call.raw_input)
-    return (*found, *(v1.Diff(path="", new_text=text) for text in _texts(content)))
+    diffs = [item for item in content if isinstance(item, v1.Diff)]
+    if not diffs:
+        diffs += _in_input(call.raw_input)
+    return (*diffs, *(v1.Diff(path="", new_text=text) for text in _texts(content)))
 
 
 def _in_input(raw: object) -> list[v1.Diff]:

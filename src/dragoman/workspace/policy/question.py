@@ -122,12 +122,12 @@ class PolicyQuestion(Struct, frozen=True, kw_only=True):
 
     def folders(self) -> Sequence[str]:
         """Where its commands may run: where they start, and wherever they go."""
-        found = [self.start]
+        folders = [self.start]
         for target in self._targets():
-            if len(found) > MOST_FOLDERS:
-                return [*found, f"/{ANY}"]
-            found.append(absolute(target, found[-1], home=self.home or "/"))
-        return list(dict.fromkeys(found))
+            if len(folders) > MOST_FOLDERS:
+                return [*folders, f"/{ANY}"]
+            folders.append(absolute(target, folders[-1], home=self.home or "/"))
+        return list(dict.fromkeys(folders))
 
     def _targets(self) -> Iterable[str]:
         for words in (*self.script.commands, *self.script.possible) if self.script is not None else ():
@@ -156,20 +156,20 @@ def about_tool_call(
     setting: QuestionContext,
     *,
     session_id: str = "",
-    known: v1.ToolCallUpdate | None = None,
+    known_call: v1.ToolCallUpdate | None = None,
 ) -> PolicyQuestion:
-    """What a permission request asks. `known` is what was said about the same call before: the request may
+    """What a permission request asks. `known_call` is what was said about the same call before: the request may
     leave that out or say it anew, but it does not take a command, a path or a change back.
     """
-    said = [each for each in (call, known) if each is not None]
+    calls = [each for each in (call, known_call) if each is not None]
     raw: dict[Any, Any] = {}
-    for each in reversed(said):
+    for each in reversed(calls):
         raw |= each.raw_input if isinstance(each.raw_input, Mapping) else {}
-    kind = _first(said, "kind", str) or "other"
-    title = _first(said, "title", str) or ""
-    diffs = [item for item in _all(said, "content") if isinstance(item, v1.Diff)]
-    locations: Sequence[v1.ToolCallLocation] = _all(said, "locations")
-    runs = any(each.kind == "execute" for each in said)
+    kind = _first(calls, "kind", str) or "other"
+    title = _first(calls, "title", str) or ""
+    diffs = [item for item in _all(calls, "content") if isinstance(item, v1.Diff)]
+    locations: Sequence[v1.ToolCallLocation] = _all(calls, "locations")
+    runs = any(each.kind == "execute" for each in calls)
     script = _script_in(raw, kind="execute" if runs else kind, title=title)
     base = setting.roots[0] if setting.roots else "/"
     paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
@@ -179,13 +179,13 @@ def about_tool_call(
         agent=setting.agent,
         session_id=session_id,
         kind=kind if kind in TOOL_KINDS else "other",
-        tool=_first(said, "name", str) or "",
+        tool=_first(calls, "name", str) or "",
         title=title,
-        paths=_joined(paths, base),
+        paths=_absolute_paths(paths, base),
         script=script,
         writes=bool(diffs),
         roots=setting.roots,
-        cwd=_joined([folder], base)[0] if folder else "",
+        cwd=_absolute_paths([folder], base)[0] if folder else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
         home=setting.home,
     )
@@ -284,7 +284,7 @@ def _all(calls: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
     return [item for each in calls if isinstance(value := getattr(each, field), list) for item in value]
 
 
-def _joined(paths: Iterable[str], base: str) -> tuple[str, ...]:
+def _absolute_paths(paths: Iterable[str], base: str) -> tuple[str, ...]:
     whole = (path if path.startswith("/") else f"{base}/{path}" for path in paths if path)
     # A path that needs no thought is brought into one spelling; `..` is left for the rules to see.
     return tuple(dict.fromkeys(absolute(path, "/") if is_plain(path) else path for path in whole))
@@ -302,10 +302,10 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
 def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
     """What a tool's input sets in the environment: an object, or a list of names and values."""
     for key in _VARIABLE_KEYS:
-        given = raw.get(key)
-        if isinstance(given, Mapping):
-            yield from (f"{name}={value}" for name, value in given.items())
-        for item in given if isinstance(given, list) else ():
+        variables = raw.get(key)
+        if isinstance(variables, Mapping):
+            yield from (f"{name}={value}" for name, value in variables.items())
+        for item in variables if isinstance(variables, list) else ():
             if isinstance(item, str):
                 yield item
             elif isinstance(item, Mapping) and isinstance(item.get("name"), str):

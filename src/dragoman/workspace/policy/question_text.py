@@ -30,7 +30,7 @@ def render_question(
     if question.title and question.method == "permission":
         lines.append(f"  {_exact(question.title)}")
     if question.script is not None:
-        lines += ["Command:", *_indented(question.script.text)]
+        lines += ["Command:", *_indent_lines(question.script.text)]
         if question.cwd:
             lines.append(f"In: {_exact(question.cwd)}")
         if question.variables:
@@ -40,10 +40,12 @@ def render_question(
             lines.append(f"Take care: {_exact(objection)}.")
     lines += [f"Path: {_exact(path)}{_outside(question, path)}" for path in question.paths]
     if text is not None:
-        lines += ["New text:", *_indented(text)]
+        lines += ["New text:", *_indent_lines(text)]
     if call is not None:
-        shown = {*question.paths, question.script.text} if question.script is not None else {*question.paths}
-        lines += _content(call, shown)
+        shown_texts = (
+            {*question.paths, question.script.text} if question.script is not None else {*question.paths}
+        )
+        lines += _content(call, shown_texts)
     return "\n".join(lines)
 
 
@@ -64,12 +66,12 @@ def _outside(question: PolicyQuestion, path: str) -> str:
     return "" if inside or not question.roots else "  (outside the folders of the session)"
 
 
-def _indented(text: str) -> Iterator[str]:
+def _indent_lines(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         yield f"  {sanitize(line, exact=True)}"
 
 
-def _content(call: v1.ToolCallUpdate, shown: set[str]) -> Iterator[str]:
+def _content(call: v1.ToolCallUpdate, shown_texts: set[str]) -> Iterator[str]:
     content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
     shown_diff = False
     for item in content:
@@ -80,11 +82,11 @@ def _content(call: v1.ToolCallUpdate, shown: set[str]) -> Iterator[str]:
             yield from (f"  {line}" for line in diff_lines(old, item.new_text))
         elif isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent):
             yield "Said:"
-            yield from _indented(item.content.text)
+            yield from _indent_lines(item.content.text)
         else:
             yield f"Also: something of type {_exact(_type_of(item))}"
     if not shown_diff and call.raw_input not in (UNSET, None):
-        yield from _raw(call.raw_input, shown)
+        yield from _raw(call.raw_input, shown_texts)
 
 
 def _type_of(item: Any) -> str:
@@ -93,19 +95,19 @@ def _type_of(item: Any) -> str:
     return inner.tag if isinstance(inner, Unknown) else str(inner.__struct_config__.tag)
 
 
-def _raw(raw: Any, shown: set[str]) -> Iterator[str]:
+def _raw(raw: Any, shown_texts: set[str]) -> Iterator[str]:
     """What the tool gets, as far as it was not shown; strings with several lines are shown as such."""
     if not isinstance(raw, Mapping):
         yield "Input:"
-        yield from _indented(raw if isinstance(raw, str) else _json(raw))
+        yield from _indent_lines(raw if isinstance(raw, str) else _json(raw))
         return
     for name, value in raw.items():
         text = value if isinstance(value, str) else _json(value)
-        if text in shown:
+        if text in shown_texts:
             continue
         if "\n" in text:
             yield f"{_exact(str(name))}:"
-            yield from _indented(text)
+            yield from _indent_lines(text)
         else:
             yield f"{_exact(str(name))}: {_exact(text)}"
 

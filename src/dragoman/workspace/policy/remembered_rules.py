@@ -35,10 +35,10 @@ def rule_text(question: PolicyQuestion, decision: Literal["allow", "deny"], *, n
     if fields is None:
         return None
     text = question.script.text if question.script else question.title or question.kind
-    asked = sanitize_line(redact(text), exact=True)
+    question_text = sanitize_line(redact(text), exact=True)
     who = sanitize_line(question.agent) or "an agent"
     lines = [
-        f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {asked}",
+        f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {question_text}",
         "[[rule]]",
         f'decision = "{decision}"',
         *(f"{key} = {_toml(values)}" for key, values in fields.items()),
@@ -89,13 +89,13 @@ def _literal(text: str) -> str:
 
 
 def _toml(values: Sequence[str]) -> str:
-    quoted = [_quoted(value) for value in values]
-    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+    literals = [_quote(value) for value in values]
+    return literals[0] if len(literals) == 1 else f"[{', '.join(literals)}]"
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
+def _quote(text: str) -> str:
+    escaped_text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[^\x20-\x7e\xa0-\U0010ffff]", lambda c: f"\\u{ord(c[0]):04x}", escaped_text) + '"'
 
 
 class RememberedRules:
@@ -115,14 +115,14 @@ class RememberedRules:
         block = rule_text(question, decision, now=now or datetime.now(UTC))
         if block is None:
             return False
-        with self._locked():
+        with self._lock_file():
             text = read_text(self.path) or _HEAD
             self._replace(f"{text.rstrip()}\n\n{block}")
         return True
 
     def forget(self, line: int) -> bool:
         """Delete the rule that begins in a line, with its comment; whether there was one."""
-        with self._locked():
+        with self._lock_file():
             text = read_text(self.path) or ""
             lines = text.splitlines(keepends=True)
             starts = _blocks(text)
@@ -135,7 +135,7 @@ class RememberedRules:
         return True
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_file(self) -> Iterator[None]:
         folder = os.path.dirname(self.path)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
@@ -162,11 +162,11 @@ class RememberedRules:
 def _blocks(text: str) -> dict[int, int]:
     """The line of each rule's header, with the index of the line where its comment begins."""
     lines = text.splitlines()
-    found: dict[int, int] = {}
+    blocks: dict[int, int] = {}
     for number, line in enumerate(skeleton(text).splitlines(), 1):
         if re.match(r"^\s*\[\[\s*rule\s*\]\]", line):
             begin = number - 1
             while begin > 0 and lines[begin - 1].lstrip().startswith("#"):
                 begin -= 1
-            found[number] = begin
-    return found
+            blocks[number] = begin
+    return blocks

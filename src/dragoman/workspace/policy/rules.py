@@ -148,12 +148,12 @@ def _restricts(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Releva
     paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
     if paths is Certainty.NO:
         return Relevance(Certainty.NO, "it is for other paths")
-    found = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
-    if found is Certainty.NO:
+    certainty = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
+    if certainty is Certainty.NO:
         return Relevance(Certainty.NO, "it is for other commands")
-    if found is Certainty.PERHAPS:
-        return Relevance(found, f"it might mean this: {part.doubt or 'not every word of it is known'}")
-    return Relevance(found)
+    if certainty is Certainty.PERHAPS:
+        return Relevance(certainty, f"it might mean this: {part.doubt or 'not every word of it is known'}")
+    return Relevance(certainty)
 
 
 def _other_place(rule: PolicyRule, question: PolicyQuestion) -> str | None:
@@ -180,33 +180,37 @@ def _runs(rule: PolicyRule, part: QuestionPart) -> Certainty:
         return Certainty.NO
     possible = (part.words,) if part.words is not None else script.possible
     guesses = () if part.words is not None else script.commands
-    found = Certainty.NO
+    certainty = Certainty.NO
     for pattern in rule.command:
         if any(commands.restricts_roughly(pattern, words) for words in guesses):
             return Certainty.YES
-        found = max(found, *(commands.restricts(pattern, words) for words in possible), Certainty.NO)
-    if found is Certainty.NO and part.question.runs_other_code:
+        certainty = max(certainty, *(commands.restricts(pattern, words) for words in possible), Certainty.NO)
+    if certainty is Certainty.NO and part.question.runs_other_code:
         return Certainty.PERHAPS
-    return found
+    return certainty
 
 
 def _touches(rule: PolicyRule, part: QuestionPart, *, is_sure: bool) -> Certainty:
     """Whether one of a rule's paths is, or might be, named."""
     question = part.question
-    found = Certainty.NO
+    certainty = Certainty.NO
     for path in (*question.paths, *_words_as_paths(part)):
         if is_sure:
             path = "/".join(
                 "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
             )
-        found = max(found, globs.restricts(rule.path, path, roots=question.roots, home=question.home))
-        if found is Certainty.YES:
-            return found
-    if found is Certainty.NO and any(
+        certainty = max(certainty, globs.restricts(rule.path, path, roots=question.roots, home=question.home))
+        if certainty is Certainty.YES:
+            return certainty
+    if certainty is Certainty.NO and any(
         globs.is_above(rule.path, path, roots=question.roots, home=question.home) for path in _trees(part)
     ):
         return Certainty.PERHAPS
-    return Certainty.PERHAPS if found is Certainty.NO and not is_sure and question.runs_other_code else found
+    return (
+        Certainty.PERHAPS
+        if certainty is Certainty.NO and not is_sure and question.runs_other_code
+        else certainty
+    )
 
 
 def _commands_of(part: QuestionPart) -> Sequence[Words]:
@@ -227,10 +231,12 @@ def _words_as_paths(part: QuestionPart) -> Iterable[str]:
         bases = part.folders
         if has_unknown_part(words[0]):
             yield f"/{words[0]}"
-        given = [flag.value for flag in read_call(words).flags if flag.text in _FOLDER_FLAGS and flag.value]
+        folder_values = [
+            flag.value for flag in read_call(words).flags if flag.text in _FOLDER_FLAGS and flag.value
+        ]
         here = [
             *bases,
-            *(globs.absolute(value, base, home=question.home) for value in given for base in bases),
+            *(globs.absolute(value, base, home=question.home) for value in folder_values for base in bases),
         ]
         for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
             for value in _values_in(word):
@@ -255,8 +261,8 @@ def _values_in(word: str) -> Iterable[str]:
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
     if word.startswith("file://"):
         yield word.removeprefix("file://")
-    if found := _MAGIC_PATH.match(word):
-        yield word[found.end() :]
+    if match := _MAGIC_PATH.match(word):
+        yield word[match.end() :]
 
 
 _MANY = 2000

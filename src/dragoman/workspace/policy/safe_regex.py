@@ -30,11 +30,11 @@ def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None
     """Whether the pattern is found in the text (as JSON Schema says: anywhere), or None if nobody knows."""
     if "\0" in pattern:
         return None
-    sent = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
+    input_bytes = f"{pattern}\0{text}".encode("utf-8", "surrogatepass")
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _CHECK],
-            input=sent,
+            input=input_bytes,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
@@ -42,4 +42,4 @@ def matches(pattern: str, text: str, *, seconds: float = SECONDS) -> bool | None
         )
     except (subprocess.TimeoutExpired, OSError):
         return None
-    return {0: True, 1: False}.get(done.returncode)
+    return {0: True, 1: False}.get(process.returncode)

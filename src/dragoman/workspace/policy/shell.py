@@ -76,7 +76,7 @@ def read_arguments(arguments: Sequence[str]) -> CommandScript:
     """A program and its arguments, which no shell will see unless the program is one."""
     text = shlex.join(arguments)
     try:
-        commands = tuple(_command(tuple(arguments), piped=False, depth=0))
+        commands = tuple(_command(tuple(arguments), is_piped=False, depth=0))
     except UnreadableCommand as error:
         guesses = (tuple(arguments), *(guess for word in arguments for guess in _guesses(word)))
         possible = ((ANY,),) if len(text) > MOST_CHARACTERS else possible_in_arguments(arguments)
@@ -93,30 +93,30 @@ def unknown_command(title: str) -> CommandScript:
 def _line(line: str, *, depth: int) -> Iterable[Words]:
     if depth > DEEPEST:
         raise UnreadableCommand("it is a shell in a shell in a shell")
-    found: list[Words] = []
+    commands: list[Words] = []
     words: list[ShellWord] = []
-    piped, wants = False, False  # whether we are behind a |, and whether something must still come
+    is_piped, wants = False, False  # whether we are behind a |, and whether something must still come
     for part in tokens(line):
         if isinstance(part, ShellWord):
             words.append(part)
             continue
         if words:
-            found += _simple(words, piped=piped, depth=depth)
-            if len(found) > MOST_COMMANDS:
+            commands += _simple(words, is_piped=is_piped, depth=depth)
+            if len(commands) > MOST_COMMANDS:
                 raise UnreadableCommand(f"it is made of more than {MOST_COMMANDS} commands")
-            words, piped, wants = [], part == "|", part not in (";", "\n")
+            words, is_piped, wants = [], part == "|", part not in (";", "\n")
         elif part != "\n":
             raise UnreadableCommand(f"nothing stands before {part}")
     if words:
-        found += _simple(words, piped=piped, depth=depth)
+        commands += _simple(words, is_piped=is_piped, depth=depth)
     elif wants:
         raise UnreadableCommand("it ends with an operator")
-    if not found:
+    if not commands:
         raise UnreadableCommand("it is empty")
-    return found
+    return commands
 
 
-def _simple(words: list[ShellWord], *, piped: bool, depth: int) -> Iterable[Words]:
+def _simple(words: list[ShellWord], *, is_piped: bool, depth: int) -> Iterable[Words]:
     if words[0].is_bare and words[0].text in RESERVED:
         raise UnreadableCommand(f"it holds the word {words[0].text!r} of the shell's language")
     while words and (variable := words[0].assigns) is not None:
@@ -125,10 +125,10 @@ def _simple(words: list[ShellWord], *, piped: bool, depth: int) -> Iterable[Word
         words = words[1:]
     if not words:
         raise UnreadableCommand("it sets variables and runs nothing")
-    return _command(tuple(word.text for word in words), piped=piped, depth=depth)
+    return _command(tuple(word.text for word in words), is_piped=is_piped, depth=depth)
 
 
-def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
+def _command(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     """What is really run by one command."""
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+")):
@@ -139,25 +139,25 @@ def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
         raise UnreadableCommand(f"it is longer than {MOST_CHARACTERS} characters")
     name = name_of(words[0])
     if name in SHELLS:
-        return _shell(words, piped=piped, depth=depth)
+        return _shell(words, is_piped=is_piped, depth=depth)
     if name in RUNNERS or name in BUILTINS:
         how = "runs another command" if name in RUNNERS else "changes what the shell does"
         raise UnreadableCommand(f"{name} {how}")
-    if piped and is_interpreter(name):
+    if is_piped and is_interpreter(name):
         raise UnreadableCommand(f"something is piped into {name}, which would run it")
     if name in LOOKED_THROUGH:
-        return _looked_through(words, piped=piped, depth=depth)
+        return _looked_through(words, is_piped=is_piped, depth=depth)
     why = reason_not_to_allow(words)
     if why is not None:
         raise UnreadableCommand(why)
     inner = next(iter(commands_within(words)), None)
     # A rule allows both by the outer one's words. An alias of git is allowed by its name, as a script is.
-    if inner and inner != (ANY,) and list(_command(inner, piped=piped, depth=depth)) != [inner]:
+    if inner and inner != (ANY,) and list(_command(inner, is_piped=is_piped, depth=depth)) != [inner]:
         raise UnreadableCommand(f"{name} runs {name_of(inner[0])}, which runs something else")
     return [words]
 
 
-def _looked_through(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
+def _looked_through(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     name, rest = name_of(words[0]), words[1:]
     if name == "timeout":
         if not rest or not _DURATION.fullmatch(rest[0]):
@@ -169,12 +169,12 @@ def _looked_through(words: Words, *, piped: bool, depth: int) -> Iterable[Words]
     # it would be an assignment for the ones and a program's name for the others.
     if "=" in rest[0] or rest[0] in RESERVED:
         raise UnreadableCommand(f"{name} runs something that is no plain command")
-    return _command(rest, piped=piped, depth=depth)
+    return _command(rest, is_piped=is_piped, depth=depth)
 
 
-def _shell(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
+def _shell(words: Words, *, is_piped: bool, depth: int) -> Iterable[Words]:
     name, rest = name_of(words[0]), list(words[1:])
-    if piped:
+    if is_piped:
         raise UnreadableCommand(f"something is piped into {name}, which would run it")
     if rest[:1] == ["-l"]:
         rest.pop(0)
@@ -188,6 +188,6 @@ def _shell(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
 def _guesses(line: str) -> tuple[Words, ...]:
     """What the line's words may be: with quotes taken for joints, and with quotes taken for breaks."""
     line = line[: 4 * MOST_CHARACTERS]
-    joined = tuple(filter(None, _SEPARATORS.split(_GLUE.sub("", line))))
-    broken = tuple(filter(None, _BREAKS.split(line)))
-    return (joined, broken) if joined != broken else (joined,)
+    joined_words = tuple(filter(None, _SEPARATORS.split(_GLUE.sub("", line))))
+    broken_words = tuple(filter(None, _BREAKS.split(line)))
+    return (joined_words, broken_words) if joined_words != broken_words else (joined_words,)

@@ -51,11 +51,11 @@ class TerminalAsker:
             if answer is None:
                 self._write("\n")
                 return None
-            said = answer.strip().casefold()
-            if said == "q":
+            reply = answer.strip().casefold()
+            if reply == "q":
                 return None
-            if said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(question.options):
-                return question.options[int(said) - 1].option_id
+            if reply.isdecimal() and len(reply) < 7 and 1 <= int(reply) <= len(question.options):
+                return question.options[int(reply) - 1].option_id
             self._write("That is none of them. ")
 
 

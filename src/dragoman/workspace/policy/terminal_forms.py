@@ -37,7 +37,7 @@ from dragoman.workspace.policy.terminal_lines import TerminalLines
 _HELP: Final = "(!d declines, !q cancels the question)"
 
 
-class _Stopped(Exception):
+class _FormStopped(Exception):
     """The person does not go on."""
 
     def __init__(self, response: v1.CreateElicitationResponse) -> None:
@@ -67,7 +67,7 @@ class TerminalForms:
     ) -> v1.CreateElicitationResponse:
         try:
             return await talk
-        except _Stopped as stopped:
+        except _FormStopped as stopped:
             return stopped.response
         except asyncio.CancelledError:
             self._write("\n(This is no longer asked.)\n")
@@ -76,10 +76,10 @@ class TerminalForms:
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
         self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
         while True:
-            said = (await self._read("Do you agree? yes or no: ")).strip().casefold()
-            if said in ("y", "yes"):
+            reply = (await self._read("Do you agree? yes or no: ")).strip().casefold()
+            if reply in ("y", "yes"):
                 return v1.ElicitationAcceptAction()
-            if said in ("n", "no"):
+            if reply in ("n", "no"):
                 return v1.ElicitationDeclineAction()
 
     def _introduce(self, message: str, agent: str) -> None:
@@ -87,41 +87,41 @@ class TerminalForms:
         self._write(f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP}\n{lines}\n")
 
     async def _fill(self, form: v1.ElicitationFormMode) -> v1.CreateElicitationResponse:
-        fields, required = fields_of(form), required_in(form)
+        fields, required_names = fields_of(form), required_in(form)
         values: dict[str, Value] = {}
         names = list(fields)
         while True:
             for name in names:
-                value = await self._field(name, fields[name], required=name in required)
+                value = await self._field(name, fields[name], is_required=name in required_names)
                 values.pop(name, None)
                 if value is not None:
                     values[name] = value
             self._review(fields, values)
-            said = (await self._read("Send this? yes, no, or the name of a field to change: ")).strip()
-            if said.casefold() in ("y", "yes"):
+            reply = (await self._read("Send this? yes, no, or the name of a field to change: ")).strip()
+            if reply.casefold() in ("y", "yes"):
                 return v1.ElicitationAcceptAction(content=values)
-            if said.casefold() in ("n", "no"):
+            if reply.casefold() in ("n", "no"):
                 return v1.ElicitationDeclineAction()
-            names = [said] if said in fields else []
+            names = [reply] if reply in fields else []
 
-    async def _field(self, name: str, field: Field, *, required: bool) -> Value | None:
+    async def _field(self, name: str, field: Field, *, is_required: bool) -> Value | None:
         secret = looks_secret(name, field)
-        self._write(_describe(name, field, required=required, secret=secret))
+        self._write(_describe(name, field, is_required=is_required, secret=secret))
         if isinstance(field, Unknown):
             self._write("  (This client does not know fields of this type; it stays empty.)\n")
-            if required:
-                raise _Stopped(v1.ElicitationCancelAction())
+            if is_required:
+                raise _FormStopped(v1.ElicitationCancelAction())
             return None
         while True:
             line = await self._read("> ", secret=secret)
-            said: Any = parse_line(field, line) if line.strip() else default_of(field)
-            if said is None and not required:
+            value: Any = parse_line(field, line) if line.strip() else default_of(field)
+            if value is None and not is_required:
                 return None
-            if said is None:
+            if value is None:
                 self._write("This one is needed.\n")
                 continue
             try:
-                return await asyncio.to_thread(check_value, field, said, matches=matches)
+                return await asyncio.to_thread(check_value, field, value, matches=matches)
             except BadFormValue as error:
                 self._write(f"Not taken: {sanitize_line(str(error))}.\n")
 
@@ -129,20 +129,20 @@ class TerminalForms:
         self._write(prompt)
         line = await self._lines.read(secret=secret)
         if line is None or line.strip() == "!q":
-            raise _Stopped(v1.ElicitationCancelAction())
+            raise _FormStopped(v1.ElicitationCancelAction())
         if line.strip() == "!d":
-            raise _Stopped(v1.ElicitationDeclineAction())
+            raise _FormStopped(v1.ElicitationDeclineAction())
         return line
 
     def _review(self, fields: Any, values: dict[str, Value]) -> None:
         self._write("\nThis would be sent:\n")
         for name, value in values.items():
-            shown = (
+            value_text = (
                 "(not shown)"
                 if looks_secret(name, fields[name])
                 else sanitize_line(_value_text(value), exact=True)
             )
-            self._write(f"  {sanitize_line(name)} = {shown}\n")
+            self._write(f"  {sanitize_line(name)} = {value_text}\n")
         if not values:
             self._write("  (nothing)\n")
 
@@ -151,8 +151,8 @@ def _value_text(value: Value) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
-    lines = [f"\n{sanitize_line(title_of(name, field))}{'' if required else ' (may be left empty)'}"]
+def _describe(name: str, field: Field, *, is_required: bool, secret: bool) -> str:
+    lines = [f"\n{sanitize_line(title_of(name, field))}{'' if is_required else ' (may be left empty)'}"]
     if description := description_of(field):
         lines.append(f"  {sanitize_line(description)}")
     lines += [

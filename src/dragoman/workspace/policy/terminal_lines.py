@@ -25,20 +25,22 @@ class TerminalLines:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._partial_line = b""
-        self._ended = False
+        self._has_ended = False
 
     async def read(self, *, secret: bool = False) -> str | None:
         """The next line without its end, or None if there is none any more."""
         with self._silent() if secret else _nothing():
             while (
-                b"\n" not in self._partial_line and not self._ended and len(self._partial_line) < MOST_BYTES
+                b"\n" not in self._partial_line
+                and not self._has_ended
+                and len(self._partial_line) < MOST_BYTES
             ):
                 data = await self._more()
-                self._ended = not data
+                self._has_ended = not data
                 self._partial_line += data
-        line, found, rest = self._partial_line.partition(b"\n")
+        line, newline, rest = self._partial_line.partition(b"\n")
         self._partial_line = rest
-        if not found and not line:
+        if not newline and not line:
             return None
         return line.decode("utf-8", "replace").removesuffix("\r")
 

@@ -53,8 +53,8 @@ class ShellWord(NamedTuple):
     @property
     def assigns(self) -> str | None:
         """The variable's name, if this is an assignment where one may stand."""
-        found = _ASSIGNMENT.match(self.text)
-        return self.text[: found.end()].rstrip("+=") if found and found.end() <= self.bare else None
+        match = _ASSIGNMENT.match(self.text)
+        return self.text[: match.end()].rstrip("+=") if match and match.end() <= self.bare else None
 
 
 Token: TypeAlias = ShellWord | Operator
@@ -128,20 +128,20 @@ class _TokenReader:
         return ";" if rest[0] == ";" else "|" if rest[0] == "|" else "\n"
 
     def _redirection(self) -> None:
-        found = _REDIRECTION.match(self._line, self._at)
-        assert found is not None
-        self._at = found.end()
-        if found[0].startswith("<<"):
+        match = _REDIRECTION.match(self._line, self._at)
+        assert match is not None
+        self._at = match.end()
+        if match[0].startswith("<<"):
             raise UnreadableCommand("it holds text for a program's input (<<)")
         self._skip_blanks()
         if self._at >= len(self._line) or self._line[self._at] in ";&|\n<>":
             raise UnreadableCommand("a redirection leads nowhere")
         target = self._word()
-        if found[0] in (">&", "<&"):
+        if match[0] in (">&", "<&"):
             if target.text not in ("0", "1", "2"):
                 raise UnreadableCommand("it redirects to something else than a standard stream")
-        elif target.text != "/dev/null" or found[0] not in (">", ">>", "<"):
-            raise UnreadableCommand(f"it redirects {'from' if '<' in found[0] else 'to'} a file ({found[0]})")
+        elif target.text != "/dev/null" or match[0] not in (">", ">>", "<"):
+            raise UnreadableCommand(f"it redirects {'from' if '<' in match[0] else 'to'} a file ({match[0]})")
 
     def _word(self) -> ShellWord:
         """Starts at a character that is no blank, operator or redirection."""
@@ -158,8 +158,8 @@ class _TokenReader:
                 text.append(plain[0])
                 self._at = plain.end()
                 continue
-            piece, quoted = self._piece(first=not text and bare is None)
-            if quoted and bare is None:
+            piece, is_quoted = self._piece(first=not text and bare is None)
+            if is_quoted and bare is None:
                 bare = sum(map(len, text))
             text.append(piece)
         whole = "".join(text)
@@ -173,7 +173,7 @@ class _TokenReader:
         if character == '"':
             return self._double(), True
         if character == "\\":
-            return self._escaped()
+            return self._read_escape()
         if character in _FORBIDDEN:
             raise UnreadableCommand(_FORBIDDEN[character])
         self._at += 1
@@ -208,7 +208,7 @@ class _TokenReader:
                 self._at += 1
             text.append(character)
 
-    def _escaped(self) -> tuple[str, bool]:
+    def _read_escape(self) -> tuple[str, bool]:
         after = self._line[self._at + 1 : self._at + 2]
         if not after:
             raise UnreadableCommand("it ends with a backslash")

@@ -65,7 +65,7 @@ class ToolCalls:
         for member in _MEMBERS:
             value = members.get(member)
             if value is not None and bytes(value) not in _EMPTY:
-                call[member] = _merged(call.get(member), value) if member == "rawInput" else value.copy()
+                call[member] = _merge_input(call.get(member), value) if member == "rawInput" else value.copy()
         self._bytes += _size(call)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
             _, oldest = self._calls.popitem(last=False)
@@ -74,12 +74,12 @@ class ToolCalls:
 
     def find_call(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """What was said before about the call of a request."""
-        found = self._calls.get((session_id, call.tool_call_id))
+        fields = self._calls.get((session_id, call.tool_call_id))
         unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        if found is None:
+        if fields is None:
             return unreadable if self._has_forgotten and not _tells_what(call) else None
         try:
-            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **found}), v1.ToolCallUpdate)
+            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **fields}), v1.ToolCallUpdate)
         except SchemaError:
             return unreadable
 
@@ -93,7 +93,7 @@ def _tells_what(call: v1.ToolCallUpdate) -> bool:
     return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
 
 
-def _merged(before: Raw | None, after: Raw) -> Raw:
+def _merge_input(before: Raw | None, after: Raw) -> Raw:
     """The input of a call as it stands; members of it that are not said again stay."""
     try:
         old = {} if before is None else _objects.decode(before)
