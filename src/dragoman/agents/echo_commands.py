@@ -63,9 +63,16 @@ async def wait(turn: Turn, argument: str) -> None:
 
 async def plan(turn: Turn, argument: str) -> None:
     steps = ["Look", "Think", "Answer"]
-    for done in range(len(steps) + 1):
+    for completed_count in range(len(steps) + 1):
         await turn.plan(
-            (step, "completed" if at < done else "in_progress" if at == done else "pending")
+            (
+                step,
+                "completed"
+                if at < completed_count
+                else "in_progress"
+                if at == completed_count
+                else "pending",
+            )
             for at, step in enumerate(steps)
         )
     await turn.say("The plan is done.")
@@ -100,14 +107,14 @@ async def notice(turn: Turn, argument: str) -> None:
 
 async def mode(turn: Turn, argument: str) -> None:
     if argument:
-        if argument not in [known.id for known in AVAILABLE]:
+        if argument not in [session_mode.id for session_mode in AVAILABLE]:
             raise BadArgument
         switch(turn.session, argument)
         await turn.mode(argument)
     await turn.say(f"The mode is {current(turn.session)}.")
 
 
-def _explained(name: str, command: EchoCommand) -> EchoCommand:
+def _with_usage(name: str, command: EchoCommand) -> EchoCommand:
     """The command that says how it is used when its argument makes no sense."""
 
     async def run(turn: Turn, argument: str) -> Outcome:
@@ -137,7 +144,7 @@ _TABLE = {
     "mode": EchoCommand("Tell the mode, or change it", "[ID]", mode),
 }
 
-COMMANDS = {name: _explained(name, command) for name, command in _TABLE.items()}
+COMMANDS = {name: _with_usage(name, command) for name, command in _TABLE.items()}
 
 
 @cache
@@ -168,7 +175,7 @@ def current(session: AgentSession) -> str:
 
 
 def switch(session: AgentSession, mode_id: str) -> None:
-    known = [mode.id for mode in AVAILABLE]
-    if mode_id not in known:
-        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode; known are {', '.join(known)}")
+    mode_ids = [mode.id for mode in AVAILABLE]
+    if mode_id not in mode_ids:
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode; known are {', '.join(mode_ids)}")
     session.data["mode"] = mode_id

@@ -112,14 +112,16 @@ async def run(turn: Turn, argument: str) -> None:
         try:
             async with await turn.create_terminal(*words, cwd=turn.session.cwd) as terminal:
                 await call.progress(status="in_progress", content=[terminal.content])
-                ended = await terminal.wait()
+                exit_status = await terminal.wait()
                 output = await terminal.output()
         except (CallFailed, NotAdvertised) as error:
             await call.fail(str(error))
             await turn.say(f"Could not run it: {error}")
         else:
             await call.complete(output.output)
-            await turn.say(f"{output.output}\nIt ended with {ended.exit_code or ended.signal or 0}.")
+            await turn.say(
+                f"{output.output}\nIt ended with {exit_status.exit_code or exit_status.signal or 0}."
+            )
 
 
 async def child(turn: Turn, argument: str) -> None:

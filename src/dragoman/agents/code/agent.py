@@ -47,13 +47,13 @@ def code_agent(config: CoderConfig) -> Agent:
         ],
     )
 
-    def opened(session: KitSession[CoderConversation]) -> CoderConversation:
+    def open_conversation(session: KitSession[CoderConversation]) -> CoderConversation:
         session.start(_warm_up(session, config))
         return CoderConversation(session)
 
     kit = Kit(
         agent,
-        conversation=opened,
+        conversation=open_conversation,
         journal=config.sessions,
         modes=modes(),
         options=_options(config),
@@ -67,25 +67,25 @@ def code_agent(config: CoderConfig) -> Agent:
     @kit.prompt
     async def answer(turn: KitTurn[CoderConversation]) -> None:
         model = await _model(turn.session, config)
-        await (await _loaded()).run_prompt(turn, config, model)
+        await (await _load_turn_run()).run_prompt(turn, config, model)
 
     @kit.command("compact", "Summarise the conversation, to make room in the model's context")
     async def compact(turn: KitTurn[CoderConversation], argument: str) -> None:
         model = await _model(turn.session, config)
-        await (await _loaded()).run_compaction(turn, config, model)
+        await (await _load_turn_run()).run_compaction(turn, config, model)
 
     return agent
 
 
 async def _warm_up(session: KitSession[CoderConversation], config: CoderConfig) -> None:
     try:
-        turns = await _loaded()
+        turns = await _load_turn_run()
     except ErrorAnswer:
         return  # told when there is a prompt: a session can be opened and read without a model
     await turns.offer_models(session, config)
 
 
-async def _loaded() -> Any:
+async def _load_turn_run() -> Any:
     """The module that runs prompts, and imports the model layer."""
     try:
         return await asyncio.to_thread(import_module, "dragoman.agents.code.turn_run")
@@ -99,9 +99,9 @@ async def _loaded() -> Any:
 async def _model(session: KitSession[CoderConversation], config: CoderConfig) -> str | None:
     """The model that the session is set to. What is missing is told before the wait for the model layer."""
     if MODEL not in session.settings.values and config.base_url is not None:
-        await (await _loaded()).offer_models(session, config)
-    found = session.settings.values.get(MODEL)
-    model = None if found is None else str(found)
+        await (await _load_turn_run()).offer_models(session, config)
+    value = session.settings.values.get(MODEL)
+    model = None if value is None else str(value)
     reach(config, model)
     return model
 
@@ -119,6 +119,6 @@ def _options(config: CoderConfig) -> list[Option]:
         description="How much the model thinks before it answers",
         category="thought_level",
     )
-    if not config.offered:
+    if not config.offered_models:
         return [thinking]
-    return [Option(MODEL, [Choice(name, name) for name in config.offered], category="model"), thinking]
+    return [Option(MODEL, [Choice(name, name) for name in config.offered_models], category="model"), thinking]

@@ -58,28 +58,28 @@ class Compaction:
     async def run(self, prompt: UserPromptPart | None) -> None:
         """Summarise all but this prompt. Raises the model's error if it cannot."""
         history = self._turn.session.conversation.history
-        announced = CompactionReport(self._turn)
-        await announced.begin()
+        report = CompactionReport(self._turn)
+        await report.begin()
         try:
             summary = await self._summary(_without(history.messages, prompt))
         except asyncio.CancelledError:
-            await announced.end("cancelled")
+            await report.end("cancelled")
             raise
         except ErrorAnswer as error:
-            await announced.end("failed", error=error.message)
+            await report.end("failed", error=error.message)
             raise
         parts = [UserPromptPart(content=f"The conversation so far, in a summary:\n\n{summary}")]
         history.replace([ModelRequest(parts=[*parts, *([] if prompt is None else [prompt])])])
         self._turn.session.used.context_used = len(summary) // CHARACTERS_OF_TOKEN
-        await announced.end("completed", summary=summary)
+        await report.end("completed", summary=summary)
 
     async def _summary(self, messages: list[ModelMessage]) -> str:
         self._turn.count_request()
         # The end matters most, so the beginning is what is left out of what does not fit.
         text = as_text(messages)[-self._model.context_size * CHARACTERS_OF_TOKEN // 2 :]
-        asked = ModelRequest(parts=[UserPromptPart(content=f"{text}\n\nSummarise this conversation.")])
+        request = ModelRequest(parts=[UserPromptPart(content=f"{text}\n\nSummarise this conversation.")])
         try:
-            response = await self._asking([asked], RequestOffer(fixed=SYSTEM))
+            response = await self._asking([request], RequestOffer(fixed_text=SYSTEM))
         except ModelFailed as failed:
             raise failed.fault.answer() from None
         await spend(self._turn, response, self._model, self._config)
@@ -108,12 +108,12 @@ class CompactionReport:
 
     async def end(self, status: str, *, summary: str | None = None, error: str | None = None) -> None:
         if self._is_known:
-            told: list[ContentBlock] = [] if summary is None else [TextContent(text=summary)]
+            blocks: list[ContentBlock] = [] if summary is None else [TextContent(text=summary)]
             await self._turn.update(
                 CompactionUpdate(
                     compaction_id=self._id,
                     status=status,
-                    summary=told or UNSET,
+                    summary=blocks or UNSET,
                     error=UNSET if error is None else error,
                 )
             )

@@ -91,10 +91,10 @@ class CoderConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Where the file lies, for the relative paths in it."""
 
     @property
-    def offered(self) -> list[str]:
+    def offered_models(self) -> list[str]:
         """The models of the option, the usual one first."""
-        named = [] if self.model is None else [self.model]
-        return list(dict.fromkeys([*named, *self.models]))
+        default = [] if self.model is None else [self.model]
+        return list(dict.fromkeys([*default, *self.models]))
 
     def path(self, name: str) -> Path:
         """A path of the file: `~` is the home folder, a relative one starts at the file's folder."""
@@ -120,18 +120,18 @@ def config_path(environ: Mapping[str, str]) -> Path:
     if os.name == "nt":
         folder = Path(environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
     else:
-        named = environ.get("XDG_CONFIG_HOME", "")
-        folder = Path(named) if named.startswith("/") else Path.home() / ".config"
+        config_home = environ.get("XDG_CONFIG_HOME", "")
+        folder = Path(config_home) if config_home.startswith("/") else Path.home() / ".config"
     return folder / "dragoman" / "code.toml"
 
 
 def load_config(
-    given: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     *,
     file: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> CoderConfig:
-    """The configuration; `given` is what the command line says. Raises `BadConfig`."""
+    """The configuration; `options` is what the command line says. Raises `BadConfig`."""
     path = config_path(environ) if file is None else Path(file)
     fields: dict[str, Any] = _read(path, must_exist=file is not None)
     if fields:
@@ -141,13 +141,13 @@ def load_config(
         for variable, name in ENVIRONMENT.items()
         if environ.get(variable)
     }
-    said = {
+    overrides = {
         name: os.path.abspath(value) if name in _PATHS else value
-        for name, value in (given or {}).items()
+        for name, value in (options or {}).items()
         if value is not None
     }
     try:
-        return convert({**fields, **here, **said}, CoderConfig)
+        return convert({**fields, **here, **overrides}, CoderConfig)
     except msgspec.ValidationError as error:
         raise BadConfig(f"{path if fields else 'the environment'}: {error}") from None
 
@@ -157,8 +157,8 @@ _PATHS = ("key_file", "system")
 
 def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
     try:
-        with path.open("rb") as opened:
-            return tomllib.load(opened)
+        with path.open("rb") as file:
+            return tomllib.load(file)
     except FileNotFoundError:
         if must_exist:
             raise BadConfig(f"{path}: there is no such file") from None

@@ -64,47 +64,47 @@ class ModelFault(NamedTuple):
 def read_fault(error: Exception, endpoint: ModelEndpoint) -> ModelFault:
     """What an error of the model layer means."""
     where = endpoint.base_url or f"the {_VENDORS[endpoint.api]} API"
-    said = _server_words(error, endpoint)
+    server_words = _server_words(error, endpoint)
     wait = _wait(error)
     match error:
         case model_errors.ModelRequestRejectedError() | model_errors.ContentFilterError():
-            return _rejected(error, endpoint, where, said)
+            return _read_rejection(error, endpoint, where, server_words)
         case model_errors.ModelQuotaExceededError():
-            return ModelFault("quota", f"The quota of the account at {where} is used up{said}", wait)
+            return ModelFault("quota", f"The quota of the account at {where} is used up{server_words}", wait)
         case model_errors.ModelRateLimitError():
-            return ModelFault("busy", f"Too many requests, or tokens, for {where}{said}", wait)
+            return ModelFault("busy", f"Too many requests, or tokens, for {where}{server_words}", wait)
         case model_errors.ModelUnavailableError():
-            return ModelFault("busy", f"The model is overloaded or away at {where}{said}", wait)
+            return ModelFault("busy", f"The model is overloaded or away at {where}{server_words}", wait)
         case model_errors.ModelConnectionError(phase="read") | model_errors.ModelRequestTimeout():
             return ModelFault("broken", f"The answer of {where} broke off.")
         case model_errors.ModelConnectionError():
-            return ModelFault("network", f"{where} cannot be reached{said}")
+            return ModelFault("network", f"{where} cannot be reached{server_words}")
         case model_errors.ModelHTTPError(status_code=status) if 400 <= status < 500 and status not in AGAIN:
-            return _rejected(error, endpoint, where, said)
+            return _read_rejection(error, endpoint, where, server_words)
         case model_errors.ModelServerError() | model_errors.ModelHTTPError():
-            return ModelFault("server", f"{where} failed{said}", wait)
+            return ModelFault("server", f"{where} failed{server_words}", wait)
         case _:
-            return ModelFault("broken", f"The answer of {where} makes no sense{said}")
+            return ModelFault("broken", f"The answer of {where} makes no sense{server_words}")
 
 
-def _rejected(error: Exception, endpoint: ModelEndpoint, where: str, said: str) -> ModelFault:
+def _read_rejection(error: Exception, endpoint: ModelEndpoint, where: str, server_words: str) -> ModelFault:
     """What the server does not want, however often it is asked."""
     match error:
         case model_errors.ModelAuthenticationError():
-            wanted = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
+            variable = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
             return ModelFault(
-                "auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}"
+                "auth", f"{where} refuses the key. Set {variable} or --key-file to a valid one{server_words}"
             )
         case model_errors.ModelContextWindowExceededError() | model_errors.ModelHTTPError(status_code=413):
-            return ModelFault("too_long", f"The conversation is too long for {endpoint.model}{said}")
+            return ModelFault("too_long", f"The conversation is too long for {endpoint.model}{server_words}")
         case model_errors.ModelNotFoundError():
-            return ModelFault("not_found", f"There is no model {endpoint.model} at {where}{said}")
+            return ModelFault("not_found", f"There is no model {endpoint.model} at {where}{server_words}")
         case model_errors.ContentFilterError():
-            return ModelFault("refused", f"The content was refused by {where}{said}")
+            return ModelFault("refused", f"The content was refused by {where}{server_words}")
         case model_errors.ModelRequestRejectedError(provider_error_code=code) if code in REFUSALS:
-            return ModelFault("refused", f"The content was refused by {where}{said}")
+            return ModelFault("refused", f"The content was refused by {where}{server_words}")
         case _:
-            return ModelFault("rejected", f"The request was rejected by {where}{said}")
+            return ModelFault("rejected", f"The request was rejected by {where}{server_words}")
 
 
 _VENDORS = {"openai": "OpenAI", "responses": "OpenAI", "anthropic": "Anthropic"}
@@ -113,10 +113,10 @@ _VENDORS = {"openai": "OpenAI", "responses": "OpenAI", "anthropic": "Anthropic"}
 def _server_words(error: Exception, endpoint: ModelEndpoint) -> str:
     """`: what the server said.`, or a full stop."""
     body = getattr(error, "body", None)
-    found = _message(body) or (str(error.__cause__) if error.__cause__ is not None and body is None else "")
+    text = _message(body) or (str(error.__cause__) if error.__cause__ is not None and body is None else "")
     if endpoint.key:
-        found = found.replace(endpoint.key, "…")
-    line = " ".join(found.split())
+        text = text.replace(endpoint.key, "…")
+    line = " ".join(text.split())
     line = line if len(line) <= SAID else f"{line[:SAID]}…"
     return f": {line.rstrip('.')}." if line else "."
 
@@ -124,8 +124,8 @@ def _server_words(error: Exception, endpoint: ModelEndpoint) -> str:
 def _message(body: object) -> str:
     if isinstance(body, Mapping):
         inner = body.get("error", body)
-        found = inner.get("message") if isinstance(inner, Mapping) else inner
-        return found if isinstance(found, str) else ""
+        message = inner.get("message") if isinstance(inner, Mapping) else inner
+        return message if isinstance(message, str) else ""
     return ""
 
 
@@ -141,9 +141,9 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 def _wait(error: Exception) -> float | None:
     """How long the server asks us to wait: as it says, or until the latest of its limits is reset."""
-    asked = getattr(error, "retry_after", None)
-    if isinstance(asked, int | float):
-        return _sane(asked)
+    retry_after = getattr(error, "retry_after", None)
+    if isinstance(retry_after, int | float):
+        return _sane(retry_after)
     headers = getattr(error, "headers", None) or {}
     times = [
         seconds

@@ -34,7 +34,7 @@ class ModelHistory:
 
     def __init__(self, session: KitSession[Any]) -> None:
         self._session = session
-        self.messages = list(_recalled(session.memories))
+        self.messages = list(_replay(session.memories))
         self._answer_calls()
 
     def __len__(self) -> int:
@@ -110,14 +110,14 @@ def _plain(messages: Sequence[ModelMessage]) -> list[Any]:
     return plain
 
 
-def _recalled(memories: Sequence[Any]) -> list[ModelMessage]:
-    stored: list[Any] = []
+def _replay(memories: Sequence[Any]) -> list[ModelMessage]:
+    messages: list[Any] = []
     for memory in memories:
         match memory:
             case {"message": message}:
-                stored.append(message)
+                messages.append(message)
             case {"cut": int(length)}:
-                del stored[length:]
+                del messages[length:]
             case _:
                 pass  # somebody else's, or a later version's
-    return ModelMessagesTypeAdapter.validate_python(stored)
+    return ModelMessagesTypeAdapter.validate_python(messages)

@@ -69,13 +69,13 @@ def reach(config: CoderConfig, model: str | None, environ: Mapping[str, str] = o
             "--key-file and --base-url do the same"
         )
     try:
-        found = endpoint(config, model, environ)
+        model_endpoint = endpoint(config, model, environ)
     except BadConfig as error:
         raise auth_required(str(error)) from None
-    if found.key is None and found.base_url is None:
-        wanted = config.key_env or KEYS[found.api]
-        raise auth_required(f"there is no key for {model}. Set {wanted} or {KEY}, or give --key-file")
-    return found
+    if model_endpoint.key is None and model_endpoint.base_url is None:
+        variable = config.key_env or KEYS[model_endpoint.api]
+        raise auth_required(f"there is no key for {model}. Set {variable} or {KEY}, or give --key-file")
+    return model_endpoint
 
 
 def log_in(config: CoderConfig, method: str, environ: Mapping[str, str] = os.environ) -> None:

@@ -86,8 +86,8 @@ class TurnLoop:
     async def _converse(self, prompt: UserPromptPart) -> None:
         while True:
             response = await self._answer(prompt)
-            if refused := (response.provider_details or {}).get("refusal"):
-                await self._hear("text", str(refused))
+            if refusal := (response.provider_details or {}).get("refusal"):
+                await self._hear("text", str(refusal))
             calls = self._take_response(response)
             if not calls:
                 return
@@ -96,13 +96,13 @@ class TurnLoop:
                 results = await self._calling([model_call(part) for part in calls])
             finally:
                 results = results or self._calling.results
-                done = [
+                returns = [
                     tool_return(part, results[part.tool_call_id])
                     for part in calls
                     if part.tool_call_id in results
                 ]
                 rest = [part for part in calls if part.tool_call_id not in results]
-                self._history.add(ModelRequest(parts=[*done, *_interrupted(rest)]))
+                self._history.add(ModelRequest(parts=[*returns, *_interrupted_results(rest)]))
 
     async def _answer(self, prompt: UserPromptPart) -> ModelResponse:
         """The next response; a conversation that has become too long is compacted for it."""
@@ -153,7 +153,7 @@ class TurnLoop:
             else ""
         )
         return RequestOffer(
-            fixed=self._system, changing=mode, tools=[tool_definition(tool) for tool in tools]
+            fixed_text=self._system, changing=mode, tools=[tool_definition(tool) for tool in tools]
         )
 
     async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
@@ -196,5 +196,5 @@ def tool_return(part: ToolCallPart, result: CallResult) -> ToolReturnPart:
     )
 
 
-def _interrupted(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
+def _interrupted_results(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
     return [interrupted_result(part) for part in calls]

@@ -47,14 +47,14 @@ Hear = Callable[[Literal["text", "thought"], str], Awaitable[None]]
 class RequestOffer:
     """What a request carries besides the conversation."""
 
-    def __init__(self, *, fixed: str, changing: str = "", tools: Sequence[ToolDefinition] = ()) -> None:
-        self.fixed = fixed
+    def __init__(self, *, fixed_text: str, changing: str = "", tools: Sequence[ToolDefinition] = ()) -> None:
+        self.fixed_text = fixed_text
         self.changing = changing
         self.tools = list(tools)
 
     def parameters(self) -> ModelRequestParameters:
         # What changes between requests comes last, so that vendors can keep the rest in their caches.
-        parts = [InstructionPart(content=self.fixed)] if self.fixed else []
+        parts = [InstructionPart(content=self.fixed_text)] if self.fixed_text else []
         if self.changing:
             parts.append(InstructionPart(content=self.changing, dynamic=True))
         return ModelRequestParameters(function_tools=self.tools, instruction_parts=parts)
@@ -119,7 +119,7 @@ async def list_models(endpoint: ModelEndpoint, *, seconds: float) -> list[str]:
         except Exception as error:  # noqa: BLE001  # two vendors' clients, and nothing depends on the answer
             log.info("the server does not list its models: %s", type(error).__name__)
             return []
-        return [str(found.id) for found in page.data or []]
+        return [str(entry.id) for entry in page.data or []]
 
 
 async def _hear_part(part: object, hear: Hear) -> None:
@@ -166,8 +166,8 @@ def _openai(endpoint: ModelEndpoint) -> Model[Any]:
         provider = OpenAICompatibleProvider(name, base_url=address, api_key=key)
     if endpoint.api == "responses":
         # This format lets the vendor keep every conversation unless told not to. We keep them ourselves.
-        unstored = OpenAIResponsesModelSettings(openai_store=False)
-        return OpenAIResponsesModel(endpoint.model, provider=provider, settings=unstored)
+        settings = OpenAIResponsesModelSettings(openai_store=False)
+        return OpenAIResponsesModel(endpoint.model, provider=provider, settings=settings)
     # A stream that ends without a reason was cut off, also where the connection says nothing of it.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     return OpenAIChatModel(endpoint.model, provider=provider, profile=profile)
@@ -195,9 +195,9 @@ async def offer_models(session: KitSession[Any], config: CoderConfig) -> None:
             await warm_up(server)
         return
     names = await list_models(server, seconds=SECONDS)
-    offered = list(dict.fromkeys([*config.offered, *names]))
-    if names and len(offered) > len(config.offered):
-        await session.offer(model_option(offered))
+    models = list(dict.fromkeys([*config.offered_models, *names]))
+    if names and len(models) > len(config.offered_models):
+        await session.offer(model_option(models))
 
 
 def model_option(names: list[str]) -> Option:

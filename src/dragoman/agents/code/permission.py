@@ -100,12 +100,12 @@ class SessionGrants:
 
 async def permit(turn: KitTurn[Any], report: ToolReport, grants: SessionGrants, wish: PermissionWish) -> None:
     """Returns if it may be done; raises `ToolDenied` if not."""
-    decided = grants.decide(turn.session.mode_id, wish)
-    if decided is False:
+    verdict = grants.decide(turn.session.mode_id, wish)
+    if verdict is False:
         raise ToolDenied(
             "Only plans are made in this mode: nothing is changed and nothing is run. Describe it."
         )
-    if decided is None:
+    if verdict is None:
         permission = await turn.ask(_question(report, wish), _options(wish))
         if not permission:
             raise ToolDenied("The user did not allow this.")

@@ -31,14 +31,14 @@ MOST = 32_000
 
 async def project_notes(session: KitSession[Any]) -> str:
     """All notes, each under its path; a note that says the same as one before is left out."""
-    found: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for root in session.roots:
         for name in NAMES:
             path = os.path.join(root, name)
             text = await _read(session, path)
-            if text and text not in found.values():
-                found[path] = text
-    return "\n\n".join(f"# Notes of the project, from {path}\n\n{text}" for path, text in found.items())
+            if text and text not in notes.values():
+                notes[path] = text
+    return "\n\n".join(f"# Notes of the project, from {path}\n\n{text}" for path, text in notes.items())
 
 
 async def _read(session: KitSession[Any], path: str) -> str:

@@ -34,7 +34,7 @@ def _item(block: v1.ContentBlock, *, images: bool) -> UserContent | None:
         case v1.ResourceLink(uri=uri, name=name):
             return f'<link name="{escape(name)}" uri="{escape(uri)}"/>'
         case v1.EmbeddedResource(resource=v1.TextResourceContents(uri=uri, text=text)):
-            return _attached(uri, text)
+            return _attachment_text(uri, text)
         case v1.EmbeddedResource(resource=v1.BlobResourceContents(uri=uri, blob=blob, mime_type=kind)):
             if images and isinstance(kind, str) and kind.startswith("image/"):
                 return _binary(blob, kind)
@@ -43,7 +43,7 @@ def _item(block: v1.ContentBlock, *, images: bool) -> UserContent | None:
             return None
 
 
-def _attached(uri: str, text: str) -> str:
+def _attachment_text(uri: str, text: str) -> str:
     more = ""
     if len(text) > ATTACHED:
         more = f"\n[{len(text) - ATTACHED} more characters; the tool fetch has them]"

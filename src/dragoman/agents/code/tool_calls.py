@@ -67,9 +67,9 @@ class ToolCallRunner:
         return self.results
 
     async def _run(self, call: ModelCall) -> None:
-        self.results[call.id] = await self._called(call)
+        self.results[call.id] = await self._run_call(call)
 
-    async def _called(self, call: ModelCall) -> CallResult:
+    async def _run_call(self, call: ModelCall) -> CallResult:
         tool = self.tools.get(call.name)
         try:
             if tool is None:
@@ -78,21 +78,21 @@ class ToolCallRunner:
                 raise ToolProblem("The arguments are no JSON object.")
             arguments = tool.read(call.arguments)
         except ToolProblem as problem:
-            return await self._misused(call, str(problem))
+            return await self._report_misuse(call, str(problem))
         if tool.changes:
             # The tasks begin in the order of the calls, and a lock is given in the order it was asked for.
             async with self._turn.session.conversation.changing:
-                return await self._reported(tool, call, arguments)
-        return await self._reported(tool, call, arguments)
+                return await self._run_reported(tool, call, arguments)
+        return await self._run_reported(tool, call, arguments)
 
-    async def _misused(self, call: ModelCall, why: str) -> CallResult:
+    async def _report_misuse(self, call: ModelCall, why: str) -> CallResult:
         async with self._turn.tool(call.name, name=call.name, raw_input=call.arguments) as report:
             await report.fail(why)
         return CallResult(text=why, outcome="failed")
 
-    async def _reported(self, tool: CoderTool[Any], call: ModelCall, arguments: Any) -> CallResult:
+    async def _run_reported(self, tool: CoderTool[Any], call: ModelCall, arguments: Any) -> CallResult:
         title = " ".join(tool.title(arguments).split())
-        reported = self._turn.tool(
+        tool_report = self._turn.tool(
             title if len(title) <= TITLE else f"{title[:TITLE]}…",
             kind=tool.kind,
             name=tool.name,
@@ -101,20 +101,20 @@ class ToolCallRunner:
             # What may need somebody's permission begins when it has it.
             status="pending" if tool.changes or tool.may_ask else "in_progress",
         )
-        work = ToolContext(turn=self._turn, report=reported, places=self._places)
+        work = ToolContext(turn=self._turn, report=tool_report, places=self._places)
         if not tool.is_shown:
-            return await self._judged(tool, work, arguments)
-        async with reported as report:
-            result = await self._judged(tool, work, arguments)
+            return await self._run_tool(tool, work, arguments)
+        async with tool_report as report:
+            result = await self._run_tool(tool, work, arguments)
             if result.outcome != "success":
                 await report.fail(result.text)
                 return result
             await report.complete(*(result.display or [result.text]))
             return result
 
-    async def _judged(self, tool: CoderTool[Any], work: ToolContext, arguments: Any) -> CallResult:
+    async def _run_tool(self, tool: CoderTool[Any], work: ToolContext, arguments: Any) -> CallResult:
         try:
-            done: ToolOutcome = await tool.run(work, arguments)
+            outcome: ToolOutcome = await tool.run(work, arguments)
         except ToolDenied as denied:
             return CallResult(text=str(denied), outcome="denied")
         except ToolProblem as problem:
@@ -124,7 +124,7 @@ class ToolCallRunner:
         except Exception:  # a mistake in a tool must not cost the user the turn
             log.exception("the tool %s failed", tool.name)
             return CallResult(text="The tool failed for a reason of its own.", outcome="failed")
-        return CallResult(text=done.text, pictures=done.pictures, display=done.content)
+        return CallResult(text=outcome.text, pictures=outcome.pictures, display=outcome.content)
 
     def _locations(self, tool: CoderTool[Any], arguments: Any) -> list[v1.ToolCallLocation]:
         path = tool.path(arguments)

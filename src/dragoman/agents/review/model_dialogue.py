@@ -47,7 +47,7 @@ class ModelDialogue:
         self._meter = meter
         self._share = share
         self._calling = ToolCallRunner(turn, tools)
-        self._offer = RequestOffer(fixed=system, tools=[tool_definition(tool) for tool in tools])
+        self._offer = RequestOffer(fixed_text=system, tools=[tool_definition(tool) for tool in tools])
         self._asking = ModelRequests(model, config, hear=hear, tell=self._tell)
 
     async def run(

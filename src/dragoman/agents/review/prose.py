@@ -41,7 +41,7 @@ class ModelExplanation:
             asking = ModelRequests(model, self._config, hear=self._hear, tell=self._tell)
             self._turn.count_request()
             try:
-                response = await asking([asked], RequestOffer(fixed=SYSTEM))
+                response = await asking([asked], RequestOffer(fixed_text=SYSTEM))
             except ModelFailed as failed:
                 return failed.fault.words
             await spend(self._turn, response, model, self._config)

@@ -56,18 +56,20 @@ def replace(text: str, old: str, new: str, *, everywhere: bool = False) -> Edite
 
 
 def _replace_loosely(text: str, old: str, new: str) -> EditedText:
-    lines, wanted = lines_of(text), lines_of(old)
+    lines, old_lines = lines_of(text), lines_of(old)
     for note, key in _RULES:
-        found = [at for at in _places(lines, wanted) if _same(lines[at : at + len(wanted)], wanted, key)]
-        if len(found) > 1:
-            where = ", ".join(str(at + 1) for at in found)
+        matches = [
+            at for at in _places(lines, old_lines) if _same(lines[at : at + len(old_lines)], old_lines, key)
+        ]
+        if len(matches) > 1:
+            where = ", ".join(str(at + 1) for at in matches)
             raise ToolProblem(
                 f"`old` fits several places ({note}), from lines {where}. Give more text around it."
             )
-        if found:
-            return _put(lines, found[0], wanted, new, note)
-    at, likeness = _most_alike(lines, wanted)
-    return _put(lines, at, wanted, new, f"{likeness:.0%} alike")
+        if matches:
+            return _put(lines, matches[0], old_lines, new, note)
+    at, likeness = _most_alike(lines, old_lines)
+    return _put(lines, at, old_lines, new, f"{likeness:.0%} alike")
 
 
 _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
@@ -84,22 +86,22 @@ def lines_of(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-def _places(lines: list[str], wanted: list[str]) -> range:
-    return range(len(lines) - len(wanted) + 1)
+def _places(lines: list[str], old_lines: list[str]) -> range:
+    return range(len(lines) - len(old_lines) + 1)
 
 
-def _same(some: list[str], wanted: list[str], key: Callable[[str], str]) -> bool:
-    return all(key(a) == key(b) for a, b in zip(some, wanted, strict=True))
+def _same(some: list[str], old_lines: list[str], key: Callable[[str], str]) -> bool:
+    return all(key(a) == key(b) for a, b in zip(some, old_lines, strict=True))
 
 
-def _most_alike(lines: list[str], wanted: list[str]) -> tuple[int, float]:
-    sought = "".join(wanted)
+def _most_alike(lines: list[str], old_lines: list[str]) -> tuple[int, float]:
+    sought = "".join(old_lines)
     if len(lines) > MOST_LINES or len(sought) > LONGEST:
         raise ToolProblem("`old` is not in the file. Read the file again, and copy the text exactly.")
     matcher = SequenceMatcher(b=sought, autojunk=False)
     best, second, where = 0.0, 0.0, 0
-    for at in _places(lines, wanted):
-        matcher.set_seq1("".join(lines[at : at + len(wanted)]))
+    for at in _places(lines, old_lines):
+        matcher.set_seq1("".join(lines[at : at + len(old_lines)]))
         if min(matcher.real_quick_ratio(), matcher.quick_ratio()) <= second:
             continue
         likeness = matcher.ratio()
@@ -115,17 +117,17 @@ def _most_alike(lines: list[str], wanted: list[str]) -> tuple[int, float]:
     return where, best
 
 
-def _put(lines: list[str], at: int, wanted: list[str], new: str, note: str) -> EditedText:
-    replaced = lines[at : at + len(wanted)]
-    fitted = _indented_as(replaced, wanted, new)
-    if replaced[-1].endswith("\n") and fitted and not fitted.endswith("\n"):
-        fitted += "\r\n" if replaced[-1].endswith("\r\n") else "\n"
-    return EditedText("".join([*lines[:at], fitted, *lines[at + len(wanted) :]]), at + 1, note)
+def _put(lines: list[str], at: int, old_lines: list[str], new: str, note: str) -> EditedText:
+    replaced_lines = lines[at : at + len(old_lines)]
+    new_text = _indented_as(replaced_lines, old_lines, new)
+    if replaced_lines[-1].endswith("\n") and new_text and not new_text.endswith("\n"):
+        new_text += "\r\n" if replaced_lines[-1].endswith("\r\n") else "\n"
+    return EditedText("".join([*lines[:at], new_text, *lines[at + len(old_lines) :]]), at + 1, note)
 
 
-def _indented_as(replaced: list[str], wanted: list[str], new: str) -> str:
+def _indented_as(replaced_lines: list[str], old_lines: list[str], new: str) -> str:
     """The new text, moved as far as the old one has to be moved to fit."""
-    there, here = _indent(replaced), _indent(wanted)
+    there, here = _indent(replaced_lines), _indent(old_lines)
     if there == here:
         return new
     if there.startswith(here):

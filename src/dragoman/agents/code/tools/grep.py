@@ -26,18 +26,18 @@ def main() -> int:
     parser.add_argument("--glob", default="")
     parser.add_argument("--regexp", required=True)
     parser.add_argument("path")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     try:
-        pattern = re.compile(asked.regexp, re.IGNORECASE if asked.ignore_case else 0)
+        pattern = re.compile(options.regexp, re.IGNORECASE if options.ignore_case else 0)
     except re.error as error:
         sys.stdout.write(f"the pattern makes no sense: {error}\n")
         return 2
-    found = False
-    for path in files(asked.path, asked.glob):
+    has_match = False
+    for path in files(options.path, options.glob):
         for line in matches(path, pattern):
-            found = True
+            has_match = True
             sys.stdout.write(line)
-    return 0 if found else 1
+    return 0 if has_match else 1
 
 
 def files(path: str, glob: str) -> Iterator[str]:
@@ -60,8 +60,8 @@ def matches(path: str, pattern: re.Pattern[str]) -> Iterator[str]:
     try:
         if os.path.getsize(path) > LARGEST:
             return
-        with open(path, "rb") as opened:
-            data = opened.read(LARGEST + 1)
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError:
         return
     if b"\0" in data[:8192]:

@@ -47,17 +47,17 @@ async def mounted_tools(session: KitSession[Any]) -> list[ServerTool]:
     return [] if session.mcp is None else [_tool(tool) for tool in await session.mcp.tools()]
 
 
-def _tool(mounted: MountedTool) -> ServerTool:
-    async def run(work: ToolContext, given: RawArguments) -> ToolOutcome:
-        return await _call(work, mounted, given.arguments)
+def _tool(mounted_tool: MountedTool) -> ServerTool:
+    async def run(work: ToolContext, raw: RawArguments) -> ToolOutcome:
+        return await _call(work, mounted_tool, raw.arguments)
 
     return ServerTool(
-        name=mounted.full_name,
-        description=mounted.description,
+        name=mounted_tool.full_name,
+        description=mounted_tool.description,
         arguments=RawArguments,
-        input_schema=mounted.input_schema,
+        input_schema=mounted_tool.input_schema,
         kind="other",
-        title=lambda _: f"{mounted.server}: {mounted.name}",
+        title=lambda _: f"{mounted_tool.server}: {mounted_tool.name}",
         run=run,
         changes=True,
     )
@@ -80,12 +80,12 @@ async def _call(work: ToolContext, tool: MountedTool, arguments: dict[str, Any])
 
 
 def _pictures(content: list[v1.ContentBlock]) -> list[ToolPicture]:
-    found: list[ToolPicture] = []
+    pictures: list[ToolPicture] = []
     for block in content:
         if isinstance(block, v1.ImageContent):
             try:
                 data = base64.b64decode(block.data, validate=True)
             except (binascii.Error, ValueError):
                 continue  # the text says that there was something; half a picture helps nobody
-            found.append(ToolPicture(data=data, media_type=block.mime_type))
-    return found
+            pictures.append(ToolPicture(data=data, media_type=block.mime_type))
+    return pictures

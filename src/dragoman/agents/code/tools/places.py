@@ -117,10 +117,10 @@ class TurnPlaces:
     async def glob(self, pattern: str, *, limit: int) -> tuple[list[str], bool]:
         """The files that match, and whether there may be more."""
         try:
-            found = await self._files.search(pattern, limit=limit)
+            result = await self._files.search(pattern, limit=limit)
         except ErrorAnswer as error:
             raise ToolProblem(error.message) from None
-        return found.matches, found.truncated
+        return result.matches, result.truncated
 
     # Writing.
 

@@ -25,8 +25,8 @@ async def plan(work: ToolContext, arguments: PlanArguments) -> ToolOutcome:
         v1.PlanEntry(content=step.content, status=step.status, priority=step.priority)
         for step in arguments.steps
     )
-    left = sum(step.status != "completed" for step in arguments.steps)
-    return ToolOutcome(f"The plan has {len(arguments.steps)} steps, {left} of them not done.")
+    remaining = sum(step.status != "completed" for step in arguments.steps)
+    return ToolOutcome(f"The plan has {len(arguments.steps)} steps, {remaining} of them not done.")
 
 
 PLANNING = (

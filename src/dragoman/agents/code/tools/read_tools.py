@@ -32,7 +32,7 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
 
 
 async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
-    path = await admitted(work, arguments.path)
+    path = await admit_path(work, arguments.path)
     kind = PICTURES.get(os.path.splitext(path)[1].lower())
     if kind is not None:
         data = await work.places.bytes_of(path)
@@ -43,15 +43,15 @@ async def read(work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
     return ToolOutcome(number_lines(text, first=arguments.line, limit=arguments.limit))
 
 
-async def admitted(work: ToolContext, path: str) -> str:
+async def admit_path(work: ToolContext, path: str) -> str:
     """The absolute path. A client may lend more than the session's folders; that much is asked about."""
-    resolved = work.places.resolve(path)
-    if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, resolved):
+    full_path = work.places.resolve(path)
+    if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, full_path):
         always = "Allow reading this file in this session"
-        await work.permit(PermissionWish(kind="read", key=f"read:{resolved}", always=always))
+        await work.permit(PermissionWish(kind="read", key=f"read:{full_path}", always=always))
     else:
         await work.begin()
-    return resolved
+    return full_path
 
 
 def number_lines(text: str, *, first: int, limit: int) -> str:
@@ -61,18 +61,18 @@ def number_lines(text: str, *, first: int, limit: int) -> str:
         lines.pop()
     if not lines:
         return "(no lines)" if first > 1 else "(the file is empty)"
-    shown: list[str] = []
+    numbered_lines: list[str] = []
     room = CHARACTERS
     for number, line in enumerate(lines[:limit], first):
         room -= len(line) + 8
         if room < 0:
             break
-        shown.append(f"{number:>6}\t{line.removesuffix(chr(13))}")
-    if not shown:
+        numbered_lines.append(f"{number:>6}\t{line.removesuffix(chr(13))}")
+    if not numbered_lines:
         return f"{first:>6}\t{lines[0][:CHARACTERS]}\n(the rest of this line, and what follows, is left out)"
-    if len(shown) < len(lines):
-        shown.append(f"(there is more, from line {first + len(shown)} on)")
-    return "\n".join(shown)
+    if len(numbered_lines) < len(lines):
+        numbered_lines.append(f"(there is more, from line {first + len(numbered_lines)} on)")
+    return "\n".join(numbered_lines)
 
 
 class ListArguments(Struct, forbid_unknown_fields=True):
@@ -90,14 +90,14 @@ async def list_folder(work: ToolContext, arguments: ListArguments) -> ToolOutcom
 
 def _entries(path: str) -> list[str]:
     try:
-        with os.scandir(path) as listed:
-            found = sorted(listed, key=lambda entry: entry.name)
+        with os.scandir(path) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         raise ToolProblem(f"The folder cannot be listed: {error.strerror}") from None
-    return [_described(entry) for entry in found]
+    return [_describe(entry) for entry in entries]
 
 
-def _described(entry: os.DirEntry[str]) -> str:
+def _describe(entry: os.DirEntry[str]) -> str:
     try:
         mode = entry.stat(follow_symlinks=False)
     except OSError:
@@ -131,12 +131,12 @@ async def fetch(work: ToolContext, arguments: FetchArguments) -> ToolOutcome:
             raise ToolProblem(
                 "No such thing is attached. Only attachments and files can be fetched, no web pages."
             )
-        text = await work.places.read(await admitted(work, arguments.uri))
+        text = await work.places.read(await admit_path(work, arguments.uri))
     else:
         await work.begin()
     piece = text[arguments.offset : arguments.offset + CHARACTERS]
-    left = len(text) - arguments.offset - len(piece)
-    return ToolOutcome(f"{piece}\n({left} more characters)" if left > 0 else piece or "(nothing)")
+    remaining = len(text) - arguments.offset - len(piece)
+    return ToolOutcome(f"{piece}\n({remaining} more characters)" if remaining > 0 else piece or "(nothing)")
 
 
 READING = (
@@ -145,8 +145,8 @@ READING = (
         description="Read a text file, or see a picture. Each line comes after its number and a tab.",
         arguments=ReadArguments,
         kind="read",
-        title=lambda asked: f"Read {asked.path}",
-        path=lambda asked: asked.path,
+        title=lambda arguments: f"Read {arguments.path}",
+        path=lambda arguments: arguments.path,
         may_ask=True,
         run=read,
     ),
@@ -155,8 +155,8 @@ READING = (
         description="List a folder: names, with a slash for folders and the size of files.",
         arguments=ListArguments,
         kind="read",
-        title=lambda asked: f"List {asked.path}",
-        path=lambda asked: asked.path,
+        title=lambda arguments: f"List {arguments.path}",
+        path=lambda arguments: arguments.path,
         run=list_folder,
     ),
     CoderTool(
@@ -164,7 +164,7 @@ READING = (
         description="Find files by their paths. `*` and `?` match within a name, `**` any folders.",
         arguments=GlobArguments,
         kind="search",
-        title=lambda asked: f"Find {asked.pattern}",
+        title=lambda arguments: f"Find {arguments.pattern}",
         run=glob,
     ),
     CoderTool(
@@ -172,7 +172,7 @@ READING = (
         description="Get the text of an attachment of the conversation, or of a linked file.",
         arguments=FetchArguments,
         kind="fetch",
-        title=lambda asked: f"Fetch {asked.uri}",
+        title=lambda arguments: f"Fetch {arguments.uri}",
         may_ask=True,
         run=fetch,
     ),

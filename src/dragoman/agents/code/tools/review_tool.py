@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from dragoman.agents.code.permission import ToolProblem
-from dragoman.agents.code.tools.read_tools import admitted
+from dragoman.agents.code.tools.read_tools import admit_path
 from dragoman.agents.code.tools.tool import CoderTool, ToolContext, ToolOutcome
 from dragoman.review.finding import Finding, ReviewNote, ReviewSource, Severity, by_severity
 
@@ -34,12 +34,12 @@ class ReviewArguments(Struct, forbid_unknown_fields=True):
 async def review_files(work: ToolContext, arguments: ReviewArguments) -> ToolOutcome:
     sources: list[ReviewSource] = []
     for path in arguments.paths:
-        resolved = await admitted(work, path)
+        full_path = await admit_path(work, path)
         try:
-            text = await work.places.read(resolved, line=1, limit=LONGEST)
+            text = await work.places.read(full_path, line=1, limit=LONGEST)
         except ToolProblem as error:
             raise ToolProblem(f"{path}: {error}") from None
-        sources.append(ReviewSource(work.places.display(resolved), text))
+        sources.append(ReviewSource(work.places.display(full_path), text))
     return ToolOutcome(await judge_sources(sources))
 
 
@@ -49,9 +49,9 @@ async def judge_sources(sources: list[ReviewSource]) -> str:
     from dragoman.review import ReviewSettings, review
 
     notes: list[ReviewNote] = []
-    found = review(sources, ReviewSettings(severity=Severity.LOW), note=notes.append)
-    async with contextlib.aclosing(found):
-        findings = sorted([finding async for finding in found], key=by_severity)
+    review_stream = review(sources, ReviewSettings(severity=Severity.LOW), note=notes.append)
+    async with contextlib.aclosing(review_stream):
+        findings = sorted([finding async for finding in review_stream], key=by_severity)
     if failures := [note for note in notes if note.is_failure and note.path is None]:
         raise ToolProblem(f"The review is incomplete: {failures[0].text}")
     return format_findings(findings, notes)
@@ -78,8 +78,10 @@ REVIEWING = (
         "each finding. Use it on what you changed before you say that you are done.",
         arguments=ReviewArguments,
         kind="search",
-        title=lambda asked: f"Review {', '.join(asked.paths[:3])}{' …' if len(asked.paths) > 3 else ''}",
-        path=lambda asked: asked.paths[0],
+        title=lambda arguments: (
+            f"Review {', '.join(arguments.paths[:3])}{' …' if len(arguments.paths) > 3 else ''}"
+        ),
+        path=lambda arguments: arguments.paths[0],
         run=review_files,
         may_ask=True,
     ),

@@ -39,7 +39,7 @@ class CommandEnd(NamedTuple):
     output: str
     code: int | None
     signal: str | None
-    truncated: bool
+    is_truncated: bool
     timed_out: bool = False
 
 
@@ -55,12 +55,12 @@ async def run(work: ToolContext, arguments: RunArguments) -> ToolOutcome:
         if work.places.runs_there:
             return await _run_there(work, arguments)
         work.places.check_here()
-        ended = await _run_here(work, arguments)
+        end = await _run_here(work, arguments)
     except (CallFailed, BadAnswer, DeadlineExceeded) as error:
         raise ToolProblem(f"The command could not be run: {error}") from None
     except ErrorAnswer as error:
         raise ToolProblem(f"The command could not be run: {error.message}") from None
-    text = _result_text(ended)
+    text = _result_text(end)
     return ToolOutcome(text, [f"```\n{text}\n```"])
 
 
@@ -69,7 +69,7 @@ async def _run_here(work: ToolContext, arguments: RunArguments) -> CommandEnd:
         async with asyncio.timeout(arguments.timeout):
             ran = await work.turn.run(*SHELL, arguments.command, cwd=work.places.cwd, output_bytes=OUTPUT)
     except TimeoutError:
-        return CommandEnd("", None, None, truncated=False, timed_out=True)
+        return CommandEnd("", None, None, is_truncated=False, timed_out=True)
     return CommandEnd(ran.output, ran.exit_code, ran.signal, ran.truncated)
 
 
@@ -87,27 +87,27 @@ async def _run_there(work: ToolContext, arguments: RunArguments) -> ToolOutcome:
         except TimeoutError:
             timed_out = True
             await terminal.kill()
-        said = await terminal.output()
-    status = said.exit_status if isinstance(said.exit_status, v1.TerminalExitStatus) else None
+        output = await terminal.output()
+    status = output.exit_status if isinstance(output.exit_status, v1.TerminalExitStatus) else None
     code = status.exit_code if status is not None and status.exit_code is not UNSET else None
     signal = status.signal if status is not None and status.signal is not UNSET else None
-    ended = CommandEnd(said.output, code, signal, said.truncated, timed_out=timed_out)
-    return ToolOutcome(_result_text(ended), [terminal.content])
+    end = CommandEnd(output.output, code, signal, output.truncated, timed_out=timed_out)
+    return ToolOutcome(_result_text(end), [terminal.content])
 
 
-def _result_text(ended: CommandEnd) -> str:
-    output = ended.output.rstrip("\n")
-    if ended.truncated or len(output) > CHARACTERS:
+def _result_text(end: CommandEnd) -> str:
+    output = end.output.rstrip("\n")
+    if end.is_truncated or len(output) > CHARACTERS:
         output = f"(the beginning is left out)\n{output[-CHARACTERS:]}"
-    return f"{output}\n({_ending(ended)})" if output else f"({_ending(ended)}; no output)"
+    return f"{output}\n({_ending(end)})" if output else f"({_ending(end)}; no output)"
 
 
-def _ending(ended: CommandEnd) -> str:
-    if ended.timed_out:
+def _ending(end: CommandEnd) -> str:
+    if end.timed_out:
         return "it did not end in time, and was ended"
-    if ended.signal is not None:
-        return f"ended by signal {ended.signal}"
-    return f"exit status {ended.code}" if ended.code is not None else "ended"
+    if end.signal is not None:
+        return f"ended by signal {end.signal}"
+    return f"exit status {end.code}" if end.code is not None else "ended"
 
 
 RUNNING = (
@@ -117,7 +117,7 @@ RUNNING = (
         "do not start programs that wait for some, or servers that do not end.",
         arguments=RunArguments,
         kind="execute",
-        title=lambda asked: asked.command,
+        title=lambda arguments: arguments.command,
         run=run,
         changes=True,
     ),

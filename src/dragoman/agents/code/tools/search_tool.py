@@ -65,7 +65,7 @@ def has_ripgrep() -> bool:
 def ripgrep_command(arguments: SearchArguments, path: str) -> list[str]:
     options = ["--ignore-case"] if arguments.ignore_case else []
     options += ["--glob", arguments.glob] if arguments.glob else []
-    fixed = [
+    fixed_options = [
         "--no-config",
         "--line-number",
         "--with-filename",
@@ -73,7 +73,7 @@ def ripgrep_command(arguments: SearchArguments, path: str) -> list[str]:
         "--color=never",
         "--sort=path",
     ]
-    return ["rg", *fixed, "--max-count=50", *options, "--regexp", arguments.pattern, "--", path]
+    return ["rg", *fixed_options, "--max-count=50", *options, "--regexp", arguments.pattern, "--", path]
 
 
 def python_grep_command(arguments: SearchArguments, path: str) -> list[str]:
@@ -97,8 +97,8 @@ SEARCHING = (
         "each match.",
         arguments=SearchArguments,
         kind="search",
-        title=lambda asked: f"Search {asked.pattern}",
-        path=lambda asked: None if asked.path == "." else asked.path,
+        title=lambda arguments: f"Search {arguments.pattern}",
+        path=lambda arguments: None if arguments.path == "." else arguments.path,
         run=search,
     ),
 )

@@ -79,18 +79,18 @@ class CoderTool(Generic[P]):
 def schema_of(arguments: type[Struct]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments, in one piece: not every model follows references."""
     (root,), parts = msgspec.json.schema_components([arguments])
-    inlined: dict[str, Any] = _inlined(root, parts)
-    inlined.pop("title", None)
-    return inlined
+    schema: dict[str, Any] = _inline_references(root, parts)
+    schema.pop("title", None)
+    return schema
 
 
-def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
+def _inline_references(schema: Any, parts: dict[str, Any]) -> Any:
     if isinstance(schema, dict):
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            return _inlined(parts[reference.rpartition("/")[2]], parts)
-        return {name: _inlined(value, parts) for name, value in schema.items()}
-    return [_inlined(item, parts) for item in schema] if isinstance(schema, list) else schema
+            return _inline_references(parts[reference.rpartition("/")[2]], parts)
+        return {name: _inline_references(value, parts) for name, value in schema.items()}
+    return [_inline_references(item, parts) for item in schema] if isinstance(schema, list) else schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +104,8 @@ class ToolContext:
 
     @property
     def conversation(self) -> CoderConversation:
-        found: CoderConversation = self.turn.session.conversation
-        return found
+        conversation: CoderConversation = self.turn.session.conversation
+        return conversation
 
     async def begin(self) -> None:
         """Tell the client that it runs. After `permit` that has been told."""

@@ -29,12 +29,12 @@ async def edit(work: ToolContext, arguments: EditArguments) -> ToolOutcome:
     text = await work.places.read_before_write(path)
     if text is None:
         raise ToolProblem("There is no such file. Use write to make it.")
-    edited = await asyncio.to_thread(
+    result = await asyncio.to_thread(
         replace, text, arguments.old, arguments.new, everywhere=arguments.everywhere
     )
-    diff = await _write(work, path, text, edited.text)
-    note = f" The place was found {edited.note}: check it." if edited.note else ""
-    return ToolOutcome(f"Edited {work.places.display(path)} at line {edited.line}.{note}", [diff])
+    diff = await _write(work, path, text, result.text)
+    note = f" The place was found {result.note}: check it." if result.note else ""
+    return ToolOutcome(f"Edited {work.places.display(path)} at line {result.line}.{note}", [diff])
 
 
 class WriteArguments(Struct, forbid_unknown_fields=True):
@@ -48,8 +48,8 @@ async def write(work: ToolContext, arguments: WriteArguments) -> ToolOutcome:
     if text == arguments.content:
         return ToolOutcome(f"{work.places.display(path)} has this text already.")
     diff = await _write(work, path, text, arguments.content)
-    done = "Made" if text is None else "Wrote"
-    return ToolOutcome(f"{done} {work.places.display(path)}, {len(arguments.content)} characters.", [diff])
+    verb = "Made" if text is None else "Wrote"
+    return ToolOutcome(f"{verb} {work.places.display(path)}, {len(arguments.content)} characters.", [diff])
 
 
 async def _write(work: ToolContext, path: str, old: str | None, new: str) -> v1.Diff:
@@ -74,8 +74,8 @@ WRITING = (
         "only one such place.",
         arguments=EditArguments,
         kind="edit",
-        title=lambda asked: f"Edit {asked.path}",
-        path=lambda asked: asked.path,
+        title=lambda arguments: f"Edit {arguments.path}",
+        path=lambda arguments: arguments.path,
         run=edit,
         changes=True,
     ),
@@ -84,8 +84,8 @@ WRITING = (
         description="Write a whole text file, new or in place of the one that is there.",
         arguments=WriteArguments,
         kind="edit",
-        title=lambda asked: f"Write {asked.path}",
-        path=lambda asked: asked.path,
+        title=lambda arguments: f"Write {arguments.path}",
+        path=lambda arguments: arguments.path,
         run=write,
         changes=True,
     ),
