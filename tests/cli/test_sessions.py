@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.journal import Entry, open_journal
-from dragoman.testing.journals import chunk_entry, prompted
+from dragoman.testing.journals import chunk_entry, prompt_entry
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def history(tmp_path: Path) -> Path:
     async def fill() -> None:
         async with open_journal(tmp_path / "h.db") as journal:
             chunks = [chunk_entry("agent_message_chunk", text) for text in ("Of co", "urse, a song")]
-            await journal.append("20260101-a", [prompted("Please sing"), *chunks])
+            await journal.append("20260101-a", [prompt_entry("Please sing"), *chunks])
             await journal.describe("20260101-a", agent="echo", title="Singing", cwd="/home", session="s1")
             evil = chunk_entry("agent_message_chunk", "\x1b]0;gotcha\x07 nice\rtext \u202e reversed")
             await journal.append("20260102-b", [evil, Entry("note", b'{"stderr":"oh"}', 1.0)])
@@ -216,7 +216,7 @@ def test_a_file_that_is_no_journal_is_refused(sessions: Sessions, tmp_path: Path
 def test_a_reader_that_has_enough_is_no_failure_to_complain_about(history: Path) -> None:
     async def more() -> None:
         async with open_journal(history) as journal:
-            await journal.append("big", [prompted(f"{n} " + "word " * 100) for n in range(2_000)])
+            await journal.append("big", [prompt_entry(f"{n} " + "word " * 100) for n in range(2_000)])
 
     asyncio.run(more())
     command = [sys.executable, "-m", "dragoman", "sessions", "show", "big", "--journal", str(history)]

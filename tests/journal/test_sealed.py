@@ -18,7 +18,7 @@ from dragoman.journal.sealed_search import scan
 from dragoman.journal.streams import DIRECTION_NUMBERS
 from dragoman.journal.tables import entry_sum, find_stream, write_stream
 from dragoman.testing import check_journal
-from dragoman.testing.journals import chunk_entry, prompted
+from dragoman.testing.journals import chunk_entry, prompt_entry
 from tests.journal.streams import all_bytes, frames
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
@@ -67,7 +67,7 @@ async def test_what_was_said_is_nowhere_on_disk_in_clear(tmp_path: Path) -> None
     long = "a very long and confidential story " * 500
     async with sealed(path) as journal:
         await journal.append(
-            "a", [prompted("confidential question"), chunk_entry("agent_message_chunk", long)]
+            "a", [prompt_entry("confidential question"), chunk_entry("agent_message_chunk", long)]
         )
         await journal.describe("a", title="confidential title", cwd="/home/confidential", state="idle")
         assert len(await journal.search("confidential")) == 2
@@ -256,7 +256,7 @@ async def test_a_search_reads_the_latest_first_and_has_a_bound(
 ) -> None:
     async with sealed(tmp_path / "j.db") as journal:
         for name in ("old", "new"):
-            await journal.append(name, [prompted(f"find me {number}") for number in range(30)])
+            await journal.append(name, [prompt_entry(f"find me {number}") for number in range(30)])
         assert [one.stream for one in await journal.search("find me", limit=31)] == [*["new"] * 30, "old"]
         assert len(await journal.search("find", stream="old", limit=5)) == 5
         found = await scan(journal._read.ask, Seal(KEY), "find", limit=99, stream=None, most=30)

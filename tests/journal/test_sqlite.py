@@ -17,7 +17,7 @@ from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.sqlite import LARGE_BYTES
 from dragoman.journal.tables import BASE, FIELDS, entry_sum
 from dragoman.journal.tables import _row_sum as row_sum
-from dragoman.testing.journals import chunk_entry, prompted
+from dragoman.testing.journals import chunk_entry, prompt_entry
 from dragoman.testing.pace import patience
 from tests.journal.streams import all_bytes, frames, note, notes
 
@@ -84,7 +84,7 @@ async def test_what_is_deleted_is_gone_from_the_disk(tmp_path: Path) -> None:
     async with open_journal(tmp_path / "j.db") as journal:
         await journal.append("kept", [chunk_entry("agent_message_chunk", "an ordinary word")])
         await journal.append(
-            "gone", [prompted("xylophonic"), chunk_entry("agent_message_chunk", "xylophonic")]
+            "gone", [prompt_entry("xylophonic"), chunk_entry("agent_message_chunk", "xylophonic")]
         )
         await journal.describe("gone", title="xylophonic", cwd="/xylophonic")
         assert len(await journal.search("xylophonic")) == 2
@@ -97,13 +97,13 @@ async def test_what_is_deleted_is_gone_from_the_disk(tmp_path: Path) -> None:
 async def test_secrets_are_hidden_unless_it_is_switched_off(tmp_path: Path) -> None:
     key = "sk-ant-" + "a1B2" * 8
     async with open_journal(tmp_path / "a" / "j.db") as journal:
-        await journal.append("a", [prompted(f"use {key}")])
+        await journal.append("a", [prompt_entry(f"use {key}")])
         await journal.describe("a", title=f"use {key}")
         assert (await journal.info("a")).title == "use [redacted]"  # type: ignore[union-attr]
         assert key.encode() not in all_bytes(tmp_path / "a")
     async with open_journal(tmp_path / "b" / "j.db", redact=None) as journal:
-        await journal.append("a", [prompted(f"use {key}")])
-        assert await frames(journal, "a") == [prompted(f"use {key}").frame]
+        await journal.append("a", [prompt_entry(f"use {key}")])
+        assert await frames(journal, "a") == [prompt_entry(f"use {key}").frame]
 
 
 async def test_a_redaction_that_fails_fails_its_append_and_no_other(tmp_path: Path) -> None:

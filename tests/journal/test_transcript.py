@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.errors import BadTranscript, NoSuchStream
 from dragoman.journal import Entry, MemoryJournal, StreamInfo
 from dragoman.journal.transcript import export, header, line, load, read_header, read_transcript
-from dragoman.testing.journals import prompted
+from dragoman.testing.journals import prompt_entry
 from tests.journal.streams import replayed
 
 ENTRIES = st.builds(
@@ -43,7 +43,7 @@ def test_a_frame_is_shown_as_what_it_is(frame: bytes, key: str) -> None:
 
 async def test_a_stream_is_exported_and_loaded_with_what_is_known_about_it() -> None:
     async with MemoryJournal() as journal:
-        await journal.append("a", [prompted(f"number {n}") for n in range(1_200)])
+        await journal.append("a", [prompt_entry(f"number {n}") for n in range(1_200)])
         await journal.describe("a", agent="echo", title="Many numbers", cwd="/tmp", session="s1")
         text = b"".join([piece async for piece in export(journal, "a")])
         assert await load(journal, "b", text.splitlines(keepends=True)) == 1_200

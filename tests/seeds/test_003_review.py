@@ -121,12 +121,12 @@ def test_stdout_contains_only_json_rpc_messages(review: Review) -> None:
     for frame in [*review.peer.frames, *map(json.loads, review.rest)]:
         assert frame["jsonrpc"] == "2.0"
         assert ("method" in frame) != ("result" in frame or "error" in frame)
-    assert review.peer.raw.unfinished == b""
+    assert review.peer.raw.partial_line == b""
 
 
 def test_each_message_is_a_single_line_that_ends_with_a_newline(review: Review) -> None:
     assert "\n" in review.peer.text()  # there are line breaks in what is said, and none in how
-    assert review.peer.raw.unfinished == b""
+    assert review.peer.raw.partial_line == b""
     assert all(isinstance(json.loads(line), dict) for line in review.peer.lines)
 
 

@@ -43,7 +43,7 @@ async def test_the_end_of_the_output_is_told_with_the_reason() -> None:
             LinkClosed, match="has closed its output, exit status 3, standard error 'no model'"
         ):
             await peer.read_line()
-        assert peer.unfinished == b"half"
+        assert peer.partial_line == b"half"
 
 
 async def test_a_deadline_tells_what_was_waited_for() -> None:

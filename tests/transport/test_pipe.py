@@ -121,19 +121,19 @@ async def test_an_endless_line_is_dropped_while_it_arrives() -> None:
         os.write(ends.give, b"\nnext\n")
         await ends.heard.until_size(5)
         assert ends.heard.stream == b"next\n"
-        assert ends.heard.skipped == [5_000_000]
+        assert ends.heard.skipped_sizes == [5_000_000]
 
 
 async def test_a_paused_transport_leaves_the_bytes_in_the_pipe() -> None:
     async with loose() as ends:
         ends.transport.pause()
-        ends.heard.paused = True
+        ends.heard.is_paused = True
         os.set_blocking(ends.give, False)
         while select.select([], [ends.give], [], 0)[1]:
             os.write(ends.give, b"x" * 4095 + b"\n")
             await asyncio.sleep(0)
             assert ends.transport.taken == 0
-        ends.heard.paused = False
+        ends.heard.is_paused = False
         ends.transport.resume()
         await ends.heard.until_size(65536)
 
@@ -141,12 +141,12 @@ async def test_a_paused_transport_leaves_the_bytes_in_the_pipe() -> None:
 async def test_it_can_be_paused_before_it_starts() -> None:
     ends = Loose()
     ends.transport.pause()
-    ends.heard.paused = True
+    ends.heard.is_paused = True
     ends.transport.start(ends.heard)
     os.write(ends.give, b"1\n")
     for _ in range(5):
         await asyncio.sleep(0)
-    ends.heard.paused = False
+    ends.heard.is_paused = False
     ends.transport.resume()
     await ends.heard.until_size(2)
     await ends.transport.aclose()
@@ -241,11 +241,11 @@ async def test_a_file_is_read_no_faster_than_it_is_taken(tmp_path: Path) -> None
     transport.start(heard := SinkRecorder())
     await heard.until_size(1)
     transport.pause()
-    heard.paused = True
+    heard.is_paused = True
     so_far = heard.size
     await asyncio.sleep(0.1)  # time enough to read it all
     assert os.lseek(read, 0, os.SEEK_CUR) - so_far <= 6 * 65536
-    heard.paused = False
+    heard.is_paused = False
     transport.resume()
     await heard.until_ended()
     await transport.aclose()

@@ -88,12 +88,12 @@ async def test_everything_written_before_the_exit_arrives_before_the_end() -> No
 async def test_a_paused_reader_gets_the_last_words_of_the_dead_when_it_resumes() -> None:
     async with started(shell("read -r _; echo last words")) as (child, heard):
         child.pause()
-        heard.paused = True
+        heard.is_paused = True
         child.write(b"go\n")
         await eventually(lambda: child.tree.gone)
         await asyncio.sleep(1.2)  # longer than the silence that ends a link whose reader is not paused
         assert heard.endings == []
-        heard.paused = False
+        heard.is_paused = False
         child.resume()
         await heard.until_ended()
         assert heard.stream == b"last words\n"
@@ -196,7 +196,7 @@ async def test_closing_does_not_wait_for_a_program_that_never_reads() -> None:
 async def test_a_program_with_much_to_say_can_end_though_nobody_listens() -> None:
     async with started(python(TALKER), grace=Grace(after_eof=30)) as (child, heard):
         child.pause()
-        heard.paused = True
+        heard.is_paused = True
         await child.aclose()
         assert child.tree.returncode == 7
         assert heard.blocks == []

@@ -74,10 +74,10 @@ class Ends:
 
     def pause(self) -> None:
         self.ours.pause()
-        self.heard.paused = True
+        self.heard.is_paused = True
 
     def resume(self) -> None:
-        self.heard.paused = False
+        self.heard.is_paused = False
         self.ours.resume()
 
 
@@ -171,13 +171,13 @@ async def test_an_end_that_comes_during_a_pause_waits_for_what_is_held() -> None
     ours = TranslatedTransport(left, Parrot())
     heard = SinkRecorder()
     ours.start(heard)
-    heard.paused = True
+    heard.is_paused = True
     ours.pause()
     ours.write(b"1\n")
     left.sink.ended(None)
     await turns_of_the_loop()
     assert (heard.blocks, heard.endings) == ([], [])
-    heard.paused = False
+    heard.is_paused = False
     ours.resume()
     assert heard.stream == b"said 1\ngone\n"
     assert heard.endings == [None]

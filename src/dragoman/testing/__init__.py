@@ -69,9 +69,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'dragoman.testing' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(f"dragoman.testing.{home}"), name)
-    globals()[name] = found  # the next look-up does not come here
-    return found
+    value: object = getattr(import_module(f"dragoman.testing.{home}"), name)
+    globals()[name] = value  # the next look-up does not come here
+    return value
 
 
 def __dir__() -> list[str]:

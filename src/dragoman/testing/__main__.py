@@ -28,17 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=PATIENCE, help="how long the story may take")
     parser.add_argument("script", help="the client's script; docs/testing.md describes the language")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the command of the agent")
-    chosen = parser.parse_args(arguments)
-    if not chosen.command:
+    options = parser.parse_args(arguments)
+    if not options.command:
         parser.error("there is no agent: give its command behind the script")
     try:
-        client = ScriptedClient(Script.load(chosen.script))
-        asyncio.run(client.talk_to(chosen.command, seconds=chosen.seconds))
+        client = ScriptedClient(Script.load(options.script))
+        asyncio.run(client.talk_to(options.command, seconds=options.seconds))
     except ScriptFailed as error:
-        sys.stderr.write(f"{chosen.script}, {error}\n")
+        sys.stderr.write(f"{options.script}, {error}\n")
         return 1
     except (OSError, UnicodeDecodeError, ScriptError, SpawnFailed) as error:
-        sys.stderr.write(f"{chosen.script}: {error}\n")
+        sys.stderr.write(f"{options.script}: {error}\n")
         return 2
     return 0
 

@@ -56,20 +56,20 @@ def faulty(script: Script | str, *, faults: Mapping[str, str] = FAULTS) -> list[
     return [
         Variant(name, place, Script.of(statements))
         for name, lines in faults.items()
-        for place, statements in _with(parse(lines), whole.statements, played=False)
+        for place, statements in _with(parse(lines), whole.statements, is_played=False)
     ]
 
 
 def _with(
-    fault: tuple[Statement, ...], block: tuple[Statement, ...], *, played: bool
+    fault: tuple[Statement, ...], block: tuple[Statement, ...], *, is_played: bool
 ) -> Iterator[tuple[str, tuple[Statement, ...]]]:
     """The block with the fault in each of its places, its inner blocks' included."""
     for at, statement in enumerate(block):
         before, after = block[:at], block[at + 1 :]
-        if played:
+        if is_played:
             yield f"before line {statement.line}, {statement.verb}", (*before, *fault, statement, *after)
         inner_is_played = statement.verb in PLAYED
-        for place, body in _with(fault, statement.body, played=inner_is_played):
+        for place, body in _with(fault, statement.body, is_played=inner_is_played):
             yield place, (*before, replace(statement, body=body), *after)
         if inner_is_played:
             body = (*statement.body, *fault)

@@ -51,9 +51,11 @@ def assert_golden(
         return
     if not file.exists():
         raise AssertionError(f"{file} does not exist; run with --update-golden to write it, and read it")
-    known = file.read_text(encoding="utf-8").splitlines()
-    if lines != known:
-        difference = "\n".join(difflib.unified_diff(known, lines, str(file), "this run", lineterm="", n=2))
+    golden_lines = file.read_text(encoding="utf-8").splitlines()
+    if lines != golden_lines:
+        difference = "\n".join(
+            difflib.unified_diff(golden_lines, lines, str(file), "this run", lineterm="", n=2)
+        )
         raise AssertionError(f"what passed is not what is in {file}:\n{difference}")
 
 
@@ -70,20 +72,20 @@ class _Names:
 
     def __init__(self, replace: Mapping[str, str]) -> None:
         self._replace = replace
-        self._numbered: dict[tuple[str, Json], str] = {}
+        self._names_by_value: dict[tuple[str, Json], str] = {}
         self._counts: dict[str, int] = {}
 
     def line(self, frame: TranscriptFrame | bytes) -> str:
-        told = frame if isinstance(frame, TranscriptFrame) else None
+        transcript_frame = frame if isinstance(frame, TranscriptFrame) else None
         text = frame.frame if isinstance(frame, TranscriptFrame) else frame
-        shown: JsonObject = {} if told is None else {"to": told.to}
+        fields: JsonObject = {} if transcript_frame is None else {"to": transcript_frame.to}
         try:
             value = json.loads(text)
         except ValueError:
-            shown["text"] = self._text(text.decode(errors="backslashreplace"))
+            fields["text"] = self._text(text.decode(errors="backslashreplace"))
         else:
-            shown["frame"] = self._envelope(value, told)
-        return json.dumps(shown, ensure_ascii=False)
+            fields["frame"] = self._envelope(value, transcript_frame)
+        return json.dumps(fields, ensure_ascii=False)
 
     def _envelope(self, value: object, frame: TranscriptFrame | None) -> Json:
         if not isinstance(value, dict) or "id" not in value or isinstance(value["id"], dict | list):
@@ -91,8 +93,8 @@ class _Names:
         # An id belongs to who asked: the sender of a request, the receiver of an answer.
         asker = "" if frame is None else other_party(frame.to) if "method" in value else frame.to
         rest = self._value({name: part for name, part in value.items() if name != "id"})
-        named = None if value["id"] is None else self._name(f"{asker}-id".lstrip("-"), value["id"])
-        return {name: named if name == "id" else rest[name] for name in value}
+        id_name = None if value["id"] is None else self._name(f"{asker}-id".lstrip("-"), value["id"])
+        return {name: id_name if name == "id" else rest[name] for name in value}
 
     def _value(self, value: object, member: str = "") -> Json:
         if isinstance(value, dict):
@@ -109,18 +111,18 @@ class _Names:
         for old, new in self._replace.items():
             text = text.replace(old, new)
         text = _TIME.sub("<time>", text)
-        return _UUID.sub(lambda found: self._uuid(found[0]), text)
+        return _UUID.sub(lambda match: self._uuid(match[0]), text)
 
     def _uuid(self, text: str) -> str:
         """An id that was met under its own name keeps it wherever it stands."""
         for kind in KINDS.values():
-            if (kind, text) in self._numbered:
-                return self._numbered[kind, text]
+            if (kind, text) in self._names_by_value:
+                return self._names_by_value[kind, text]
         return self._name("uuid", text)
 
     def _name(self, kind: str, value: object) -> str:
         key = (kind, (type(value).__name__, value) if kind.endswith("id") and kind != "uuid" else value)
-        if key not in self._numbered:
+        if key not in self._names_by_value:
             self._counts[kind] = self._counts.get(kind, 0) + 1
-            self._numbered[key] = f"<{kind}-{self._counts[kind]}>"
-        return self._numbered[key]
+            self._names_by_value[key] = f"<{kind}-{self._counts[kind]}>"
+        return self._names_by_value[key]

@@ -52,7 +52,7 @@ def chunk_entry(kind: str, text: str) -> Entry:
     return Entry("to_client", _frame("session/update", {"sessionId": "s", "update": update}), 1.0)
 
 
-def prompted(text: str) -> Entry:
+def prompt_entry(text: str) -> Entry:
     blocks = [{"type": "text", "text": text}]
     return Entry("to_agent", _frame("session/prompt", {"sessionId": "s", "prompt": blocks}), 1.0)
 
@@ -61,19 +61,19 @@ def _frame(method: str, params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
 
 
-async def replayed(journal: Journal, stream: str, **bounds: Json) -> list[Stored]:
+async def replay_all(journal: Journal, stream: str, **bounds: Json) -> list[Stored]:
     """All pages in one list."""
-    return [stored async for page in journal.replay(stream, **bounds) for stored in page]
+    return [row async for page in journal.replay(stream, **bounds) for row in page]
 
 
 async def _keeps(journal: Journal) -> None:
     """What was appended comes back, byte for byte, in order, with sequences from 1."""
-    given = [*entries(7), Entry("note", b"", 0.0), Entry("to_client", bytes(range(256)), 1e300)]
-    assert await journal.append("a", given[:3]) == 3, "append did not return the last sequence"
-    assert await journal.append("a", given[3:]) == 9, "append did not return the last sequence"
-    stored = await replayed(journal, "a")
-    assert [one.entry for one in stored] == given, "an entry changed"
-    assert [one.sequence for one in stored] == list(range(1, 10)), "sequences are not 1, 2, 3, …"
+    batch = [*entries(7), Entry("note", b"", 0.0), Entry("to_client", bytes(range(256)), 1e300)]
+    assert await journal.append("a", batch[:3]) == 3, "append did not return the last sequence"
+    assert await journal.append("a", batch[3:]) == 9, "append did not return the last sequence"
+    rows = await replay_all(journal, "a")
+    assert [row.entry for row in rows] == batch, "an entry changed"
+    assert [row.sequence for row in rows] == list(range(1, 10)), "sequences are not 1, 2, 3, …"
 
 
 async def _apart(journal: Journal) -> None:
@@ -81,14 +81,14 @@ async def _apart(journal: Journal) -> None:
     for number, name in enumerate(ODD_NAMES):
         await journal.append(name, [Entry("note", b"%d" % number, 1.0)])
     for number, name in enumerate(ODD_NAMES):
-        frames = [one.frame for one in await replayed(journal, name)]
+        frames = [row.frame for row in await replay_all(journal, name)]
         assert frames == [b"%d" % number], f"stream {name[:30]!r} holds {frames}"
 
 
 async def _empty(journal: Journal) -> None:
     """Appending nothing makes the stream and changes no sequence; a stream needs a name."""
     assert await journal.append("a", []) == 0, "an empty stream does not end at 0"
-    assert await replayed(journal, "a") == [], "something is in an empty stream"
+    assert await replay_all(journal, "a") == [], "something is in an empty stream"
     await journal.append("a", entries(2))
     assert await journal.append("a", []) == 2, "appending nothing changed the last sequence"
     try:
@@ -104,10 +104,10 @@ async def _pages(journal: Journal) -> None:
     sizes = [len(page) async for page in journal.replay("a")]
     assert sum(sizes) == PAGE_ROWS * 2 + 1, "pages do not add up"
     assert max(sizes) <= PAGE_ROWS, "a page has too many rows"
-    some = [one.sequence for one in await replayed(journal, "a", after=298, limit=600)]
+    some = [row.sequence for row in await replay_all(journal, "a", after=298, limit=600)]
     assert some == list(range(299, 899)), "after or limit were not kept"
-    assert await replayed(journal, "a", limit=0) == [], "limit 0 gave something"
-    assert await replayed(journal, "a", after=10**6) == [], "behind the end there was something"
+    assert await replay_all(journal, "a", limit=0) == [], "limit 0 gave something"
+    assert await replay_all(journal, "a", after=10**6) == [], "behind the end there was something"
     await journal.append("big", entries(5, size=PAGE_BYTES // 2))
     big = [len(page) async for page in journal.replay("big")]
     assert sum(big) == 5, "large entries were lost"
@@ -119,7 +119,7 @@ async def _check_missing_stream(journal: Journal) -> None:
     assert await journal.info("a") is None, "there is info about nothing"
     assert await journal.delete("a") is False, "nothing was deleted"
     try:
-        await replayed(journal, "a")
+        await replay_all(journal, "a")
     except NoSuchStream:
         return
     raise AssertionError("replay did not raise NoSuchStream")
@@ -138,7 +138,7 @@ async def _fence(journal: Journal) -> None:
         await journal.append("b", entries(1), after=1)
     except StreamMoved:
         assert await journal.info("b") is None, "a refused append made the stream"
-    assert len(await replayed(journal, "a")) == 2, "a refused append was written"
+    assert len(await replay_all(journal, "a")) == 2, "a refused append was written"
     assert await journal.append("a", entries(1), after=2) == 3, "an append at the end was refused"
 
 
@@ -151,7 +151,7 @@ async def _together(journal: Journal) -> None:
             await journal.append("shared", batch)
 
     await asyncio.gather(*(write(f"w{n}") for n in range(10)))
-    frames = [one.frame.decode().split() for one in await replayed(journal, "shared")]
+    frames = [row.frame.decode().split() for row in await replay_all(journal, "shared")]
     assert len(frames) == 600, f"{len(frames)} entries of 600 arrived"
     assert all([frame[2] for frame in frames[at : at + 3]] == ["0", "1", "2"] for at in range(0, 600, 3)), (
         "an append was torn apart"
@@ -163,11 +163,11 @@ async def _together(journal: Journal) -> None:
 
 async def _in_order(journal: Journal) -> None:
     """Appends that are begun in order are stored in that order, waited for or not."""
-    begun = [asyncio.ensure_future(journal.append("a", entries(1))) for _ in range(50)]
-    assert await asyncio.gather(*begun) == list(range(1, 51)), "appends overtook each other"
+    appends = [asyncio.ensure_future(journal.append("a", entries(1))) for _ in range(50)]
+    assert await asyncio.gather(*appends) == list(range(1, 51)), "appends overtook each other"
 
 
-async def _cancelled(journal: Journal) -> None:
+async def _cancels(journal: Journal) -> None:
     """An append that nobody waits for any more is carried out, or was never begun; the rest goes on."""
     task = asyncio.ensure_future(journal.append("a", entries(3)))
     await asyncio.sleep(0)
@@ -175,22 +175,24 @@ async def _cancelled(journal: Journal) -> None:
     await asyncio.wait([task])
     last = await journal.append("a", entries(1))
     assert last in (1, 4), f"the stream ends at {last}"
-    assert len(await replayed(journal, "a")) == last, "entries and sequences do not agree"
+    assert len(await replay_all(journal, "a")) == last, "entries and sequences do not agree"
 
 
-async def _described(journal: Journal) -> None:
+async def _describes(journal: Journal) -> None:
     """A description changes in what is given, and nothing else does."""
-    made = await journal.describe("a", agent="echo", title="first")
-    assert (made.stream, made.agent, made.title, made.cwd) == ("a", "echo", "first", ""), "not as described"
+    before = await journal.describe("a", agent="echo", title="first")
+    assert (before.stream, before.agent, before.title, before.cwd) == ("a", "echo", "first", ""), (
+        "not as described"
+    )
     await journal.append("a", entries(4))
-    changed = await journal.describe("a", title="second", state="end_turn", session="s1", cwd="/home")
-    assert (changed.agent, changed.title, changed.last) == ("echo", "second", 4), "something else changed"
-    assert await journal.info("a") == changed, "info tells something else"
-    assert changed.created == made.created, "the time of creation changed"
-    assert changed.updated >= made.updated, "time went backwards"
+    after = await journal.describe("a", title="second", state="end_turn", session="s1", cwd="/home")
+    assert (after.agent, after.title, after.last) == ("echo", "second", 4), "something else changed"
+    assert await journal.info("a") == after, "info tells something else"
+    assert after.created == before.created, "the time of creation changed"
+    assert after.updated >= before.updated, "time went backwards"
 
 
-async def _listed(journal: Journal) -> None:
+async def _lists(journal: Journal) -> None:
     """Streams are listed once each, the latest change first, in pages by cursor, and by what they are."""
     for n in range(25):
         await journal.describe(f"s{n}", agent="odd" if n % 2 else "even", cwd=f"/{n % 3}")
@@ -203,8 +205,8 @@ async def _listed(journal: Journal) -> None:
         if cursor is None:
             break
     assert sorted(names) == sorted(f"s{n}" for n in range(25)), "some are missing, or there twice"
-    chosen = (await journal.list(agent="odd", cwd="/1", limit=100)).streams
-    assert {info.stream for info in chosen} == {f"s{n}" for n in range(25) if n % 2 and n % 3 == 1}, "filter"
+    matches = (await journal.list(agent="odd", cwd="/1", limit=100)).streams
+    assert {info.stream for info in matches} == {f"s{n}" for n in range(25) if n % 2 and n % 3 == 1}, "filter"
     await journal.append("s3", entries(1))
     assert (await journal.list(limit=1)).streams[0].stream == "s3", "the latest change is not first"
     try:
@@ -214,17 +216,17 @@ async def _listed(journal: Journal) -> None:
     raise AssertionError("a cursor that is none was taken")
 
 
-async def _searched(journal: Journal) -> None:
+async def _searches(journal: Journal) -> None:
     """Words are found in what was said, also when chunks cut them; from their beginning, without case."""
     chunks = [
         chunk_entry("agent_message_chunk", text) for text in ("The quick br", "own fox jumps over ", "Zürich")
     ]
-    await journal.append("a", [prompted("Please sing"), *chunks])
+    await journal.append("a", [prompt_entry("Please sing"), *chunks])
     await journal.append("b", [chunk_entry("agent_thought_chunk", "lazy dogs; 世界你好")])
     await journal.describe("a", title="A song")
 
     async def streams(text: str, **bounds: Json) -> list[tuple[str, int]]:
-        return [(found.stream, found.sequence) for found in await journal.search(text, **bounds)]
+        return [(hit.stream, hit.sequence) for hit in await journal.search(text, **bounds)]
 
     assert await streams("brown") == [("a", 2)], "a word that two chunks share was not found"
     assert await streams("FOX qui") == [("a", 2)], "all words, in any case and order"
@@ -234,15 +236,15 @@ async def _searched(journal: Journal) -> None:
     assert await streams("你好") == [("b", 1)], "a script without spaces is not searched"
     for odd in ("", '"', "AND", "fox OR dogs", "a*b", "(", "text:fox", "-", "\0"):
         await journal.search(odd)  # a query is words, and never an error
-    (found,) = await journal.search("brown")
-    assert "quick brown fox" in found.excerpt, "the excerpt does not show the words"
-    assert (found.kind, found.title) == ("message", "A song"), "who spoke, and where"
+    (hit,) = await journal.search("brown")
+    assert "quick brown fox" in hit.excerpt, "the excerpt does not show the words"
+    assert (hit.kind, hit.title) == ("message", "A song"), "who spoke, and where"
     await journal.append("a", [chunk_entry("agent_message_chunk", " today")])
     assert await streams("zurich today") == [("a", 2)], "a passage that went on was not found again"
     assert await streams("lazy", stream="a") == [], "found in another stream"
 
 
-async def _deleted(journal: Journal) -> None:
+async def _deletes(journal: Journal) -> None:
     """A deleted stream is gone from everywhere, and a new one of its name begins anew."""
     for name in ("a", "b"):
         await journal.append(name, [chunk_entry("agent_message_chunk", "unforgettable")])
@@ -250,35 +252,39 @@ async def _deleted(journal: Journal) -> None:
     assert await journal.delete("a") is True, "it was there"
     assert await journal.info("a") is None, "there is still info"
     assert [info.stream for info in (await journal.list()).streams] == ["b"], "it is still listed"
-    assert [found.stream for found in await journal.search("unforgettable")] == ["b"], "it is still found"
+    assert [hit.stream for hit in await journal.search("unforgettable")] == ["b"], "it is still found"
     assert await journal.append("a", entries(1)) == 1, "a new stream does not begin at 1"
-    assert len(await replayed(journal, "a")) == 1, "old entries are still there"
+    assert len(await replay_all(journal, "a")) == 1, "old entries are still there"
 
 
 async def _originals(journal: Journal) -> None:
     """A pending frame is given whole until it is dropped, whatever the stream holds of it."""
     secret = "sk-" + "a1B2" * 8
-    asked = _frame("fs/write_text_file", {"content": f"key {secret}", "apiKey": "pass" + "word"})
-    marked = _frame("session/prompt", {"prompt": "what does [redacted] mean?"})
+    request = _frame("fs/write_text_file", {"content": f"key {secret}", "apiKey": "pass" + "word"})
+    marked_frame = _frame("session/prompt", {"prompt": "what does [redacted] mean?"})
     large = _frame("session/prompt", {"prompt": f"{secret} " * 30_000})
     plain = _frame("session/prompt", {"prompt": "nothing to hide"})
-    said = [asked, marked, plain, large]
-    await journal.append("a", [Entry("to_client", frame, 10.0 + n, n != 2) for n, frame in enumerate(said)])
-    await journal.append("b", [Entry("note", asked, 20.0, True), Entry("note", asked, 21.0)])
+    frames = [request, marked_frame, plain, large]
+    await journal.append("a", [Entry("to_client", frame, 10.0 + n, n != 2) for n, frame in enumerate(frames)])
+    await journal.append("b", [Entry("note", request, 20.0, True), Entry("note", request, 21.0)])
 
     async def whole(stream: str) -> list[bytes]:
-        kept = await journal.originals(stream)
-        return [kept.get(stored.sequence, stored.frame) for stored in await replayed(journal, stream)]
+        originals = await journal.originals(stream)
+        return [originals.get(row.sequence, row.frame) for row in await replay_all(journal, stream)]
 
-    assert await whole("a") == said, "what is pending is not what was said"
-    kept = await journal.originals("a")
-    assert 2 in kept, "a frame that held the mark of redaction before has no original"
-    assert 3 not in kept, "a frame that redaction leaves alone has an original"
+    assert await whole("a") == frames, "what is pending is not what was said"
+    originals = await journal.originals("a")
+    assert 2 in originals, "a frame that held the mark of redaction before has no original"
+    assert 3 not in originals, "a frame that redaction leaves alone has an original"
     assert 2 not in await journal.originals("b"), "an entry that is not pending has an original"
     await journal.drop_originals("a", [1, 3, 77])
-    assert set(await journal.originals("a")) == set(kept) - {1}, "others than asked for were dropped, or none"
+    assert set(await journal.originals("a")) == set(originals) - {1}, (
+        "others than asked for were dropped, or none"
+    )
     await journal.drop_originals_before(12.0)
-    assert set(await journal.originals("a")) == set(kept) - {1, 2}, "those before a time were not dropped"
+    assert set(await journal.originals("a")) == set(originals) - {1, 2}, (
+        "those before a time were not dropped"
+    )
     assert await journal.drop_originals_before(12.0) == 0, "there was nothing left to drop"
     assert await journal.originals("nobody") == {}, "there are originals of nothing"
     await journal.drop_originals("nobody", [1])
@@ -287,16 +293,16 @@ async def _originals(journal: Journal) -> None:
     assert await journal.originals("b") == {}, "originals of a deleted stream are still there"
 
 
-async def _closed(journal: Journal) -> None:
+async def _closes(journal: Journal) -> None:
     """Closing waits for what was asked, may be done twice, and ends everything."""
-    begun = asyncio.ensure_future(journal.append("a", entries(3)))
+    pending_append = asyncio.ensure_future(journal.append("a", entries(3)))
     await asyncio.sleep(0)
     await journal.aclose()
     await journal.aclose()
-    assert await begun == 3, "an append that was begun was not finished"
+    assert await pending_append == 3, "an append that was begun was not finished"
     attempts: tuple[Callable[[], Awaitable[Json]], ...] = (
         lambda: journal.append("a", entries(1)),
-        lambda: replayed(journal, "a"),
+        lambda: replay_all(journal, "a"),
         lambda: journal.info("a"),
         lambda: journal.describe("a", title="x"),
         lambda: journal.list(),
@@ -326,7 +332,7 @@ def keyed_turn(key: str) -> list[Entry]:
     """Four entries: the prompt and the answer, which have the key, and what passed between them."""
     return [
         hub_note("taken", key, params={"prompt": []}),
-        prompted("a question"),
+        prompt_entry("a question"),
         chunk_entry("agent_message_chunk", "an answer"),
         hub_note("turn_ended", key, result={"stopReason": "end_turn"}),
     ]
@@ -340,8 +346,10 @@ async def _finds_keys(journal: Journal) -> None:
         await journal.append("a", [entry for turn in turns for entry in turn])
     await journal.append("b", [*entries(2), hub_note("queued", "k0")])
     for number in (0, 77, 199):
-        found = await journal.find_key("a", f"k{number}")
-        assert found == KeyEntries(prompt=number * 4 + 1, answer=number * 4 + 4), f"k{number} is at {found}"
+        key_entries = await journal.find_key("a", f"k{number}")
+        assert key_entries == KeyEntries(prompt=number * 4 + 1, answer=number * 4 + 4), (
+            f"k{number} is at {key_entries}"
+        )
     assert await journal.find_key("a", "k200") is None, "a key was found that nobody gave"
     assert await journal.find_key("b", "k0") == KeyEntries(prompt=3), "keys of two streams were mixed up"
     await journal.append("a", keyed_turn("k0"))
@@ -380,8 +388,10 @@ async def _keys_at_once(journal: Journal) -> None:
 
     async def append(stream: str, key: str) -> None:
         last = await journal.append(stream, keyed_turn(key))
-        found = await journal.find_key(stream, key)
-        assert found == KeyEntries(prompt=last - 3, answer=last), f"{key} of {stream} is at {found}"
+        key_entries = await journal.find_key(stream, key)
+        assert key_entries == KeyEntries(prompt=last - 3, answer=last), (
+            f"{key} of {stream} is at {key_entries}"
+        )
 
     streams, keys = ("a", "b", "c"), [f"k{number}" for number in range(8)]
     await asyncio.gather(*(append(stream, key) for key in keys for stream in streams))
@@ -396,15 +406,15 @@ PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
     _fence,
     _together,
     _in_order,
-    _cancelled,
-    _described,
-    _listed,
-    _searched,
-    _deleted,
+    _cancels,
+    _describes,
+    _lists,
+    _searches,
+    _deletes,
     _originals,
     _finds_keys,
     _finds_made,
     _forgets_keys,
     _keys_at_once,
-    _closed,
+    _closes,
 )

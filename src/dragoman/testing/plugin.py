@@ -65,14 +65,14 @@ def raw_agent(request: pytest.FixtureRequest) -> RawAgentFixture:
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> RawPeer:
-        chosen = (
+        agent_command = (
             command or request.config.getoption("--dragoman-agent") or request.config.getini("dragoman_agent")
         )
-        if not chosen:
+        if not agent_command:
             raise pytest.UsageError(
                 "raw_agent needs a command: raw_agent(…), --dragoman-agent or dragoman_agent"
             )
-        return RawPeer(chosen, cwd=cwd, env=env)
+        return RawPeer(agent_command, cwd=cwd, env=env)
 
     return start
 

@@ -69,7 +69,7 @@ class RawPeer:
         self._lines: deque[bytes] = deque()
         self._rest = bytearray()
         self._output_ended = False
-        self._changed = Waiters()
+        self._change_waiters = Waiters()
         self._reader: Reader | None = None
         self._writer: FrameWriter | None = None
         self._stderr: StderrTail | None = None
@@ -127,7 +127,7 @@ class RawPeer:
         return len(self._lines)
 
     @property
-    def unfinished(self) -> bytes:
+    def partial_line(self) -> bytes:
         """What came behind the last newline."""
         return bytes(self._rest)
 
@@ -147,7 +147,7 @@ class RawPeer:
         """Hang up: whatever it writes from now on fails."""
         _running(self._reader).close()
         self._output_ended = True
-        self._changed.wake()
+        self._change_waiters.wake()
 
     def close_stderr(self) -> None:
         _running(self._stderr).close()
@@ -162,23 +162,23 @@ class RawPeer:
 
     def processes(self) -> list[int]:
         """What is alive of the program and of all that it started, oldest first."""
-        found = tree.members(self.pid, start=self._start, mark=self._mark)
-        return [process.pid for process in found]
+        members = tree.members(self.pid, start=self._start, mark=self._mark)
+        return [process.pid for process in members]
 
     async def __aenter__(self) -> RawPeer:
         env = dict(os.environ if self._env is None else self._env)
         env[tree.MARK] = ",".join(filter(None, (env.get(tree.MARK), self._mark)))
-        process = _started(self.command, cwd=self._cwd, env=env)
+        process = _start_process(self.command, cwd=self._cwd, env=env)
         self.pid = process.pid
-        seen = tree.look_up(self.pid)
-        self._start = seen.start if seen else 0
+        record = tree.look_up(self.pid)
+        self._start = record.start if record else 0
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         self._writer = open_writer(
             _take_descriptor(process.stdin), limits=DEFAULT_LIMITS, broken=lambda _: None
         )
-        self._reader = open_reader(_take_descriptor(process.stdout), intake=self, ended=self._ended)
+        self._reader = open_reader(_take_descriptor(process.stdout), intake=self, ended=self._on_output_end)
         self._stderr = StderrTail(_take_descriptor(process.stderr), kept=1024 * 1024)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._bury, args=(process, loop), daemon=True).start()
@@ -205,22 +205,22 @@ class RawPeer:
         if b"\n" in chunk:  # otherwise a line of a hundred megabytes would be looked through at every chunk
             *lines, self._rest = self._rest.split(b"\n")
             self._lines.extend(map(bytes, lines))
-            self._changed.wake()
+            self._change_waiters.wake()
 
     def finish(self) -> None:
         self._output_ended = True
 
-    def _ended(self, _: OSError | None) -> None:
-        self._changed.wake()
+    def _on_output_end(self, _: OSError | None) -> None:
+        self._change_waiters.wake()
 
     def _bury(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
         status = process.wait()
         with suppress(RuntimeError):  # the loop is closed: nobody asks any more
-            loop.call_soon_threadsafe(self._exited, status)
+            loop.call_soon_threadsafe(self._on_exit, status)
 
-    def _exited(self, status: int) -> None:
+    def _on_exit(self, status: int) -> None:
         self.returncode = status
-        self._changed.wake()
+        self._change_waiters.wake()
 
     def _kill(self) -> None:
         if sys.platform == "win32":
@@ -245,7 +245,7 @@ class RawPeer:
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():
-            await self._changed.wait()
+            await self._change_waiters.wait()
 
     async def _in_time(self, work: Awaitable[T], what: str, seconds: float) -> T:
         try:
@@ -258,8 +258,8 @@ class RawPeer:
 
     def _complaint(self) -> str:
         status = "" if self.returncode is None else f", exit status {self.returncode}"
-        said = self.stderr.strip()
-        return status + (f", standard error {said[-2000:]!r}" if said else "")
+        error_output = self.stderr.strip()
+        return status + (f", standard error {error_output[-2000:]!r}" if error_output else "")
 
 
 def _running(part: T | None) -> T:
@@ -268,7 +268,7 @@ def _running(part: T | None) -> T:
     return part
 
 
-def _started(
+def _start_process(
     command: list[str], *, cwd: str | os.PathLike[str] | None, env: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE

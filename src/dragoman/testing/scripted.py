@@ -88,7 +88,7 @@ class ScriptedClient:
 
     async def talk_to(self, target: Target, *, seconds: float = PATIENCE) -> Transcript:
         """Tell the whole story to an agent, a command or a transport, and return all that passed."""
-        async with _reached(target) as transport:
+        async with _open_target(target) as transport:
             role = ClientRole(self.script, transport, body=MemoryBody(transport), names=self.names)
             role.start()
             try:
@@ -103,7 +103,7 @@ class ScriptedClient:
 
 
 @asynccontextmanager
-async def _reached(target: Target) -> AsyncIterator[Transport]:
+async def _open_target(target: Target) -> AsyncIterator[Transport]:
     if isinstance(target, Agent):
         ours, theirs = memory_pair()
         async with serving(target, theirs):

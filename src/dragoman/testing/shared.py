@@ -45,9 +45,9 @@ async def check_shared(make: MakeNode) -> None:
         tasks = asyncio.all_tasks()
         try:
             async with deadline(BOUND), AsyncExitStack() as stack:
-                one = await stack.enter_async_context(make(f"shared{number}"))
-                other = await stack.enter_async_context(make(f"shared{number}"))
-                await promise(one, other)
+                first = await stack.enter_async_context(make(f"shared{number}"))
+                second = await stack.enter_async_context(make(f"shared{number}"))
+                await promise(first, second)
         except TimeoutError:
             raise AssertionError(f"{name}: not within {BOUND:g} seconds") from None
         except AssertionError as error:
@@ -63,7 +63,7 @@ class BusRecorder:
         self.words: list[tuple[str, bytes, str]] = []
         self._more = asyncio.Event()
 
-    def changed(self, key: str, value: RegisterValue | None) -> None:
+    def on_change(self, key: str, value: RegisterValue | None) -> None:
         self.keys[key] = None if value is None else value.value
         self._more.set()
 
@@ -80,7 +80,7 @@ class BusRecorder:
         await self.until(lambda: self.keys == keys)
 
     @property
-    def counted(self) -> list[tuple[str, bytes, str]]:
+    def messages(self) -> list[tuple[str, bytes, str]]:
         """The words without those that only tried whether anybody hears."""
         return [word for word in self.words if word[1] != TRYING]
 
@@ -93,25 +93,25 @@ async def _was_taken(attempt: Awaitable[object]) -> bool:
     return False
 
 
-async def _one_creates(node: SharedNode, other: SharedNode) -> None:
+async def _one_creates(node: SharedNode, other_node: SharedNode) -> None:
     """Of many who create a key, one does; and it holds what that one gave."""
-    nodes = (node, other)
+    nodes = (node, other_node)
     attempts = [nodes[n % 2].register.create("lease.a", b"%d" % n) for n in range(8)]
     results = await asyncio.gather(*attempts, return_exceptions=True)
     won = [n for n, result in enumerate(results) if isinstance(result, int)]
     assert len(won) == 1, f"{len(won)} have created one key"
-    lost = [result for result in results if not isinstance(result, int)]
-    assert all(isinstance(error, KeyTaken) for error in lost), f"refused with something else: {lost}"
-    held = await other.register.get("lease.a")
-    assert held is not None, "it holds nothing"
-    assert [held.value, held.revision] == [b"%d" % won[0], results[won[0]]], "it holds another value"
-    assert await other.register.get("lease.b") is None, "a key that nobody made holds something"
+    errors = [result for result in results if not isinstance(result, int)]
+    assert all(isinstance(error, KeyTaken) for error in errors), f"refused with something else: {errors}"
+    value = await other_node.register.get("lease.a")
+    assert value is not None, "it holds nothing"
+    assert [value.value, value.revision] == [b"%d" % won[0], results[won[0]]], "it holds another value"
+    assert await other_node.register.get("lease.b") is None, "a key that nobody made holds something"
 
 
-async def _fences(node: SharedNode, other: SharedNode) -> None:
+async def _fences(node: SharedNode, other_node: SharedNode) -> None:
     """Whoever holds an older revision is refused, and nothing is written."""
     first = await node.register.create("lease.a", b"1")
-    second = await other.register.update("lease.a", b"2", first)
+    second = await other_node.register.update("lease.a", b"2", first)
     assert second != first, "a revision was used twice"
     assert await _was_taken(node.register.update("lease.a", b"3", first)), "an old revision was taken"
     assert await _was_taken(node.register.delete("lease.a", first)), "an old revision could delete"
@@ -122,35 +122,35 @@ async def _fences(node: SharedNode, other: SharedNode) -> None:
     assert await node.register.get("lease.a") == RegisterValue(b"2", second), "a refused write was written"
 
 
-async def _forgets(node: SharedNode, other: SharedNode) -> None:
+async def _forgets(node: SharedNode, other_node: SharedNode) -> None:
     """A deleted key holds nothing, can be made again, and an old revision stays old."""
     first = await node.register.create("lease.a", b"1")
     await node.register.delete("lease.a", first)
-    assert await other.register.get("lease.a") is None, "it still holds something"
+    assert await other_node.register.get("lease.a") is None, "it still holds something"
     assert await _was_taken(node.register.update("lease.a", b"2", first)), "what is gone was updated"
-    again = await other.register.create("lease.a", b"3")
+    again = await other_node.register.create("lease.a", b"3")
     assert await _was_taken(node.register.update("lease.a", b"4", first)), (
         "a revision of a former life was taken"
     )
     assert await node.register.get("lease.a") == RegisterValue(b"3", again), "not what was made again"
 
 
-async def _watches(node: SharedNode, other: SharedNode) -> None:
+async def _watches(node: SharedNode, other_node: SharedNode) -> None:
     """A watch tells what there is before it returns, then every change, of its word alone, until it ends."""
-    kept = await node.register.create("node.a", b"1")
+    revision = await node.register.create("node.a", b"1")
     await node.register.create("nodes.b", b"2")
     mine, theirs = BusRecorder(), BusRecorder()
-    ending = await node.register.watch("node", mine.changed)
-    going_on = await other.register.watch("node", theirs.changed)
+    ending = await node.register.watch("node", mine.on_change)
+    going_on = await other_node.register.watch("node", theirs.on_change)
     assert mine.keys == {"node.a": b"1"}, f"was told {mine.keys}"
     await theirs.until_keys({"node.a": b"1"})
-    made = await other.register.create("node.c", b"3")
-    await node.register.update("node.a", b"4", kept)
-    for told in (mine, theirs):
-        await told.until_keys({"node.a": b"4", "node.c": b"3"})
-    await node.register.delete("node.c", made)
-    for told in (mine, theirs):
-        await told.until_keys({"node.a": b"4", "node.c": None})
+    new_revision = await other_node.register.create("node.c", b"3")
+    await node.register.update("node.a", b"4", revision)
+    for recorder in (mine, theirs):
+        await recorder.until_keys({"node.a": b"4", "node.c": b"3"})
+    await node.register.delete("node.c", new_revision)
+    for recorder in (mine, theirs):
+        await recorder.until_keys({"node.a": b"4", "node.c": None})
     await ending.aclose()
     await ending.aclose()
     await node.register.create("node.d", b"5")
@@ -159,20 +159,20 @@ async def _watches(node: SharedNode, other: SharedNode) -> None:
     await going_on.aclose()
 
 
-async def _carries(node: SharedNode, other: SharedNode) -> None:
+async def _carries(node: SharedNode, other_node: SharedNode) -> None:
     """What is sent arrives in order at all who listen, and at nobody else."""
-    told, own, apart = BusRecorder(), BusRecorder(), BusRecorder()
+    recorder, own, apart = BusRecorder(), BusRecorder(), BusRecorder()
     listening = [
-        await other.bus.listen("s.1.in", told.on_message),
+        await other_node.bus.listen("s.1.in", recorder.on_message),
         await node.bus.listen("s.*.in", own.on_message),
-        await other.bus.listen("s.1", apart.on_message),
+        await other_node.bus.listen("s.1", apart.on_message),
     ]
-    while not (told.words and own.words):  # that somebody listens has to get around among servers
+    while not (recorder.words and own.words):  # that somebody listens has to get around among servers
         node.bus.send("s.1.in", TRYING)
         await asyncio.sleep(0.01)
     for n in range(MANY):
         node.bus.send("s.1.in", b"%d" % n)
-    for who in (told, own):
+    for who in (recorder, own):
         await _all_in_order(who)
     assert apart.words == [], "another subject was heard"
     for each in listening:
@@ -181,13 +181,13 @@ async def _carries(node: SharedNode, other: SharedNode) -> None:
 
 
 async def _all_in_order(who: BusRecorder) -> None:
-    await who.until(lambda: len(who.counted) >= MANY)
-    assert who.counted == [("s.1.in", b"%d" % n, "") for n in range(MANY)], (
+    await who.until(lambda: len(who.messages) >= MANY)
+    assert who.messages == [("s.1.in", b"%d" % n, "") for n in range(MANY)], (
         "not as it was sent, or not in order"
     )
 
 
-async def _asks(node: SharedNode, other: SharedNode) -> None:
+async def _asks(node: SharedNode, other_node: SharedNode) -> None:
     """A question is answered by whoever listens; nobody there is said at once, silence at the deadline."""
     try:
         await node.bus.ask("nobody.here", b"?", within=10)
@@ -198,10 +198,10 @@ async def _asks(node: SharedNode, other: SharedNode) -> None:
 
     def answer(subject: str, data: bytes, where: str) -> None:
         if data != b"silence":
-            other.bus.send(where, subject.encode() + b" " + data)
+            other_node.bus.send(where, subject.encode() + b" " + data)
 
-    listening = await other.bus.listen("ask.*", answer)
-    assert await _answered(node, "ask.a", b"1") == b"ask.a 1", "not the answer"
+    listening = await other_node.bus.listen("ask.*", answer)
+    assert await _ask_until_heard(node, "ask.a", b"1") == b"ask.a 1", "not the answer"
     answers = await asyncio.gather(*(node.bus.ask("ask.b", b"%d" % n, within=10) for n in range(20)))
     assert answers == [b"ask.b %d" % n for n in range(20)], "answers were mixed up"
     try:
@@ -213,7 +213,7 @@ async def _asks(node: SharedNode, other: SharedNode) -> None:
     await listening.aclose()
 
 
-async def _answered(node: SharedNode, subject: str, data: bytes) -> bytes:
+async def _ask_until_heard(node: SharedNode, subject: str, data: bytes) -> bytes:
     while True:
         try:
             return await node.bus.ask(subject, data, within=10)

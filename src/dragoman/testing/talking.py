@@ -33,8 +33,8 @@ async def talking_to(
     """The agent, connected and initialized. What passes is added to `transcript`, as the client saw it."""
     ours, theirs = memory_pair()
     end: Transport = ours if transcript is None else RecordingTransport(ours, transcript, party="client")
-    served = (
+    server = (
         agent.serving(theirs) if isinstance(agent, ScriptedAgent) else serving(agent, theirs, limits=limits)
     )
-    async with served, connect(end, client=client, limits=limits) as handle:
+    async with server, connect(end, client=client, limits=limits) as handle:
         yield handle

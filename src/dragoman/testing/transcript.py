@@ -34,12 +34,12 @@ def other_party(party: Party) -> Party:
 
 def show(transcript: Sequence[TranscriptFrame], *, last: int = 12) -> str:
     """The last frames, for somebody who has to find out what went wrong."""
-    lines = [_shortened(str(passed)) for passed in transcript[-last:]]
+    lines = [_shorten(str(frame)) for frame in transcript[-last:]]
     left_out = len(transcript) - len(lines)
     return "\n".join([f"({left_out} frames before)", *lines] if left_out else lines)
 
 
-def _shortened(text: str, limit: int = 300) -> str:
+def _shorten(text: str, limit: int = 300) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 

@@ -32,30 +32,30 @@ class SinkRecorder:
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
         self.size = 0
-        self.skipped: list[int] = []
+        self.skipped_sizes: list[int] = []
         self.endings: list[BaseException | None] = []
         self.faults: list[str] = []
-        self.paused = False
-        self._changed = asyncio.Event()
+        self.is_paused = False
+        self._change_event = asyncio.Event()
 
     def feed(self, block: bytes) -> None:
         if self.endings:
             self.faults.append("fed after it had ended")
-        if self.paused:
+        if self.is_paused:
             self.faults.append("fed while paused")
         if not block:
             self.faults.append("fed an empty block")
         self.blocks.append(block)
         self.size += len(block)
-        self._changed.set()
+        self._change_event.set()
 
     def oversized(self, size: int) -> None:
-        self.skipped.append(size)
-        self._changed.set()
+        self.skipped_sizes.append(size)
+        self._change_event.set()
 
     def ended(self, reason: BaseException | None) -> None:
         self.endings.append(reason)
-        self._changed.set()
+        self._change_event.set()
 
     @property
     def stream(self) -> bytes:
@@ -65,8 +65,8 @@ class SinkRecorder:
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until what is recorded fulfils `condition`."""
         while not condition():
-            self._changed.clear()
-            await self._changed.wait()
+            self._change_event.clear()
+            await self._change_event.wait()
 
     async def until_size(self, size: int) -> None:
         await self.until(lambda: self.size >= size or bool(self.endings))
@@ -86,10 +86,10 @@ class TransportPair:
 
     def pause_right(self) -> None:
         self.right.pause()
-        self.right_heard.paused = True
+        self.right_heard.is_paused = True
 
     def resume_right(self) -> None:
-        self.right_heard.paused = False
+        self.right_heard.is_paused = False
         self.right.resume()
 
     async def aclose(self) -> None:
@@ -97,11 +97,11 @@ class TransportPair:
         await self.right.aclose()
 
     def faults(self) -> list[str]:
-        found = self.left_heard.faults + self.right_heard.faults
-        for heard in (self.left_heard, self.right_heard):
-            if len(heard.endings) != 1:
-                found.append(f"ended was called {len(heard.endings)} times, not once")
-        return found
+        faults = self.left_heard.faults + self.right_heard.faults
+        for sink in (self.left_heard, self.right_heard):
+            if len(sink.endings) != 1:
+                faults.append(f"ended was called {len(sink.endings)} times, not once")
+        return faults
 
 
 async def check_transport(make_pair: MakePair) -> None:
@@ -132,24 +132,24 @@ async def _order(talk: TransportPair) -> None:
     for frame in frames:
         talk.left.write(frame)
         talk.right.write(frame)
-    for heard in (talk.left_heard, talk.right_heard):
-        await heard.until_size(len(b"".join(frames)))
-        assert heard.stream == b"".join(frames), "what arrived is not what was written"
-        assert all(block.endswith(b"\n") for block in heard.blocks), "a block was cut inside a frame"
+    for sink in (talk.left_heard, talk.right_heard):
+        await sink.until_size(len(b"".join(frames)))
+        assert sink.stream == b"".join(frames), "what arrived is not what was written"
+        assert all(block.endswith(b"\n") for block in sink.blocks), "a block was cut inside a frame"
 
 
 async def _reuse(talk: TransportPair) -> None:
     """A block may be changed by its owner as soon as it was written."""
     block = bytearray(b"a" * 400_000 + b"\n")
-    sent = b""
+    stream = b""
     talk.pause_right()
     for _ in range(3):
         talk.left.write(block)
-        sent += block
+        stream += block
         block[:-1] = bytes([block[0] + 1]) * (len(block) - 1)
     talk.resume_right()
-    await talk.right_heard.until_size(len(sent))
-    assert talk.right_heard.stream == sent, "a later change of the buffer was sent"
+    await talk.right_heard.until_size(len(stream))
+    assert talk.right_heard.stream == stream, "a later change of the buffer was sent"
 
 
 async def _big(talk: TransportPair) -> None:
@@ -163,22 +163,22 @@ async def _big(talk: TransportPair) -> None:
 async def _back_pressure(talk: TransportPair) -> None:
     """A reader that pauses is felt by the writer, and nothing is lost by it."""
     talk.pause_right()
-    block, sent = b"y" * 9_999 + b"\n", 0
+    block, byte_count = b"y" * 9_999 + b"\n", 0
     while talk.left.pending <= talk.left.limits.high:
-        assert sent < 64 * 1024 * 1024, "64 MiB were taken in while the reader was paused"
+        assert byte_count < 64 * 1024 * 1024, "64 MiB were taken in while the reader was paused"
         talk.left.write(block)
-        sent += len(block)
+        byte_count += len(block)
         await asyncio.sleep(0)
-    drained = asyncio.ensure_future(talk.left.drain())
+    drain_task = asyncio.ensure_future(talk.left.drain())
     for _ in range(100):
         await asyncio.sleep(0)
     if talk.left.pending > talk.left.limits.low:
-        assert not drained.done(), "drain returned above the low-water mark"
+        assert not drain_task.done(), "drain returned above the low-water mark"
     talk.resume_right()
-    await drained
+    await drain_task
     assert talk.left.pending <= talk.left.limits.low, "drain returned above the low-water mark"
-    await talk.right_heard.until_size(sent)
-    assert talk.right_heard.stream == block * (sent // len(block)), "frames were lost or changed"
+    await talk.right_heard.until_size(byte_count)
+    assert talk.right_heard.stream == block * (byte_count // len(block)), "frames were lost or changed"
 
 
 async def _pause_twice(talk: TransportPair) -> None:
@@ -194,12 +194,12 @@ async def _pause_twice(talk: TransportPair) -> None:
 
 async def _flush(talk: TransportPair) -> None:
     """What was written before aclose still arrives, and then the end."""
-    sent = b"z" * 1_999_999 + b"\n"
-    talk.left.write(sent)
+    frame = b"z" * 1_999_999 + b"\n"
+    talk.left.write(frame)
     await talk.left.aclose()
     await talk.right_heard.until_ended()
-    assert talk.right_heard.stream == sent, (
-        f"{len(sent) - talk.right_heard.size} bytes were dropped at closing"
+    assert talk.right_heard.stream == frame, (
+        f"{len(frame) - talk.right_heard.size} bytes were dropped at closing"
     )
 
 
@@ -248,16 +248,16 @@ async def _unread(talk: TransportPair) -> None:
         await waiting
 
 
-async def _oversized(talk: TransportPair) -> None:
+async def _size_limit(talk: TransportPair) -> None:
     """A frame above the limit is skipped and reported once, and the next one arrives."""
     limit = talk.right.limits.frame
     if limit > 2 * BIG:  # it would take memory, not insight
         return
     talk.left.write(b"v" * (limit + 1) + b"\n" + b"next\n")
-    await talk.right_heard.until(lambda: talk.right_heard.size > 0 and bool(talk.right_heard.skipped))
+    await talk.right_heard.until(lambda: talk.right_heard.size > 0 and bool(talk.right_heard.skipped_sizes))
     assert talk.right_heard.stream == b"next\n", "the frame behind an oversized one was lost"
-    assert len(talk.right_heard.skipped) == 1, "not reported once"
-    assert talk.right_heard.skipped[0] > limit, "reported with a size below the limit"
+    assert len(talk.right_heard.skipped_sizes) == 1, "not reported once"
+    assert talk.right_heard.skipped_sizes[0] > limit, "reported with a size below the limit"
 
 
 PROMISES: tuple[Callable[[TransportPair], Awaitable[None]], ...] = (
@@ -271,7 +271,7 @@ PROMISES: tuple[Callable[[TransportPair], Awaitable[None]], ...] = (
     _write_after_close,
     _peer_gone,
     _unread,
-    _oversized,
+    _size_limit,
 )
 
 
@@ -288,5 +288,5 @@ async def _left_behind(descriptors: int, tasks: set[asyncio.Task[object]]) -> li
         if _descriptors() <= descriptors:
             break
         await asyncio.sleep(0.01)
-    found = [f"{left} descriptors left open"] if (left := _descriptors() - descriptors) > 0 else []
-    return found + [f"a task left behind: {task.get_name()}" for task in asyncio.all_tasks() - tasks]
+    leftovers = [f"{count} descriptors left open"] if (count := _descriptors() - descriptors) > 0 else []
+    return leftovers + [f"a task left behind: {task.get_name()}" for task in asyncio.all_tasks() - tasks]

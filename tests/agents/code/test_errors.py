@@ -302,7 +302,7 @@ async def test_a_cancel_hangs_up(api: str, steps: tuple[Step, ...], tmp_path: Pa
     async with coder(api, [turn(*steps), turn("Again.")], tmp_path) as spoken:
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(spoken.prompt())
-            await spoken.model.held()
+            await spoken.model.wait_for_hold()
             await spoken.session.cancel()
         assert asked.result() == "cancelled"
         assert await spoken.model.requests[0].over() == "abandoned"

@@ -118,7 +118,7 @@ async def test_a_session_survives_the_death_of_its_process(tmp_path: Path) -> No
             session = await agent.new_session(cwd=str(tmp_path))
             await session.prompt("One")
             running = asyncio.ensure_future(session.prompt("Two"))
-            await model.held()
+            await model.wait_for_hold()
             for child in _children(b"agent\0code"):
                 os.kill(child, signal.SIGKILL)
             with pytest.raises(LinkClosed):

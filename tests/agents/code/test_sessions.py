@@ -129,7 +129,7 @@ async def test_a_cancelled_compaction_changes_nothing(tmp_path: Path) -> None:
     async with coding(script, tmp_path) as coder:
         await coder.prompt("Hi")
         running = asyncio.ensure_future(coder.prompt("/compact"))
-        await coder.model.held()
+        await coder.model.wait_for_hold()
         await coder.session.cancel()
         stop, updates = await running
         assert stop == "cancelled"

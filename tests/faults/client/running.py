@@ -158,7 +158,7 @@ class Run(Result):
         self.status = await self.peer.wait(seconds=seconds)
         self.seconds = time.monotonic() - self._began
         await self._watch
-        self.unfinished, self.err = self.peer.unfinished, self.peer.stderr
+        self.partial_line, self.err = self.peer.partial_line, self.peer.stderr
         self.check()
         return self
 

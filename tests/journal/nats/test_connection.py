@@ -21,7 +21,7 @@ async def test_a_server_that_comes_back_finds_everything_as_it_was(tmp_path: Pat
     with started(tmp_path, sync="always") as servers:
         async with opened(servers, "t", query="shards=1") as place:
             told, heard = BusRecorder(), BusRecorder()
-            await place.register.watch("node", told.changed)
+            await place.register.watch("node", told.on_change)
             await place.bus.listen("news", heard.on_message)
             await place.journal.append("a", [note("1")])
             servers.kill(0)

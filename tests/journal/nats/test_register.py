@@ -68,7 +68,7 @@ async def test_a_watch_that_gets_no_hints_hears_of_changes_all_the_same(
     monkeypatch.setattr(bucket_follower, "LOOK_SECONDS", 0.05)
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
         told = BusRecorder()
-        watch = await place.register.watch("node", told.changed)
+        watch = await place.register.watch("node", told.on_change)
         hints = place.register._follower._hints
         assert hints is not None
         await hints.aclose()
@@ -82,7 +82,7 @@ async def test_whoever_was_away_so_long_that_marks_have_gone_is_told_the_differe
 ) -> None:
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
         told = BusRecorder()
-        await place.register.watch("node", told.changed)
+        await place.register.watch("node", told.on_change)
         kept, gone = [await other.register.create(f"node.{name}", b"1") for name in ("kept", "gone")]
         await told.until_keys({"node.kept": b"1", "node.gone": b"1"})
         follower = place.register._follower

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.journal.nats import NatsOptions, NatsStore, open_nats, read_address, search
-from dragoman.testing.journals import chunk_entry, prompted
+from dragoman.testing.journals import chunk_entry, prompt_entry
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import Servers
 
@@ -35,9 +35,9 @@ async def test_what_one_node_has_stored_another_finds_and_what_was_deleted_nobod
     server: Servers,
 ) -> None:
     async with opened(server, prefix := fresh()) as place, opened(server, prefix) as other:
-        await place.journal.append("a", [prompted("Where is the needle?")])
+        await place.journal.append("a", [prompt_entry("Where is the needle?")])
         await place.journal.append(
-            "b", [chunk_entry("agent_message_chunk", "In the hay"), prompted("needles")]
+            "b", [chunk_entry("agent_message_chunk", "In the hay"), prompt_entry("needles")]
         )
         await place.journal.describe("b", title="Farming")
         assert await finds(other, "needle", [("a", 1), ("b", 2)])
@@ -45,7 +45,7 @@ async def test_what_one_node_has_stored_another_finds_and_what_was_deleted_nobod
         assert (hay.title, hay.kind) == ("Farming", "message")
         await place.journal.delete("b")
         assert await found(place, "needle") == [("a", 1)]
-        await place.journal.append("b", [prompted("needlework")])
+        await place.journal.append("b", [prompt_entry("needlework")])
         assert await finds(place, "needle", [("a", 1), ("b", 1)])
 
 
@@ -53,7 +53,7 @@ async def test_a_long_stream_is_indexed_in_steps(server: Servers, monkeypatch: p
     monkeypatch.setattr(search, "STEP_ENTRIES", 10)
     async with opened(server, fresh()) as place:
         words = [
-            prompted(f"word{n}") if n % 7 == 0 else chunk_entry("agent_message_chunk", f"w{n} ")
+            prompt_entry(f"word{n}") if n % 7 == 0 else chunk_entry("agent_message_chunk", f"w{n} ")
             for n in range(60)
         ]
         for begin in range(0, 60, 6):
@@ -69,11 +69,11 @@ async def test_the_index_is_kept_between_runs_and_made_again_when_it_is_damaged(
     prefix, index = fresh(), tmp_path / "index.db"
     chosen = options(server, prefix, index)
     async with open_nats(server.url, options=chosen) as place:
-        await place.journal.append("a", [prompted("kept")])
+        await place.journal.append("a", [prompt_entry("kept")])
         assert await found(place, "kept") == [("a", 1)]
     async with open_nats(server.url, options=chosen) as place:
         await place.journal.delete("a")
-        await place.journal.append("c", [prompted("newer")])
+        await place.journal.append("c", [prompt_entry("newer")])
     async with open_nats(server.url, options=chosen) as place:
         assert await found(place, "kept") == []
         assert await found(place, "newer") == [("c", 1)]
@@ -86,9 +86,9 @@ async def test_a_search_answers_with_what_it_has_when_its_time_is_over(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(server, fresh()) as place:
-        await place.journal.append("a", [prompted("early")])
+        await place.journal.append("a", [prompt_entry("early")])
         assert await found(place, "early") == [("a", 1)]
-        await place.journal.append("b", [prompted("early too")])
+        await place.journal.append("b", [prompt_entry("early too")])
         monkeypatch.setattr(search, "CATCH_UP_SECONDS", 0.0)
         assert await found(place, "early") == [("a", 1)]
 
@@ -96,7 +96,7 @@ async def test_a_search_answers_with_what_it_has_when_its_time_is_over(
 async def test_the_index_catches_up_by_itself_too(server: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "BY_ITSELF_SECONDS", 0.02)
     async with opened(server, fresh()) as place:
-        await place.journal.append("a", [prompted("quietly")])
+        await place.journal.append("a", [prompt_entry("quietly")])
         monkeypatch.setattr(search, "CATCH_UP_SECONDS", 0.0)
         while not await found(place, "quietly"):
             pass

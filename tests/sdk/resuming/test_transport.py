@@ -119,11 +119,11 @@ async def test_a_paused_reader_stays_paused_over_a_cut() -> None:
     server = Server()
     async with editing(server) as editor:
         await editor.begin()
-        editor.paused = True
+        editor.is_paused = True
         editor.transport.pause()
         await server.cut()
         editor.prompt(3, "uu")
-        editor.paused = False
+        editor.is_paused = False
         editor.transport.resume()
         await editor.answer(3)
         assert updates(editor) == ["hello", "n1", "n2"]

@@ -101,7 +101,7 @@ def test_a_tool_that_failed_and_its_picture_are_seen() -> None:
     picture = {"type": "image", "source": {"type": "url", "url": "http://localhost/a.png"}}
     result = {"type": "tool_result", "tool_use_id": "c", "is_error": True, "content": [picture]}
     request = ModelRequest("messages", "/", {}, {"messages": [{"role": "user", "content": [result]}]})
-    assert request.results["c"].failed
+    assert request.results["c"].is_error
     assert request.images == [Image(None, url="http://localhost/a.png")]
 
 

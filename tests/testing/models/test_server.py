@@ -62,7 +62,7 @@ async def test_too_many_requests_do_not_hide_what_failed_in_the_block() -> None:
 async def test_who_does_not_mind_may_ask_too_often() -> None:
     async with scripted_model([], strict=False) as model:
         assert (await post(model, asked())).status == 400
-    assert model.unanswered == model.requests
+    assert model.unanswered_requests == model.requests
 
 
 async def test_the_last_message_can_be_said_again() -> None:
@@ -74,7 +74,7 @@ async def test_a_turn_stands_still_until_it_is_released() -> None:
     async with scripted_model([turn(say("before "), hold("door"), say("after"))]) as model:
         reader, writer = await opened(model)
         writer.write(written(CHAT, STREAM))
-        await model.held("door")
+        await model.wait_for_hold("door")
         head = await reader.readuntil(b"before ")
         assert b"200 OK" in head
         assert model.requests[0].outcome == "under way"
@@ -87,7 +87,7 @@ async def test_a_late_first_byte_is_a_late_head() -> None:
     async with scripted_model([turn(hold(), "late")]) as model:
         reader, writer = await opened(model)
         writer.write(written(CHAT, STREAM))
-        await model.held()
+        await model.wait_for_hold()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.read(1), 0.05)
         model.release()
@@ -109,7 +109,7 @@ async def test_a_client_that_leaves_is_noticed_while_nothing_is_sent() -> None:
     async with scripted_model([turn(hold())]) as model:
         _, writer = await opened(model)
         writer.write(written(CHAT, STREAM))
-        await model.held()
+        await model.wait_for_hold()
         writer.close()
         assert await model.requests[0].over() == "abandoned"
 
@@ -336,6 +336,6 @@ async def test_the_environment_leads_here() -> None:
 
 async def test_waiting_for_a_request_gives_it() -> None:
     async with scripted_model(["one"]) as model, asyncio.TaskGroup() as group:
-        waiting = group.create_task(model.received(1))
+        waiting = group.create_task(model.wait_for_request(1))
         await post(model, asked("Hello"))
     assert waiting.result().text == "Hello"

@@ -34,7 +34,7 @@ def test_what_is_said_in_pieces_is_one_part_until_something_else_comes() -> None
         said.add(kind, piece)
     said.parts.append(("call", ModelToolCall("1", "read", "{}")))
     assert [part for _, part in said.parts[:3]] == ["ab", "c", "d"]
-    assert (said.joined("text"), said.size, len(said.calls)) == ("abd", 6, 1)
+    assert (said.text_of("text"), said.size, len(said.calls)) == ("abd", 6, 1)
 
 
 def test_arguments_that_are_text_stay_as_they_are() -> None:

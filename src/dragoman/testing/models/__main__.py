@@ -23,13 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("script", help="the script; docs/testing-models.md describes the language")
     parser.add_argument("--port", type=int, default=0, help="where to listen on loopback; any free port")
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        asyncio.run(_serve(ModelScript.load(chosen.script), port=chosen.port))
+        asyncio.run(_serve(ModelScript.load(options.script), port=options.port))
     except KeyboardInterrupt:
         return 0
     except (OSError, UnicodeDecodeError, ScriptError) as error:
-        sys.stderr.write(f"{chosen.script}: {error}\n")
+        sys.stderr.write(f"{options.script}: {error}\n")
         return 2
     return 0
 
@@ -43,7 +43,7 @@ async def _serve(script: ModelScript, *, port: int) -> None:
 async def _tell(model: ScriptedModel) -> None:
     count = 1
     while True:
-        request = await model.received(count)
+        request = await model.wait_for_request(count)
         what = "no turn is left" if request.turn is None else f"turn {request.turn + 1}"
         _say(f"{count}: {what}: {request!r}\n")
         count += 1

@@ -56,10 +56,10 @@ class ChatFormat:
     def thought(self, piece: str) -> Iterator[ModelEvent]:
         yield self._delta({"reasoning_content": piece})
 
-    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
+    def call(self, tool_call: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
         index, self._calls = self._calls, self._calls + 1
-        function = {"name": called.name, "arguments": ""}
-        head = {"index": index, "id": called.id, "type": "function", "function": function}
+        function = {"name": tool_call.name, "arguments": ""}
+        head = {"index": index, "id": tool_call.id, "type": "function", "function": function}
         yield self._delta({"tool_calls": [head]})
         for piece in pieces:
             yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
@@ -72,8 +72,8 @@ class ChatFormat:
 
     def whole(self, output: ModelOutput) -> JsonObject:
         message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
-        message[self._saying] = output.joined("text") or None
-        if thoughts := output.joined("thought"):
+        message[self._saying] = output.text_of("text") or None
+        if thoughts := output.text_of("thought"):
             message["reasoning_content"] = thoughts
         if output.calls:
             message["tool_calls"] = [

@@ -40,7 +40,7 @@ class ModelConnection:
         self._reader = reader
         self._writer = writer
         self._early = b""
-        self._chunked = False
+        self._is_chunked = False
         self.lasting = True
         """Whether another request may follow."""
 
@@ -66,7 +66,7 @@ class ModelConnection:
 
     async def head(self, status: int, headers: Mapping[str, str], *, length: int | None = None) -> None:
         """Begin an answer. Without a length its body is sent in chunks."""
-        self._chunked = length is None
+        self._is_chunked = length is None
         framing = "transfer-encoding: chunked" if length is None else f"content-length: {length}"
         lines = [f"HTTP/1.1 {status} {_phrase(status)}", framing, f"connection: {self._connection()}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -77,10 +77,10 @@ class ModelConnection:
         size = split or len(data) or 1
         for at in range(0, len(data), size):
             part = data[at : at + size]
-            await self._write(b"%x\r\n%b\r\n" % (len(part), part) if self._chunked else part)
+            await self._write(b"%x\r\n%b\r\n" % (len(part), part) if self._is_chunked else part)
 
     async def finish(self) -> None:
-        if self._chunked:
+        if self._is_chunked:
             await self._write(b"0\r\n\r\n")
 
     async def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -103,7 +103,7 @@ class ModelConnection:
         """At once."""
         self._writer.transport.abort()
 
-    async def closed(self) -> None:
+    async def wait_for_writer(self) -> None:
         with suppress(OSError):  # how it ended is the client's business
             await self._writer.wait_closed()
 

@@ -61,10 +61,10 @@ class MessagesFormat:
         yield from self._block("thinking", {"type": "thinking", "thinking": "", "signature": ""})
         yield self._delta(type="thinking_delta", thinking=piece)
 
-    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
+    def call(self, tool_call: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
         yield from self._close()
         yield from self._block(
-            "tool_use", {"type": "tool_use", "id": called.id, "name": called.name, "input": {}}
+            "tool_use", {"type": "tool_use", "id": tool_call.id, "name": tool_call.name, "input": {}}
         )
         yield self._delta(type="input_json_delta", partial_json="")
         for piece in pieces:
@@ -132,9 +132,9 @@ def limit_headers(fail: FailStep, *, now: float) -> dict[str, str]:
         return retry_headers(fail)
     again = datetime.fromtimestamp(now + fail.reset, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     limits = {f"anthropic-ratelimit-{what}-limit": "50" for what in ("requests", "tokens")}
-    left = {f"anthropic-ratelimit-{what}-remaining": "0" for what in ("requests", "tokens")}
+    remaining = {f"anthropic-ratelimit-{what}-remaining": "0" for what in ("requests", "tokens")}
     resets = {f"anthropic-ratelimit-{what}-reset": again for what in ("requests", "tokens")}
-    return {**retry_headers(fail), **limits, **left, **resets}
+    return {**retry_headers(fail), **limits, **remaining, **resets}
 
 
 def _event(kind: str, **members: object) -> ModelEvent:

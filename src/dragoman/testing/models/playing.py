@@ -115,18 +115,18 @@ class Player:
 
     async def _speak(self, step: TextStep | ThoughtStep | CallStep) -> None:
         if isinstance(step, CallStep):
-            called = ModelToolCall(step.id or self._fresh_id(), step.name, arguments_text(step))
-            self._output.parts.append(("call", called))
+            tool_call = ModelToolCall(step.id or self._fresh_id(), step.name, arguments_text(step))
+            self._output.parts.append(("call", tool_call))
             await self._emit(
-                self._voice.call(called, cut_into(called.arguments, step.pieces)), pace=step.pace
+                self._voice.call(tool_call, cut_into(tool_call.arguments, step.pieces)), pace=step.pace
             )
             return
         for piece in step.pieces:
-            said = piece.replace("$text", self._request.text)
+            text = piece.replace("$text", self._request.text)
             thinks = isinstance(step, ThoughtStep)
-            self._output.add("thought" if thinks else "text", said)
+            self._output.add("thought" if thinks else "text", text)
             await asyncio.sleep(step.pace)
-            await self._emit(self._voice.thought(said) if thinks else self._voice.text(said))
+            await self._emit(self._voice.thought(text) if thinks else self._voice.text(text))
 
     async def _emit(self, events: Iterable[ModelEvent], *, pace: float = 0.0) -> None:
         """Send events; whoever asked for no stream gets nothing yet, and its voice is not asked."""
@@ -206,9 +206,9 @@ class Player:
         """As scripted; otherwise four characters are a token, which is about right and always the same."""
         if self._turn.usage is not None:
             return self._turn.usage
-        asked = len(json.dumps(self._request.body)) // 4
-        thought = len(self._output.joined("thought")) // 4
-        return TokenUsage(asked, self._output.size // 4 + 1, reasoning=thought)
+        input_tokens = len(json.dumps(self._request.body)) // 4
+        thought = len(self._output.text_of("thought")) // 4
+        return TokenUsage(input_tokens, self._output.size // 4 + 1, reasoning=thought)
 
     def _fresh_id(self) -> str:
         return f"call_{self._number}_{len(self._output.calls) + 1}"

@@ -55,7 +55,7 @@ class ToolResult:
 
     id: str
     text: str
-    failed: bool = False
+    is_error: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class ModelRequest:
         self._over = asyncio.Event()
 
     def __repr__(self) -> str:
-        said = self.messages[-1].text if self.messages else ""
+        last_text = self.messages[-1].text if self.messages else ""
         return (
             f"<{self.format} to {self.model}: {len(self.messages)} messages, {len(self.tools)} tools, "
-            f"{self.outcome}, last said {said[:80]!r}>"
+            f"{self.outcome}, last said {last_text[:80]!r}>"
         )
 
     def end(self, outcome: Outcome) -> None:
@@ -170,12 +170,12 @@ class ModelRequest:
         return last.text or "\n".join(result.text for result in last.results)
 
     def _all(self) -> list[ModelMessage]:
-        given = self.body.get("input" if self.format == "responses" else "messages")
-        if isinstance(given, str) and self.format == "responses":
-            return [ModelMessage("user", given)]
+        content = self.body.get("input" if self.format == "responses" else "messages")
+        if isinstance(content, str) and self.format == "responses":
+            return [ModelMessage("user", content)]
         return [
             _item(entry) if "type" in entry and "role" not in entry else _message(entry)
-            for entry in _dicts(given)
+            for entry in _dicts(content)
         ]
 
 
@@ -234,11 +234,11 @@ def _result(part: Mapping[str, Json]) -> ToolResult:
 
 def _tool(entry: Mapping[str, Json]) -> ToolDefinition:
     inner = entry.get("function")
-    told = inner if isinstance(inner, dict) else entry
-    schema = told.get("parameters", told.get("input_schema"))
+    fields = inner if isinstance(inner, dict) else entry
+    schema = fields.get("parameters", fields.get("input_schema"))
     return ToolDefinition(
-        str(told.get("name", "")),
-        str(told.get("description") or ""),
+        str(fields.get("name", "")),
+        str(fields.get("description") or ""),
         schema if isinstance(schema, dict) else {},
     )
 

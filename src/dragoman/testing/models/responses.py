@@ -28,7 +28,7 @@ class ResponsesFormat:
         self._sequence = 0
         self._items: list[JsonObject] = []
         self._open: str | None = None
-        self._written = ""
+        self._written_text = ""
 
     def begin(self, usage: TokenUsage) -> Iterator[ModelEvent]:
         for kind in ("response.created", "response.in_progress"):
@@ -38,28 +38,28 @@ class ResponsesFormat:
         yield from self._item("message")
         kind = "response.refusal.delta" if self._refuses else "response.output_text.delta"
         yield self._in_part(kind, delta=piece, **({} if self._refuses else {"logprobs": []}))
-        self._written += piece
+        self._written_text += piece
 
     def thought(self, piece: str) -> Iterator[ModelEvent]:
         yield from self._item("reasoning")
         yield self._in_part("response.reasoning_summary_text.delta", delta=piece)
-        self._written += piece
+        self._written_text += piece
 
-    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
+    def call(self, tool_call: ModelToolCall, pieces: Sequence[str]) -> Iterator[ModelEvent]:
         yield from self._close()
-        item = {"type": "function_call", "call_id": called.id, "name": called.name, "arguments": ""}
+        item = {"type": "function_call", "call_id": tool_call.id, "name": tool_call.name, "arguments": ""}
         yield self._add(item)
         place = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1}
         for piece in pieces:
             yield self._event("response.function_call_arguments.delta", **place, delta=piece)
-        self._items[-1] |= {"arguments": called.arguments, "status": "completed"}
-        yield self._event("response.function_call_arguments.done", **place, arguments=called.arguments)
-        yield self._done()
+        self._items[-1] |= {"arguments": tool_call.arguments, "status": "completed"}
+        yield self._event("response.function_call_arguments.done", **place, arguments=tool_call.arguments)
+        yield self._item_done_event()
 
     def end(self, output: ModelOutput) -> Iterator[ModelEvent]:
         yield from self._close()
         status = "incomplete" if output.stop in INCOMPLETE else "completed"
-        yield self._event(f"response.{status}", response=self._response(status, said=output))
+        yield self._event(f"response.{status}", response=self._response(status, output=output))
 
     def whole(self, output: ModelOutput) -> JsonObject:
         for kind, part in output.parts:
@@ -77,8 +77,8 @@ class ResponsesFormat:
         return error_of(fail)
 
     def broken(self, fail: FailStep) -> Iterator[ModelEvent]:
-        told = error_of(fail)["error"]
-        error = {"code": told["code"] or told["type"], "message": told["message"]}
+        details = error_of(fail)["error"]
+        error = {"code": details["code"] or details["type"], "message": details["message"]}
         yield self._event("response.failed", response={**self._response("failed"), "error": error})
 
     def headers(self, fail: FailStep, *, now: float) -> Mapping[str, str]:
@@ -89,7 +89,7 @@ class ResponsesFormat:
         if self._open == kind:
             return
         yield from self._close()
-        self._open, self._written = kind, ""
+        self._open, self._written_text = kind, ""
         if kind == "reasoning":
             yield self._add({"type": "reasoning", "summary": []})
             yield self._in_part("response.reasoning_summary_part.added", part=self._part(""))
@@ -100,22 +100,22 @@ class ResponsesFormat:
     def _close(self) -> Iterator[ModelEvent]:
         if self._open is None:
             return
-        part = self._part(self._written)
+        part = self._part(self._written_text)
         item = self._items[-1]
         if self._open == "reasoning":
-            yield self._in_part("response.reasoning_summary_text.done", text=self._written)
+            yield self._in_part("response.reasoning_summary_text.done", text=self._written_text)
             yield self._in_part("response.reasoning_summary_part.done", part=part)
             item["summary"] = [part]
         else:
             if self._refuses:
-                yield self._in_part("response.refusal.done", refusal=self._written)
+                yield self._in_part("response.refusal.done", refusal=self._written_text)
             else:
-                yield self._in_part("response.output_text.done", text=self._written, logprobs=[])
+                yield self._in_part("response.output_text.done", text=self._written_text, logprobs=[])
             yield self._in_part("response.content_part.done", part=part)
             item["content"] = [part]
         item["status"] = "completed"
         self._open = None
-        yield self._done()
+        yield self._item_done_event()
 
     def _part(self, text: str) -> JsonObject:
         if self._open == "reasoning":
@@ -130,7 +130,7 @@ class ResponsesFormat:
         )
         return self._item_event("response.output_item.added")
 
-    def _done(self) -> ModelEvent:
+    def _item_done_event(self) -> ModelEvent:
         return self._item_event("response.output_item.done")
 
     def _item_event(self, kind: str) -> ModelEvent:
@@ -145,8 +145,8 @@ class ResponsesFormat:
         number, self._sequence = self._sequence, self._sequence + 1
         return ModelEvent(kind, {"type": kind, "sequence_number": number, **members})
 
-    def _response(self, status: str, *, said: ModelOutput | None = None) -> JsonObject:
-        reason = INCOMPLETE.get(said.stop) if said else None
+    def _response(self, status: str, *, output: ModelOutput | None = None) -> JsonObject:
+        reason = INCOMPLETE.get(output.stop) if output else None
         return {
             "id": f"resp_{self._number}",
             "object": "response",
@@ -163,7 +163,7 @@ class ResponsesFormat:
             "tool_choice": "auto",
             "tools": [],
             "top_p": 1.0,
-            "usage": _usage(said.usage) if said else None,
+            "usage": _usage(output.usage) if output else None,
         }
 
 

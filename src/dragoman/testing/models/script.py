@@ -74,14 +74,14 @@ class ModelScript:
     ) -> ModelScript:
         """From whatever a test has: a script, its text, or turns; a turn that is text is said."""
         if isinstance(script, str):
-            made = cls.parse(script)
+            result = cls.parse(script)
         elif isinstance(script, ModelScript):
-            made = script
+            result = script
         else:
-            made = cls(
+            result = cls(
                 tuple(ModelTurn((TextStep((turn,)),)) if isinstance(turn, str) else turn for turn in script)
             )
-        return made if key is None else replace(made, key=key)
+        return result if key is None else replace(result, key=key)
 
     @classmethod
     def load(cls, path: str | Path) -> ModelScript:
@@ -90,18 +90,18 @@ class ModelScript:
     @classmethod
     def parse(cls, text: str) -> ModelScript:
         """Read a text; raises `ScriptError`."""
-        made = cls(())
+        script = cls(())
         for statement in parse(text):
             match statement.verb:
                 case "turn" | "on":
-                    made = replace(made, turns=(*made.turns, _turn(statement)))
+                    script = replace(script, turns=(*script.turns, _turn(statement)))
                 case "model":
-                    made = replace(made, models=tuple(texts(statement, least=1, most=None)))
+                    script = replace(script, models=tuple(texts(statement, least=1, most=None)))
                 case "key":
-                    made = replace(made, key=texts(statement, least=1, most=1)[0])
+                    script = replace(script, key=texts(statement, least=1, most=1)[0])
                 case verb:
                     raise ScriptError(statement.line, f"{verb!r} is no verb; known are key, model, on, turn")
-        return made
+        return script
 
 
 def _turn(statement: Statement) -> ModelTurn:
@@ -116,8 +116,8 @@ def _turn(statement: Statement) -> ModelTurn:
         elif line.verb in STEPS:
             steps.append(STEPS[line.verb](line))
         else:
-            known = ", ".join(sorted([*STEPS, "stop", "usage"]))
-            raise ScriptError(line.line, f"{line.verb!r} is no step; known are {known}")
+            names = ", ".join(sorted([*STEPS, "stop", "usage"]))
+            raise ScriptError(line.line, f"{line.verb!r} is no step; known are {names}")
     return replace(turn, steps=tuple(steps), stop=stop)
 
 
@@ -135,17 +135,17 @@ def _when(statement: Statement) -> Callable[[ModelRequest], bool] | None:
     if statement.verb == "turn":
         words(statement, options=("times", "split"))
         return None
-    said = words(statement, most=1, options=(*ASPECTS, "times", "split"))
-    wanted = {name: pattern for name, pattern in statement.options.items() if name in ASPECTS}
-    if not (said or wanted):
+    patterns = words(statement, most=1, options=(*ASPECTS, "times", "split"))
+    aspects = {name: pattern for name, pattern in statement.options.items() if name in ASPECTS}
+    if not (patterns or aspects):
         raise ScriptError(statement.line, "on what? A pattern for the last message, or one of its options")
 
     def fits(request: ModelRequest) -> bool:
-        if said and not matches(said[0], request.text, {}):
+        if patterns and not matches(patterns[0], request.text, {}):
             return False
         return all(
             any(matches(pattern, value, {}) for value in ASPECTS[name](request))
-            for name, pattern in wanted.items()
+            for name, pattern in aspects.items()
         )
 
     return fits
@@ -153,8 +153,8 @@ def _when(statement: Statement) -> Callable[[ModelRequest], bool] | None:
 
 def _usage(line: Statement) -> TokenUsage:
     words(line, options=("input", "output", "cached", "reasoning"))
-    given = {name: number(line, value) for name, value in line.options.items()}
-    return TokenUsage(**{"input": 0, "output": 0, **given})
+    counts = {name: number(line, value) for name, value in line.options.items()}
+    return TokenUsage(**{"input": 0, "output": 0, **counts})
 
 
 def _pace(line: Statement, default: float = 0.0) -> float:
@@ -171,8 +171,8 @@ def _think(line: Statement) -> Step:
 
 def _call(line: Statement) -> Step:
     no_body(line)
-    name, *given = words(line, least=1, most=2, options=("id", "pieces", "pace"))
-    arguments: Json = given[0] if given else {}
+    name, *rest = words(line, least=1, most=2, options=("id", "pieces", "pace"))
+    arguments: Json = rest[0] if rest else {}
     if not isinstance(name, str) or not isinstance(arguments, str | dict):
         raise ScriptError(line.line, "call takes a name, and an object or text")
     pieces = number(line, line.options.get("pieces", 2))
@@ -184,11 +184,11 @@ def _fail(line: Statement) -> Step:
     status, *message = words(
         line, least=1, most=2, options=("kind", "code", "retry_after", "reset", "headers", "body")
     )
-    given = line.options
+    options = line.options
     times: JsonObject = {
-        name: seconds(line, given[name]) for name in ("retry_after", "reset") if name in given
+        name: seconds(line, options[name]) for name in ("retry_after", "reset") if name in options
     }
-    rest: JsonObject = {name: value for name, value in given.items() if name not in times}
+    rest: JsonObject = {name: value for name, value in options.items() if name not in times}
     return FailStep(number(line, status), message[0] if message else None, **times, **rest)
 
 
@@ -200,13 +200,13 @@ def _cut(line: Statement) -> Step:
 
 
 def _refuse(line: Statement) -> Step:
-    given = texts(line, most=1)
-    return RefuseStep(seconds(line, given[0]) if given else None)
+    values = texts(line, most=1)
+    return RefuseStep(seconds(line, values[0]) if values else None)
 
 
 def _garbage(line: Statement) -> Step:
-    given = texts(line, most=1)
-    return RawStep(given[0].encode() if given else GARBAGE)
+    values = texts(line, most=1)
+    return RawStep(values[0].encode() if values else GARBAGE)
 
 
 def _huge(line: Statement) -> Step:

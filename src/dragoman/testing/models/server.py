@@ -50,7 +50,7 @@ class ScriptedModel:
         self.script = script
         self.requests: list[ModelRequest] = []
         """What was asked for turns, in order; also what was answered with an error."""
-        self.unanswered: list[ModelRequest] = []
+        self.unanswered_requests: list[ModelRequest] = []
         """Those that no turn was left for."""
         self._port = port
         self._used = [0] * len(script.turns)
@@ -86,7 +86,7 @@ class ScriptedModel:
             "ANTHROPIC_API_KEY": key,
         }
 
-    async def received(self, count: int) -> ModelRequest:
+    async def wait_for_request(self, count: int) -> ModelRequest:
         """Wait for the request of this number, counted from 1."""
         async with self._news:
             await self._news.wait_for(lambda: len(self.requests) >= count)
@@ -96,7 +96,7 @@ class ScriptedModel:
         """Let go on what stands still, or will stand still, at this `hold`."""
         self._gates[name].set()
 
-    async def held(self, name: str = "hold") -> None:
+    async def wait_for_hold(self, name: str = "hold") -> None:
         """Wait until a turn stands still at this `hold`."""
         await self._holding[name].wait()
 
@@ -147,9 +147,9 @@ class ScriptedModel:
         connection = ModelConnection(reader, writer)
         task = asyncio.get_running_loop().create_task(self._serve(connection), name="scripted model")
         self._connections[task] = connection
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_connection_end)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_connection_end(self, task: asyncio.Task[None]) -> None:
         self._connections.pop(task).close()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._broken.append(error)
@@ -205,15 +205,15 @@ class ScriptedModel:
         """The turn for a request: one that was made for it, or the next in order."""
         if self.script.key is not None and request.key != self.script.key:
             return ModelTurn((FailStep(401),))
-        left = [
+        remaining = [
             (index, turn)
             for index, turn in enumerate(self.script.turns)
             if turn.times is None or self._used[index] < turn.times
         ]
-        fitting = [(index, turn) for index, turn in left if turn.when is not None and turn.when(request)]
-        in_order = [(index, turn) for index, turn in left if turn.when is None]
+        fitting = [(index, turn) for index, turn in remaining if turn.when is not None and turn.when(request)]
+        in_order = [(index, turn) for index, turn in remaining if turn.when is None]
         if not (fitting or in_order):
-            self.unanswered.append(request)
+            self.unanswered_requests.append(request)
             return ModelTurn((FailStep(400, "the script has no turn left for this request"),))
         index, turn = (fitting or in_order)[0]
         self._used[index] += 1
@@ -223,9 +223,10 @@ class ScriptedModel:
     def _models(self, headers: Mapping[str, str]) -> JsonObject:
         if "anthropic-version" in headers:
             names = self.script.models
-            made = "2023-11-14T22:13:20Z"
+            created_at = "2023-11-14T22:13:20Z"
             entries = [
-                {"type": "model", "id": name, "display_name": name, "created_at": made} for name in names
+                {"type": "model", "id": name, "display_name": name, "created_at": created_at}
+                for name in names
             ]
             return {"data": entries, "has_more": False, "first_id": names[0], "last_id": names[-1]}
         return {
@@ -255,9 +256,9 @@ async def scripted_model(
         yield model
     finally:
         await model.aclose()
-    if strict and model.unanswered:
+    if strict and model.unanswered_requests:
         raise NoTurnLeft(
-            f"the script has {len(model.script.turns)} turns, none left for {model.unanswered[0]!r}"
+            f"the script has {len(model.script.turns)} turns, none left for {model.unanswered_requests[0]!r}"
         )
 
 

@@ -190,8 +190,8 @@ def turn(
     """A turn of these steps; text alone is said. With `when` it is used without end unless `times` says."""
     if times == "default":
         times = 1 if when is None else None
-    made = tuple(TextStep((step,)) if isinstance(step, str) else step for step in steps)
-    return ModelTurn(made, stop, usage, when, times, split)
+    turn_steps = tuple(TextStep((step,)) if isinstance(step, str) else step for step in steps)
+    return ModelTurn(turn_steps, stop, usage, when, times, split)
 
 
 def say(*pieces: str, pace: float = 0.0) -> TextStep:

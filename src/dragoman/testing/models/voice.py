@@ -46,7 +46,7 @@ class ModelOutput:
             self.parts.pop()
         self.parts.append((kind, piece))
 
-    def joined(self, kind: str) -> str:
+    def text_of(self, kind: str) -> str:
         return "".join(str(part) for name, part in self.parts if name == kind)
 
     @property
@@ -67,7 +67,7 @@ class ModelFormat(Protocol):
 
     def thought(self, piece: str) -> Iterable[ModelEvent]: ...
 
-    def call(self, called: ModelToolCall, pieces: Sequence[str]) -> Iterable[ModelEvent]: ...
+    def call(self, tool_call: ModelToolCall, pieces: Sequence[str]) -> Iterable[ModelEvent]: ...
 
     def end(self, output: ModelOutput) -> Iterable[ModelEvent]: ...
 

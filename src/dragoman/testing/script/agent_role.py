@@ -31,7 +31,7 @@ from dragoman.core.connection import CANCEL_REQUEST
 from dragoman.errors import ErrorAnswer
 from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.testing.script.body import Body
-from dragoman.testing.script.checking import OPENING, checked, needs_session
+from dragoman.testing.script.checking import OPENING, check_params, needs_session
 from dragoman.testing.script.patterns import Names
 from dragoman.testing.script.peer import Peer, plain_data
 from dragoman.testing.script.scene import Actions, ScriptScene
@@ -91,21 +91,21 @@ class AgentRole:
 
     # What arrives.
 
-    def received(self, line: bytes, envelope: Envelope) -> None:
+    def on_frame(self, line: bytes, envelope: Envelope) -> None:
         if isinstance(envelope, Request | Notification):
-            self.peer.arrived(envelope.method)
+            self.peer.wake_waiters(envelope.method)
         self._consider(self._connection.receive(envelope))
         if isinstance(envelope, Notification) and envelope.method == CANCEL_REQUEST:
             self._on_notification(
                 CANCEL_REQUEST, envelope.params
             )  # besides its effect, a script may say something to it
 
-    def oversized(self, size: int) -> None:
+    def on_oversized_frame(self, size: int) -> None:
         limit = self.peer.transport.limits.frame
         why = f"{NAMES[INVALID_REQUEST]}: the message is larger than the limit of {limit} bytes"
         self.peer.tell(failure(None, error_object(INVALID_REQUEST, why)))
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         pass  # whoever runs the peer waits for its end
 
     def _consider(self, event: Event[None]) -> None:
@@ -134,10 +134,10 @@ class AgentRole:
             params = plain_data(raw)
         except ValueError:
             return  # nobody can be told that it makes no sense
-        named = params.get("sessionId") if isinstance(params, dict) else None
-        if method == "session/cancel" and isinstance(named, str):
-            self._prompts.cancel(named)
-        names: Names = {"id": None, "text": "", "uuid": str(uuid4()), "session": named}
+        session_id = params.get("sessionId") if isinstance(params, dict) else None
+        if method == "session/cancel" and isinstance(session_id, str):
+            self._prompts.cancel(session_id)
+        names: Names = {"id": None, "text": "", "uuid": str(uuid4()), "session": session_id}
         rule = self._rules.pick(method, params, names)
         if rule is not None:
             self._note(ScriptScene(self.peer, method=method, names=names), rule.actions)
@@ -161,16 +161,16 @@ class AgentRole:
             raise method_not_found(method)
         if len(self._scenes) >= SCENES or self._bytes + _size(incoming) > SCENE_BYTES:
             raise ErrorAnswer(INTERNAL_ERROR, f"{NAMES[INTERNAL_ERROR]}: too much is asked at once")
-        params = checked(method, incoming.params, self._script.settings.capabilities)
-        named = params.get("sessionId") if isinstance(params, dict) else None
-        if needs_session(method) and named is not None and named not in self._sessions:
-            raise session_not_found(named)
+        params = check_params(method, incoming.params, self._script.settings.capabilities)
+        session_id = params.get("sessionId") if isinstance(params, dict) else None
+        if needs_session(method) and session_id is not None and session_id not in self._sessions:
+            raise session_not_found(session_id)
         names: Names = {"id": incoming.id, "text": prompt_text(params), "uuid": str(uuid4())}
         rule = self._rules.pick(method, params, names)
         if method == "session/prompt" and rule is None:
             raise invalid_params("the script has no rule for this prompt")
-        settled = functools.partial(self._on_answer, incoming)
-        scene = ScriptScene(self.peer, method=method, answers=True, names=names, settled=settled)
+        on_settled = functools.partial(self._on_answer, incoming)
+        scene = ScriptScene(self.peer, method=method, answers=True, names=names, on_settled=on_settled)
         self._set(scene, params if isinstance(params, dict) else {})
         self._scenes[incoming.id] = incoming, scene
         self._bytes += _size(incoming)
@@ -236,8 +236,8 @@ class AgentRole:
     def _answer(self, incoming: IncomingRequest, scene: ScriptScene) -> None:
         """At once, because nothing is to be played before it."""
         self.peer.tell(self._connection.answer(incoming, msgspec.json.encode(scene.outcome)) or b"")
-        scene.answered = True
-        self._done(incoming, scene, accepted=True, result=scene.outcome)
+        scene.is_answered = True
+        self._finish(incoming, scene, is_accepted=True, result=scene.outcome)
 
     def _refuse(self, incoming: IncomingRequest, error: ErrorObject) -> None:
         self.peer.tell(self._connection.refuse(incoming, error) or b"")
@@ -249,27 +249,29 @@ class AgentRole:
         self._forget(incoming)
 
     def _on_answer(
-        self, incoming: IncomingRequest, scene: ScriptScene, accepted: bool | None, result: object
+        self, incoming: IncomingRequest, scene: ScriptScene, is_accepted: bool | None, result: object
     ) -> None:
         """A scene has sent its first answer, or never will; then its id stays in use."""
-        if accepted is None:
+        if is_accepted is None:
             self._forget(incoming)
             return
-        if accepted:
+        if is_accepted:
             self._connection.answer(incoming, b"")
         else:
             self._connection.refuse(incoming, error_object(INTERNAL_ERROR))
-        self._done(incoming, scene, accepted=accepted, result=result)
+        self._finish(incoming, scene, is_accepted=is_accepted, result=result)
 
-    def _done(self, incoming: IncomingRequest, scene: ScriptScene, *, accepted: bool, result: object) -> None:
+    def _finish(
+        self, incoming: IncomingRequest, scene: ScriptScene, *, is_accepted: bool, result: object
+    ) -> None:
         self._forget(incoming)
-        if incoming.method in OPENING and accepted:
-            named = result.get("sessionId") if isinstance(result, dict) else None
-            opened = named if isinstance(named, str) else scene.session
-            scene.names["session"] = opened  # what is said behind the answer is said there
-            self._sessions[opened] = str(scene.names.get("cwd", ""))
+        if incoming.method in OPENING and is_accepted:
+            session_id = result.get("sessionId") if isinstance(result, dict) else None
+            opened_id = session_id if isinstance(session_id, str) else scene.session
+            scene.names["session"] = opened_id  # what is said behind the answer is said there
+            self._sessions[opened_id] = str(scene.names.get("cwd", ""))
         elif incoming.method == "session/prompt":
-            self._prompts.answered(incoming)
+            self._prompts.end_prompt(incoming)
         self._reconsider(incoming)
 
     def _forget(self, incoming: IncomingRequest) -> None:

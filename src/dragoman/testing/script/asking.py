@@ -28,13 +28,13 @@ def ask(statement: Statement) -> Action:
     ways = branches(inner, ("allowed", "rejected", "cancelled", "failed"))
 
     async def act(scene: ScriptScene) -> None:
-        offered = options or [_offer(kind, kind, name) for kind, name in OPTIONS]
+        permission_options = options or [_offer(kind, kind, name) for kind, name in OPTIONS]
         scene.tool, before = scene.tool or tool_id(scene, dict(statement.options)), scene.tool
         call = {"toolCallId": scene.tool, "title": scene.fill(title)}
         if "kind" in statement.options:
             call["kind"] = statement.options["kind"]
-        decided = await _decide(scene, call, offered)
-        await perform(ways.get(decided, ()), scene)
+        branch = await _decide(scene, call, permission_options)
+        await perform(ways.get(branch, ()), scene)
         scene.tool = before
 
     return act
@@ -72,8 +72,8 @@ def run(statement: Statement) -> Action:
     command, *arguments = words(statement, least=1, most=None, options=("as",))
 
     async def ask_client(scene: ScriptScene) -> Json:
-        made = {"command": scene.fill(command), "args": scene.fill(arguments)}
-        terminal = {"terminalId": _member(await scene.call("terminal/create", made), "terminalId")}
+        params = {"command": scene.fill(command), "args": scene.fill(arguments)}
+        terminal = {"terminalId": _member(await scene.call("terminal/create", params), "terminalId")}
         try:
             await scene.call("terminal/wait_for_exit", terminal)
             return _member(await scene.call("terminal/output", terminal), "output")
@@ -95,17 +95,17 @@ def call(statement: Statement) -> Action:
 
 
 def _ask_action(statement: Statement, ask_client: Callable[[ScriptScene], Awaitable[Json]]) -> Action:
-    failed = branches(statement, ("failed",)).get("failed")
+    failure_actions = branches(statement, ("failed",)).get("failed")
     name = statement.options.get("as")
 
     async def act(scene: ScriptScene) -> None:
         try:
             answer = await ask_client(scene)
         except CallFailed as error:
-            if failed is None:
+            if failure_actions is None:
                 raise
             scene.names.update(code=error.code, message=error.message)
-            await perform(failed, scene)
+            await perform(failure_actions, scene)
         else:
             if isinstance(name, str):
                 scene.names[name] = answer
@@ -113,10 +113,10 @@ def _ask_action(statement: Statement, ask_client: Callable[[ScriptScene], Awaita
     return act
 
 
-async def _decide(scene: ScriptScene, call: JsonObject, offered: list[dict[str, str]]) -> str:
+async def _decide(scene: ScriptScene, call: JsonObject, options: list[dict[str, str]]) -> str:
     """Which branch the answer means. An answer that makes no sense is a failed one, never a yes."""
     try:
-        answer = await scene.call("session/request_permission", {"toolCall": call, "options": offered})
+        answer = await scene.call("session/request_permission", {"toolCall": call, "options": options})
         outcome = _member(answer, "outcome")
     except CallFailed:
         return "failed"
@@ -124,8 +124,8 @@ async def _decide(scene: ScriptScene, call: JsonObject, offered: list[dict[str, 
         return "failed"
     if outcome["outcome"] == "cancelled":
         return "cancelled"
-    chosen = outcome.get("optionId")
-    kinds = [option["kind"] for option in offered if option["optionId"] == chosen]
+    option_id = outcome.get("optionId")
+    kinds = [option["kind"] for option in options if option["optionId"] == option_id]
     if not kinds:
         return "failed"
     return "allowed" if kinds[0].startswith("allow") else "rejected"

@@ -19,8 +19,8 @@ from dragoman.testing.script.verbs import no_body, number, plain, seconds, texts
 def frame(statement: Statement) -> Action:
     """Any JSON as one line, right or wrong."""
     no_body(statement)
-    (given,) = words(statement, least=1, most=1)
-    value = plain(given)
+    (template,) = words(statement, least=1, most=1)
+    value = plain(template)
 
     async def act(scene: ScriptScene) -> None:
         await scene.peer.send(msgspec.json.encode(scene.fill(value)))
@@ -42,9 +42,9 @@ def line(statement: Statement) -> Action:
 @verb("raw")
 def raw(statement: Statement) -> Action:
     """Bytes as they are, without a newline: text, or `hex=` for what is no text."""
-    given = texts(statement, most=1, options=("hex",))
+    values = texts(statement, most=1, options=("hex",))
     try:
-        block = given[0].encode() if given else bytes.fromhex(str(statement.options["hex"]))
+        block = values[0].encode() if values else bytes.fromhex(str(statement.options["hex"]))
     except (KeyError, ValueError):
         raise ScriptError(statement.line, "raw takes one text, or hex= and pairs of digits") from None
 
@@ -58,8 +58,8 @@ def raw(statement: Statement) -> Action:
 def die(statement: Statement) -> Action:
     """End the process: with an exit status, or by the signal of this name."""
     (how,) = texts(statement, most=1) or ["1"]
-    known = {member.name: -member.value for member in signal.Signals}
-    status = known[how] if how in known else number(statement, how)
+    statuses = {member.name: -member.value for member in signal.Signals}
+    status = statuses[how] if how in statuses else number(statement, how)
 
     async def act(scene: ScriptScene) -> None:
         await _settle(scene)

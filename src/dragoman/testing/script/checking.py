@@ -33,7 +33,7 @@ _CONTENT: tuple[tuple[type, str, str], ...] = (
 )
 
 
-def checked(method: str, raw: Raw | None, capabilities: Mapping[str, Json]) -> Json:
+def check_params(method: str, raw: Raw | None, capabilities: Mapping[str, Json]) -> Json:
     """The params as plain data; raises `ErrorAnswer` for what no agent of these capabilities takes."""
     if method in AGENT_REQUESTS:
         request: Json = read_params(raw, AGENT_REQUESTS[method].params)
@@ -59,19 +59,19 @@ def _check_setup(request: Json, capabilities: Mapping[str, Json]) -> None:
     for folder in (request.cwd, *folders):
         if not (folder.startswith(("/", "\\\\")) or folder[1:3] in (":\\", ":/")):
             raise invalid_params("cwd and additionalDirectories must be absolute paths")
-    offered = _part(capabilities, "mcpCapabilities")
+    mcp_capabilities = _part(capabilities, "mcpCapabilities")
     for server in request.mcp_servers or ():
         kind = server.__struct_config__.tag
-        if kind in ("http", "sse", "acp") and not offered.get(kind):
+        if kind in ("http", "sse", "acp") and not mcp_capabilities.get(kind):
             raise invalid_params(f"MCP servers of type {kind} were not advertised")
 
 
-def _check_blocks(request: v1.PromptRequest, offered: Mapping[str, Json]) -> None:
+def _check_blocks(request: v1.PromptRequest, prompt_capabilities: Mapping[str, Json]) -> None:
     for block in request.prompt:
         if isinstance(block, Unknown):
             raise invalid_params("the prompt holds a content block of an unknown type")
         for kind, capability, name in _CONTENT:
-            if isinstance(block, kind) and not offered.get(capability):
+            if isinstance(block, kind) and not prompt_capabilities.get(capability):
                 raise invalid_params(f"content of type {name} was not advertised")
 
 

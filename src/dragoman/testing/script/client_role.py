@@ -50,17 +50,17 @@ class ClientRole:
         if self.peer.failure is not None:
             raise self.peer.failure
 
-    def received(self, line: bytes, envelope: Envelope) -> None:
+    def on_frame(self, line: bytes, envelope: Envelope) -> None:
         if isinstance(envelope, Request | Notification):
-            self.peer.arrived(envelope.method)
+            self.peer.wake_waiters(envelope.method)
             if self._answered_by_rule(envelope):
                 return
         self._story.inbox.put_nowait(frame_value(line))
 
-    def oversized(self, size: int) -> None:
+    def on_oversized_frame(self, size: int) -> None:
         log.warning("a frame of %d bytes was skipped", size)
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         self._story.inbox.put_nowait(None)
 
     def _answered_by_rule(self, envelope: Request | Notification) -> bool:
@@ -76,8 +76,8 @@ class ClientRole:
             return False
         names["options"] = params.get("options") if isinstance(params, dict) else None
         names["id"] = envelope.id if isinstance(envelope, Request) else None
-        asked = isinstance(envelope, Request)
-        scene = ScriptScene(self.peer, method=envelope.method, answers=asked, names=names)
+        is_request = isinstance(envelope, Request)
+        scene = ScriptScene(self.peer, method=envelope.method, answers=is_request, names=names)
         scene.outcome = NOT_CHOSEN if envelope.method == "session/request_permission" else {}
         self.peer.begin(scene.play(rule.actions))
         return True

@@ -11,7 +11,17 @@ import re
 
 from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import named, no_body, number, plain, prepare, seconds, texts, verb, words
+from dragoman.testing.script.verbs import (
+    no_body,
+    number,
+    plain,
+    prepare,
+    read_or_defer,
+    seconds,
+    texts,
+    verb,
+    words,
+)
 
 METHOD = re.compile(r"[/_]")
 """What tells the name of a method from a word that was meant otherwise."""
@@ -20,7 +30,7 @@ METHOD = re.compile(r"[/_]")
 @verb("wait")
 def wait(statement: Statement) -> Action:
     (word,) = texts(statement, least=1, most=1)
-    duration = named(statement, word, seconds)
+    duration = read_or_defer(statement, word, seconds)
 
     async def act(scene: ScriptScene) -> None:
         await asyncio.sleep(duration(scene))
@@ -40,7 +50,7 @@ def until(statement: Statement) -> Action:
     async def act(scene: ScriptScene) -> None:
         if what == "cancelled":
             scene.deaf = True
-            await scene.cancelled.wait()
+            await scene.cancel_event.wait()
         else:
             await scene.peer.until(what)
 
@@ -62,7 +72,7 @@ def deaf(statement: Statement) -> Action:
 def repeat(statement: Statement) -> Action:
     """The lines below, that many times; `$n` counts from 1."""
     (word,) = words(statement, least=1, most=1)
-    times, body = named(statement, word, number), prepare(statement.body)
+    times, body = read_or_defer(statement, word, number), prepare(statement.body)
 
     async def act(scene: ScriptScene) -> None:
         for at in range(1, times(scene) + 1):
@@ -100,10 +110,10 @@ def answer(statement: Statement) -> Action:
 def fail(statement: Statement) -> Action:
     """Answer with an error: its code, its message, its data."""
     no_body(statement)
-    given = words(statement, least=1, most=3)
-    code = number(statement, given[0])
-    message = str(given[1]) if len(given) > 1 else "the script says so"
-    data = given[2] if len(given) > 2 else None
+    arguments = words(statement, least=1, most=3)
+    code = number(statement, arguments[0])
+    message = str(arguments[1]) if len(arguments) > 1 else "the script says so"
+    data = arguments[2] if len(arguments) > 2 else None
 
     async def act(scene: ScriptScene) -> None:
         await scene.refuse(code, scene.fill(message), scene.fill(data))
@@ -112,7 +122,7 @@ def fail(statement: Statement) -> Action:
 
 
 @verb("unanswered")
-def unanswered(statement: Statement) -> Action:
+def never_answer(statement: Statement) -> Action:
     """Never answer this request."""
     texts(statement)
 

@@ -67,7 +67,8 @@ def prompt(statement: Statement) -> Action:
     async def act(scene: ScriptScene) -> None:
         scene.names["last"] = scene.peer.next_id()
         blocks = [
-            {"type": "text", "text": one} if isinstance(one, str) else one for one in scene.fill(content)
+            {"type": "text", "text": block} if isinstance(block, str) else block
+            for block in scene.fill(content)
         ]
         params = {"sessionId": scene.session, "prompt": blocks}
         await scene.peer.send(
@@ -88,13 +89,13 @@ def cancel(statement: Statement) -> Action:
     return act
 
 
-def _permission(statement: Statement, wanted: str) -> Action:
+def _permission(statement: Statement, kind_prefix: str) -> Action:
     texts(statement)
 
     async def act(scene: ScriptScene) -> None:
-        offered = scene.names.get("options")
-        for option in offered if isinstance(offered, list) else ():
-            if isinstance(option, dict) and str(option.get("kind", "")).startswith(wanted):
+        options = scene.names.get("options")
+        for option in options if isinstance(options, list) else ():
+            if isinstance(option, dict) and str(option.get("kind", "")).startswith(kind_prefix):
                 outcome = {"outcome": "selected", "optionId": option.get("optionId")}
                 await scene.answer({"outcome": outcome})
                 return
@@ -116,42 +117,42 @@ def reject(statement: Statement) -> Action:
 
 @verb("expect")
 def expect(statement: Statement) -> Action:
-    return _expected(statement, passing_over=False)
+    return _expect_action(statement, passing_over=False)
 
 
 @verb("await")
 def await_(statement: Statement) -> Action:
-    return _expected(statement, passing_over=True)
+    return _expect_action(statement, passing_over=True)
 
 
-def _expected(statement: Statement, *, passing_over: bool) -> Action:
+def _expect_action(statement: Statement, *, passing_over: bool) -> Action:
     no_body(statement)
-    wanted = form(statement)
+    expected_form = form(statement)
     limit = seconds(statement, statement.options.get("within", PATIENCE))
 
     async def act(scene: ScriptScene) -> None:
         try:
             async with deadline(limit):
-                await _meet(scene, statement, wanted, passing_over=passing_over)
+                await _meet(scene, statement, expected_form, passing_over=passing_over)
         except TimeoutError:
-            why = f"{wanted.name} did not come within {limit:g} seconds"
+            why = f"{expected_form.name} did not come within {limit:g} seconds"
             raise ScriptFailed(statement.line, f"{why}\n{show(scene.peer.transcript)}") from None
 
     return act
 
 
 async def _meet(scene: ScriptScene, statement: Statement, form: ExpectedForm, *, passing_over: bool) -> None:
-    said = ""
+    text = ""
     while True:
         value = await scene.inbox.get()
-        if form.fits(value, scene.names, said):
+        if form.fits(value, scene.names, text):
             return
         if form.gathers and is_chunk(value):
-            said += value["params"]["update"]["content"]["text"]
+            text += value["params"]["update"]["content"]["text"]
         elif not passing_over or value is None:
             came = "the connection ended" if value is None else json.dumps(value, ensure_ascii=False)
-            gathered = f" after {said!r}" if said else ""
-            why = f"expected {form.name}, but came{gathered}: {came}"
+            after = f" after {text!r}" if text else ""
+            why = f"expected {form.name}, but came{after}: {came}"
             raise ScriptFailed(statement.line, f"{why}\n{show(scene.peer.transcript)}")
 
 

@@ -54,8 +54,8 @@ def form(statement: Statement) -> ExpectedForm:
 
 def is_chunk(value: object) -> bool:
     """Whether it is a piece of what the agent says."""
-    said = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": "*"}}}
-    return matches({"method": "session/update", "params": said}, value, {})
+    params = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": "*"}}}
+    return matches({"method": "session/update", "params": params}, value, {})
 
 
 def _pattern(name: str, pattern: object) -> ExpectedForm:
@@ -64,10 +64,10 @@ def _pattern(name: str, pattern: object) -> ExpectedForm:
 
 def _matches(pattern: object, value: object, names: Names) -> bool:
     """Names are taken over only when everything matches."""
-    tried = dict(names)
-    if not matches(pattern, value, tried):
+    candidate_names = dict(names)
+    if not matches(pattern, value, candidate_names):
         return False
-    names.update(tried)
+    names.update(candidate_names)
     return True
 
 
@@ -87,8 +87,8 @@ def _request(statement: Statement, rest: list[Json]) -> ExpectedForm:
         if not isinstance(value, dict) or "id" not in value or not _matches(pattern, value, names):
             return False
         names["id"] = value["id"]
-        given = value.get("params")
-        names["options"] = given.get("options") if isinstance(given, dict) else None
+        request_params = value.get("params")
+        names["options"] = request_params.get("options") if isinstance(request_params, dict) else None
         return True
 
     return ExpectedForm(f"the request {method}", fits)
@@ -116,19 +116,21 @@ def _stop(statement: Statement, rest: list[Json]) -> ExpectedForm:
 
 
 def _error(statement: Statement, rest: list[Json]) -> ExpectedForm:
-    given = _few(statement, rest, most=2)
-    error: JsonObject = {"code": number(statement, given[0])} if given else {}
-    if len(given) == 2:
-        error["message"] = given[1]
-    return _to_last(" ".join(["the error", *map(str, given)]), {"error": error})
+    arguments = _few(statement, rest, most=2)
+    error: JsonObject = {"code": number(statement, arguments[0])} if arguments else {}
+    if len(arguments) == 2:
+        error["message"] = arguments[1]
+    return _to_last(" ".join(["the error", *map(str, arguments)]), {"error": error})
 
 
 def _turn(statement: Statement, rest: list[Json]) -> ExpectedForm:
     text = _few(statement, rest, most=1)
     answer = _to_last("", {"result": {"stopReason": statement.options.get("stop", "end_turn")}})
 
-    def fits(value: object, names: Names, said: str) -> bool:
-        return answer.fits(value, names, said) and (not text or matches(text[0], said, dict(names)))
+    def fits(value: object, names: Names, agent_text: str) -> bool:
+        return answer.fits(value, names, agent_text) and (
+            not text or matches(text[0], agent_text, dict(names))
+        )
 
     return ExpectedForm(f"a turn that says {text[0]!r}" if text else "a whole turn", fits, gathers=True)
 

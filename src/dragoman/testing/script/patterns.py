@@ -50,7 +50,7 @@ def fill(template: object, names: Names) -> Json:
     whole = _NAME.fullmatch(template)
     if whole and whole[1] in names:
         return names[whole[1]]
-    return _NAME.sub(lambda found: "$" if found[1] == "$" else str(names.get(found[1], found[0])), template)
+    return _NAME.sub(lambda match: "$" if match[1] == "$" else str(names.get(match[1], match[0])), template)
 
 
 def _matches_list(pattern: list[Json], value: list[Json], names: Names) -> bool:
@@ -67,41 +67,41 @@ def _matches_text(pattern: str, value: object, names: Names) -> bool:
     if name and name[1] == ANYTHING:
         return True
     if name and name[1] != "$":
-        bound = names.setdefault(name[1], value)
-        return type(bound) is type(value) and bool(bound == value)
-    found = _expression(pattern, names).fullmatch(value) if isinstance(value, str) else None
-    if found is not None:
-        names.update(found.groupdict())
-    return found is not None
+        bound_value = names.setdefault(name[1], value)
+        return type(bound_value) is type(value) and bool(bound_value == value)
+    match = _expression(pattern, names).fullmatch(value) if isinstance(value, str) else None
+    if match is not None:
+        names.update(match.groupdict())
+    return match is not None
 
 
 def _expression(pattern: str, names: Names) -> re.Pattern[str]:
-    known = {name: str(names[name]) for _, name in _SIGN.findall(pattern) if name in names}
+    known_values = {name: str(names[name]) for _, name in _SIGN.findall(pattern) if name in names}
     # What is filled in may be a whole prompt, so only what the script alone has written is kept.
-    return re.compile(_written(pattern, known), re.DOTALL) if known else _compiled(pattern)
+    return re.compile(_to_regex(pattern, known_values), re.DOTALL) if known_values else _compile(pattern)
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(_written(pattern, {}), re.DOTALL)
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(_to_regex(pattern, {}), re.DOTALL)
 
 
-def _written(pattern: str, known: Mapping[str, str]) -> str:
+def _to_regex(pattern: str, known_values: Mapping[str, str]) -> str:
     """The pattern as a regular expression."""
     parts, at, met = [], 0, set[str]()
     for sign in _SIGN.finditer(pattern):
-        parts += [re.escape(pattern[at : sign.start()]), _sign(sign[2], known, met)]
+        parts += [re.escape(pattern[at : sign.start()]), _sign(sign[2], known_values, met)]
         at = sign.end()
     return "".join([*parts, re.escape(pattern[at:])])
 
 
-def _sign(name: str | None, known: Mapping[str, str], met: set[str]) -> str:
+def _sign(name: str | None, known_values: Mapping[str, str], met: set[str]) -> str:
     if name is None or name == ANYTHING:
         return ".*"
     if name == "$":
         return r"\$"
-    if name in known:
-        return re.escape(known[name])
+    if name in known_values:
+        return re.escape(known_values[name])
     if name in met:
         return f"(?P={name})"
     met.add(name)

@@ -40,13 +40,13 @@ class Role(Protocol):
 
     party: Party
 
-    def received(self, line: bytes, envelope: Envelope) -> None:
+    def on_frame(self, line: bytes, envelope: Envelope) -> None:
         """A frame arrived that answers no call."""
 
-    def oversized(self, size: int) -> None:
+    def on_oversized_frame(self, size: int) -> None:
         """A frame was too large to be read."""
 
-    def ended(self) -> None:
+    def on_end(self) -> None:
         """No more frames will come."""
 
 
@@ -68,7 +68,7 @@ class Peer:
         self._calls: dict[Json, asyncio.Future[Json]] = {}
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._awaited: dict[str, asyncio.Event] = {}  # by method, what a line waits for
+        self._method_events: dict[str, asyncio.Event] = {}  # by method, what a line waits for
         self._answer_bytes = 0  # bytes of answers since all of them were taken
         self._holds: set[str] = set()  # why nothing is read
         self._moving = asyncio.Event()  # cleared while it stalls
@@ -106,8 +106,8 @@ class Peer:
         self._answer_bytes += len(frame)
         if not self.transport.pending:
             self._answer_bytes = 0
-        allowed = ALLOWED_WHILE_CALLING if self._calls else self.transport.limits.high
-        if min(self._answer_bytes, self.transport.pending) > allowed and UNREAD not in self._holds:
+        limit = ALLOWED_WHILE_CALLING if self._calls else self.transport.limits.high
+        if min(self._answer_bytes, self.transport.pending) > limit and UNREAD not in self._holds:
             self.hold(UNREAD)
             self.begin(self._listen_again())
 
@@ -146,23 +146,23 @@ class Peer:
                 self._hear(line)
 
     def oversized(self, size: int) -> None:
-        self._role.oversized(size)
+        self._role.on_oversized_frame(size)
 
     def ended(self, reason: BaseException | None) -> None:
         for answer in self._calls.values():
             if not answer.done():
                 answer.set_result(LinkClosed("the other side has left"))
         self.over.set()
-        self._role.ended()
+        self._role.on_end()
 
-    def arrived(self, method: str) -> None:
+    def wake_waiters(self, method: str) -> None:
         """Whoever waits for this method goes on."""
-        if self._awaited and method in self._awaited:
-            self._awaited.pop(method).set()
+        if self._method_events and method in self._method_events:
+            self._method_events.pop(method).set()
 
     async def until(self, method: str) -> None:
         """Wait until the other side sends the next message of this method."""
-        await self._awaited.setdefault(method, asyncio.Event()).wait()
+        await self._method_events.setdefault(method, asyncio.Event()).wait()
 
     def _hear(self, line: bytes) -> None:
         if self._keep:
@@ -177,7 +177,7 @@ class Peer:
             case Failure(call_id, error) if call_id in self._calls:
                 self._settle(call_id, error)
             case _:
-                self._role.received(line, envelope)
+                self._role.on_frame(line, envelope)
 
     def _settle(self, call_id: object, answer: object) -> None:
         waiting = self._calls[call_id]

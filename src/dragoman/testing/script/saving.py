@@ -17,17 +17,17 @@ from dragoman.testing.script.verbs import branches, verb, words
 
 def _save_action(statement: Statement, mode: str) -> Action:
     path, text = words(statement, least=2, most=2)
-    failed = branches(statement, ("failed",)).get("failed")
+    failure_actions = branches(statement, ("failed",)).get("failed")
 
     async def act(scene: ScriptScene) -> None:
         try:
             place = os.path.join(str(scene.names.get("cwd", "")), str(scene.fill(path)))
             _write(place, str(scene.fill(text)), mode=mode)
         except (OSError, ValueError) as error:
-            if failed is None:
+            if failure_actions is None:
                 raise CallFailed(0, f"{statement.verb} did not work") from error
             scene.names.update(code=getattr(error, "errno", None) or 0, message=str(error))
-            await perform(failed, scene)
+            await perform(failure_actions, scene)
 
     return act
 

@@ -29,8 +29,8 @@ Action: TypeAlias = Callable[["ScriptScene"], Awaitable[None]]
 Actions: TypeAlias = Sequence[tuple[int, Action]]
 """With the number of the line."""
 
-Settled: TypeAlias = Callable[["ScriptScene", bool | None, Json], None]
-"""Told of the first answer of a scene: whether it is a result (None when there will never be any), and what
+OnSettled: TypeAlias = Callable[["ScriptScene", bool | None, Json], None]
+"""Called with the first answer of a scene: whether it is a result (None when there will never be any), and what
 it is.
 """
 
@@ -45,21 +45,21 @@ class ScriptScene:
         method: str = "",
         answers: bool = False,
         names: Names | None = None,
-        settled: Settled | None = None,
+        on_settled: OnSettled | None = None,
     ) -> None:
         self.peer = peer
         self.method = method
         self.names: Names = names or {}
-        self.answered = not answers
+        self.is_answered = not answers
         """Whether nobody waits for an answer of ours (any more)."""
-        self.cancelled = asyncio.Event()
+        self.cancel_event = asyncio.Event()
         self.deaf = False
         """Whether cancels no longer end it."""
         self.tool = ""
         """The id of the tool call that is being reported."""
         self.outcome: Json = {}
         """The answer that is given when the script says nothing else."""
-        self._accepted = settled
+        self._on_settled = on_settled
         self._inbox: asyncio.Queue[Json] | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -73,19 +73,19 @@ class ScriptScene:
     async def play(self, actions: Actions) -> None:
         """From the first line to the answer. What goes wrong in between becomes the answer."""
         self._task = asyncio.current_task()
-        if self.cancelled.is_set():  # before it began: its first line may still say that it waits for this
+        if self.cancel_event.is_set():  # before it began: its first line may still say that it waits for this
             asyncio.get_running_loop().call_soon(self._interrupt)
         try:
-            await self._end(await self._performed(actions))
+            await self._end(await self._perform_all(actions))
         except LinkClosed:
             return  # nobody is there to be told anything
 
-    async def _performed(self, actions: Actions) -> str:
+    async def _perform_all(self, actions: Actions) -> str:
         """Play all lines; returns what the client may know of what went wrong."""
         try:
             await perform(actions, self)
         except asyncio.CancelledError:
-            if self.peer.closing or not self.cancelled.is_set():
+            if self.peer.closing or not self.cancel_event.is_set():
                 raise
         except CallFailed as error:
             return f"the script was refused: {error.message}"
@@ -101,23 +101,23 @@ class ScriptScene:
             return NAMES[INTERNAL_ERROR]
         return ""
 
-    async def _end(self, failed: str) -> None:
+    async def _end(self, failure: str) -> None:
         self.deaf = True  # a cancel that comes now is too late
-        if self.answered:
+        if self.is_answered:
             return
-        if self.cancelled.is_set() and self.method == "session/prompt":
+        if self.cancel_event.is_set() and self.method == "session/prompt":
             await self.answer({"stopReason": "cancelled"})  # whatever it stumbled over on its way out
-        elif failed:
-            await self.refuse(INTERNAL_ERROR, failed)
-        elif self.cancelled.is_set():
+        elif failure:
+            await self.refuse(INTERNAL_ERROR, failure)
+        elif self.cancel_event.is_set():
             await self.refuse(CANCELLED, NAMES[CANCELLED])
         else:
             await self.answer(self.outcome)
 
     def cancel(self) -> None:
         """The client no longer wants this; saying so again changes nothing."""
-        if not self.cancelled.is_set():
-            self.cancelled.set()
+        if not self.cancel_event.is_set():
+            self.cancel_event.set()
             self._interrupt()
 
     def _interrupt(self) -> None:
@@ -130,25 +130,25 @@ class ScriptScene:
         return fill(template, self.names)
 
     async def answer(self, result: object) -> None:
-        await self._reply({"result": result}, accepted=True, result=result)
+        await self._reply({"result": result}, is_accepted=True, result=result)
 
     async def refuse(self, code: int, message: str, data: object = None) -> None:
         error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-        await self._reply({"error": error}, accepted=False)
+        await self._reply({"error": error}, is_accepted=False)
 
-    async def _reply(self, member: JsonObject, *, accepted: bool, result: object = None) -> None:
-        first, self.answered = not self.answered, True
+    async def _reply(self, member: JsonObject, *, is_accepted: bool, result: object = None) -> None:
+        first, self.is_answered = not self.is_answered, True
         await self.peer.moving()
         frame = {"jsonrpc": "2.0", "id": self.names.get("id"), **member}
         self.peer.tell(msgspec.json.encode(frame) + b"\n")
-        if first and self._accepted is not None:
-            self._accepted(self, accepted, result)
+        if first and self._on_settled is not None:
+            self._on_settled(self, is_accepted, result)
         await self.peer.room()
 
     def leave_unanswered(self) -> None:
-        first, self.answered = not self.answered, True
-        if first and self._accepted is not None:
-            self._accepted(self, None, None)
+        first, self.is_answered = not self.is_answered, True
+        if first and self._on_settled is not None:
+            self._on_settled(self, None, None)
 
     async def update(self, update: JsonObject) -> None:
         params = {"sessionId": self.session, "update": update}

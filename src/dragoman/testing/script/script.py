@@ -96,10 +96,10 @@ class ScriptRules:
         """The first rule that fits and is not used up; it counts as used, and what it bound is in `names`."""
         for rule in self._rules:
             used = self._used.get(rule.line, 0)
-            tried = dict(names)
-            if (rule.times is None or used < rule.times) and rule.fits(method, params, tried):
+            candidate_names = dict(names)
+            if (rule.times is None or used < rule.times) and rule.fits(method, params, candidate_names):
                 self._used[rule.line] = used + 1
-                names.update(tried)
+                names.update(candidate_names)
                 return rule
         return None
 
@@ -135,9 +135,9 @@ class Script:
                     story += prepare(statement.body)
                 case "on":
                     rules.append(_rule(statement))
-                case other:
+                case verb:
                     raise ScriptError(
-                        statement.line, f"a script has agent, client, start and on, not {other!r}"
+                        statement.line, f"a script has agent, client, start and on, not {verb!r}"
                     )
         return cls(statements, settings, tuple(rules), story)
 
@@ -150,8 +150,8 @@ class Script:
 def prompt_text(params: object) -> str:
     """The words of a prompt, however odd the prompt is."""
     blocks = params.get("prompt") if isinstance(params, dict) else None
-    found = [block.get("text") for block in blocks or () if isinstance(block, dict)]
-    return "".join(text for text in found if isinstance(text, str))
+    texts = [block.get("text") for block in blocks or () if isinstance(block, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _settings(statement: Statement) -> ScriptSettings:
@@ -169,8 +169,8 @@ def _settings(statement: Statement) -> ScriptSettings:
                 _merge(capabilities, words(line, least=1, most=1)[0])
             case "auth":
                 auth += words(line, least=1, most=None)
-            case other:
-                raise ScriptError(line.line, f"an agent has can, capabilities and auth, not {other!r}")
+            case verb:
+                raise ScriptError(line.line, f"an agent has can, capabilities and auth, not {verb!r}")
     return ScriptSettings(name, str(statement.options.get("version", "0.0.0")), capabilities, auth)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman.testing.script.scene import Action, ScriptScene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import named, no_body, number, prepare, texts, verb, words
+from dragoman.testing.script.verbs import no_body, number, prepare, read_or_defer, texts, verb, words
 from dragoman.wire.envelope import JsonObject
 
 LARGEST = 16 * 1024 * 1024
@@ -50,10 +50,10 @@ def plan(statement: Statement) -> Action:
         entries += [(entry.verb, text) for text in texts(entry, least=1, most=1)]
 
     async def act(scene: ScriptScene) -> None:
-        filled = [
+        plan_entries = [
             {"content": scene.fill(text), "priority": "medium", "status": status} for status, text in entries
         ]
-        await scene.update({"sessionUpdate": "plan", "entries": filled})
+        await scene.update({"sessionUpdate": "plan", "entries": plan_entries})
 
     return act
 
@@ -62,10 +62,10 @@ def plan(statement: Statement) -> Action:
 def update(statement: Statement) -> Action:
     """Any update, as it is."""
     no_body(statement)
-    (given,) = words(statement, least=1, most=1)
+    (template,) = words(statement, least=1, most=1)
 
     async def act(scene: ScriptScene) -> None:
-        await scene.update(scene.fill(given))
+        await scene.update(scene.fill(template))
 
     return act
 
@@ -75,12 +75,12 @@ def tool(statement: Statement) -> Action:
     """Announce a tool call. Below it, `status` lines report on it; without any it is completed at once."""
     title, *_ = words(statement, least=1, most=1, options=("id", "kind", "status"))
     body = prepare(statement.body)
-    given = {"kind": "other", "status": "pending", **statement.options}
+    settings = {"kind": "other", "status": "pending", **statement.options}
 
     async def act(scene: ScriptScene) -> None:
-        scene.tool, before = tool_id(scene, given), scene.tool
-        known = {"title": scene.fill(title), "kind": given["kind"], "status": given["status"]}
-        await scene.update({"sessionUpdate": "tool_call", "toolCallId": scene.tool, **known})
+        scene.tool, before = tool_id(scene, settings), scene.tool
+        fields = {"title": scene.fill(title), "kind": settings["kind"], "status": settings["status"]}
+        await scene.update({"sessionUpdate": "tool_call", "toolCallId": scene.tool, **fields})
         await perform(body, scene)
         if not body:
             await report(scene, "completed")
@@ -120,7 +120,7 @@ def notify(statement: Statement) -> Action:
 @verb("flood")
 def flood(statement: Statement) -> Action:
     """That many chunks, each that many characters long and beginning with its number."""
-    count, *size = [named(statement, word, number) for word in texts(statement, least=1, most=2)]
+    count, *size = [read_or_defer(statement, word, number) for word in texts(statement, least=1, most=2)]
 
     async def act(scene: ScriptScene) -> None:
         width = min(size[0](scene), LARGEST) if size else 0

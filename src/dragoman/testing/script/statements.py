@@ -53,8 +53,8 @@ class Statement:
 def parse(text: str) -> tuple[Statement, ...]:
     """The statements of a script; raises `ScriptError`. All of it may be indented, as in a test it is."""
     # Not `splitlines`: U+2028 and its kind may stand in quotes.
-    numbered = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
-    lines = deque(_split(number, line) for number, line in numbered if _says_something(line))
+    numbered_lines = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
+    lines = deque(_split(number, line) for number, line in numbered_lines if _says_something(line))
     statements = _block(lines, depth=lines[0][0] if lines else 0)
     if lines:
         raise ScriptError(lines[0][1].line, "indented less than the first line")
@@ -75,7 +75,7 @@ Lines = deque[tuple[int, Statement]]
 
 def _block(lines: Lines, *, depth: int) -> tuple[Statement, ...]:
     """Take the statements that are indented by `depth`, and what belongs to them."""
-    found: list[Statement] = []
+    statements: list[Statement] = []
     while lines and lines[0][0] == depth:
         _, head = lines.popleft()
         body: tuple[Statement, ...] = ()
@@ -83,8 +83,8 @@ def _block(lines: Lines, *, depth: int) -> tuple[Statement, ...]:
             body = _block(lines, depth=lines[0][0])
         if lines and lines[0][0] > depth:
             raise ScriptError(lines[0][1].line, "its indentation fits no line above")
-        found.append(replace(head, body=body))
-    return tuple(found)
+        statements.append(replace(head, body=body))
+    return tuple(statements)
 
 
 def _split(number: int, line: str) -> tuple[int, Statement]:

@@ -37,16 +37,16 @@ class ScriptPrompts:
         self._by_id: dict[Id, RunningTurn] = {}
         self._tasks: dict[RunningTurn, asyncio.Task[None]] = {}
 
-    def ask(self, session_id: str, prompted: ScriptPrompt) -> None:
+    def ask(self, session_id: str, prompt: ScriptPrompt) -> None:
         """Play it when its turn comes; raises `ErrorAnswer` when too many wait already."""
         turn = self._turns.ask(session_id)
         if turn is None:
             raise invalid_request("too many prompts wait in this session")
-        self._open[turn], self._by_id[prompted.request.id] = prompted, turn
+        self._open[turn], self._by_id[prompt.request.id] = prompt, turn
         if turn.state is TurnState.RUNNING:
             self._begin(turn)
 
-    def answered(self, incoming: IncomingRequest) -> None:
+    def end_prompt(self, incoming: IncomingRequest) -> None:
         """The next one may begin."""
         turn = self._by_id.get(incoming.id)
         if turn is not None:
@@ -76,25 +76,25 @@ class ScriptPrompts:
         _, scene, actions = self._open[turn]
         # A task by itself, so that a cancel in the same block finds a scene that has begun.
         task = self._tasks[turn] = self._peer.begin(scene.play(actions))
-        task.add_done_callback(lambda _: self._ended(turn))
+        task.add_done_callback(lambda _: self._on_task_end(turn))
 
-    def _ended(self, turn: RunningTurn) -> None:
+    def _on_task_end(self, turn: RunningTurn) -> None:
         self._tasks.pop(turn, None)
         if not self._peer.closing:
             self._over(turn)
 
     def _over(self, turn: RunningTurn) -> None:
-        prompted = self._open.pop(turn, None)
-        if prompted is not None:
-            self._by_id.pop(prompted.request.id, None)
+        prompt = self._open.pop(turn, None)
+        if prompt is not None:
+            self._by_id.pop(prompt.request.id, None)
             following = self._turns.end(turn, "")
             if following is not None:
                 self._begin(following)
 
     def _cancel(self, turn: RunningTurn) -> None:
-        prompted = self._open[turn]
+        prompt = self._open[turn]
         if turn.state is TurnState.WAITING:
             self._over(turn)
-            self._withdraw(prompted.request)
+            self._withdraw(prompt.request)
         else:
-            prompted.scene.cancel()
+            prompt.scene.cancel()

@@ -33,14 +33,14 @@ def verb(name: str) -> Callable[[Verb], Verb]:
 
 def prepare(body: Iterable[Statement]) -> Actions:
     """The actions of a block."""
-    return [(statement.line, _prepared(statement)) for statement in body]
+    return [(statement.line, _make_action(statement)) for statement in body]
 
 
-def _prepared(statement: Statement) -> Action:
+def _make_action(statement: Statement) -> Action:
     make = VERBS.get(statement.verb)
     if make is None:
-        known = ", ".join(sorted(VERBS))
-        raise ScriptError(statement.line, f"{statement.verb!r} is no verb; known are {known}")
+        names = ", ".join(sorted(VERBS))
+        raise ScriptError(statement.line, f"{statement.verb!r} is no verb; known are {names}")
     return make(statement)
 
 
@@ -55,10 +55,10 @@ def words(
     """
     count = len(statement.words)
     if count < least or (most is not None and count > most):
-        wanted = (
+        count_text = (
             f"at least {least}" if most is None else str(least) if least == most else f"{least} to {most}"
         )
-        raise ScriptError(statement.line, f"{statement.verb} takes {wanted} words, not {count}")
+        raise ScriptError(statement.line, f"{statement.verb} takes {count_text} words, not {count}")
     for name in statement.options.keys() - set(options):
         raise ScriptError(statement.line, f"{statement.verb} has no option {name!r}")
     return list(statement.words)
@@ -74,11 +74,11 @@ def texts(
 ) -> list[str]:
     """The same for a verb whose words are all text, and that has no body."""
     no_body(statement)
-    found = words(statement, least=least, most=most, options=options)
-    for word in found:
+    values = words(statement, least=least, most=most, options=options)
+    for word in values:
         if not isinstance(word, str):
             raise ScriptError(statement.line, f"{statement.verb} takes text, not {word!r}")
-    return found
+    return values
 
 
 def number(statement: Statement, word: Json) -> int:
@@ -98,7 +98,7 @@ def seconds(statement: Statement, word: Json) -> float:
     return value
 
 
-def named(
+def read_or_defer(
     statement: Statement, word: object, read: Callable[[Statement, Json], T]
 ) -> Callable[[ScriptScene], T]:
     """A number that may be a name's: read now if it stands here, otherwise when its line is played."""
@@ -121,11 +121,11 @@ def plain(word: object) -> Json:
 
 def branches(statement: Statement, names: Iterable[str]) -> dict[str, Actions]:
     """A body that holds one block for each outcome; the lines themselves take no words."""
-    known = list(names)
-    found: dict[str, Actions] = {}
+    outcomes = list(names)
+    actions: dict[str, Actions] = {}
     for branch in statement.body:
-        if branch.verb not in known:
-            raise ScriptError(branch.line, f"{branch.verb!r} is no outcome; known are {', '.join(known)}")
+        if branch.verb not in outcomes:
+            raise ScriptError(branch.line, f"{branch.verb!r} is no outcome; known are {', '.join(outcomes)}")
         words(branch)
-        found[branch.verb] = prepare(branch.body)
-    return found
+        actions[branch.verb] = prepare(branch.body)
+    return actions
