@@ -65,7 +65,7 @@ class ChatConversation:
         self.began = 0.0
         self._tell = tell
         self._news = asyncio.Event()
-        self._muted = False
+        self._is_muted = False
 
     @property
     def is_busy(self) -> bool:
@@ -80,7 +80,7 @@ class ChatConversation:
             async with backend.open(request, person, self) as chat:
                 self.chat = chat
                 self.transcript.end_turn()
-                self.transcript.facts.opened(chat.modes, chat.options)
+                self.transcript.facts.on_open(chat.modes, chat.options)
                 if not self.transcript.prompts:  # the agent told nothing of what was before
                     await self.earlier()
                 self._become("idle")
@@ -110,7 +110,7 @@ class ChatConversation:
         except DragomanError as error:
             self._turn_failed(error)
         else:
-            self.transcript.facts.ended(result)
+            self.transcript.facts.on_turn_end(result)
             if result.stop_reason != "end_turn":
                 self.transcript.note(
                     _ENDS.get(result.stop_reason, f"It ended: {result.stop_reason}."), "warning"
@@ -141,9 +141,13 @@ class ChatConversation:
             return
         self.review = review
         count = len(review.files)
-        added, removed = (sum(getattr(file, name) for file in review.files) for name in ("added", "removed"))
+        added_lines, removed_lines = (
+            sum(getattr(file, name) for file in review.files) for name in ("added_lines", "removed_lines")
+        )
         files = "1 file" if count == 1 else f"{count} files"
-        self.transcript.note(f"Changed on disk: {files}, +{added} -{removed}. Ctrl+G reviews them.")
+        self.transcript.note(
+            f"Changed on disk: {files}, +{added_lines} -{removed_lines}. Ctrl+G reviews them."
+        )
 
     # What the person does.
 
@@ -198,7 +202,7 @@ class ChatConversation:
         except DragomanError as error:
             self._died(str(error))
             return
-        self.transcript.facts.opened(self.chat.modes, self.chat.options)
+        self.transcript.facts.on_open(self.chat.modes, self.chat.options)
         self._become("idle")
 
     async def shell(self, line: str) -> None:
@@ -231,15 +235,15 @@ class ChatConversation:
     # What is heard.
 
     def on_update(self, update: v1.SessionUpdate | Unknown) -> None:
-        if not self._muted:
+        if not self._is_muted:
             self.transcript.hear(update)
 
     def on_chat_event(self, event: ChatEvent) -> None:
         # A session that is brought back is told again by some agents: all of that was seen.
         if event.kind == "restarting":
-            self._muted = True
+            self._is_muted = True
         elif event.kind in ("resumed", "lost_context"):
-            self._muted = False
+            self._is_muted = False
         if event.kind in ("away", "unreached", "back"):
             self._went(event)
         elif event.kind in ("died", "gave_up"):
@@ -275,5 +279,5 @@ class ChatConversation:
 
 def mentions(text: str) -> list[str]:
     """The paths that a prompt names with `@`."""
-    found = (match[1] or match[2].rstrip(".,;:!?)") for match in _MENTION.finditer(text))
-    return list(dict.fromkeys(path for path in found if path))
+    paths = (match[1] or match[2].rstrip(".,;:!?)") for match in _MENTION.finditer(text))
+    return list(dict.fromkeys(path for path in paths if path))

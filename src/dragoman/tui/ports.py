@@ -167,8 +167,8 @@ class ReviewedFile(Struct, frozen=True, kw_only=True):
     path: str
     kind: str
     diff: str | None
-    added: int
-    removed: int
+    added_lines: int
+    removed_lines: int
     binary: bool
 
 

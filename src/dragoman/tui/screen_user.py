@@ -35,16 +35,16 @@ class ScreenUser:
 
     async def _show_dialog(self, make: Callable[[], Dialog[T]]) -> T | None:
         async with self._lock:
-            answered: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
+            answer_future: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
 
             def answer(result: T | None) -> None:
-                if not answered.done():
-                    answered.set_result(result)
+                if not answer_future.done():
+                    answer_future.set_result(result)
 
             dialog = make()
             self._app.bell()
             await self._app.push_screen(dialog, answer)
             try:
-                return await answered
+                return await answer_future
             finally:
                 dialog.take_back()

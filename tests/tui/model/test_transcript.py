@@ -105,9 +105,9 @@ def test_a_notice_is_a_note_and_pictures_are_named() -> None:
 
 def test_changes_are_gathered_until_somebody_takes_them() -> None:
     transcript = on_update(*[said("x")] * 1000)
-    assert [len(transcript.take_changes().touched) for _ in range(2)] == [1, 0]
+    assert [len(transcript.take_changes().touched_entries) for _ in range(2)] == [1, 0]
     transcript.hear(said("y"))
-    assert transcript.take_changes().touched == {transcript.entries[0]}
+    assert transcript.take_changes().touched_entries == {transcript.entries[0]}
 
 
 def test_an_earlier_page_joins_what_the_cut_went_through() -> None:

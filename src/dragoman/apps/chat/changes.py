@@ -57,8 +57,8 @@ class SnapshotReview:
                 path=change.path,
                 kind=change.kind,
                 diff=change.diff,
-                added=change.lines_added,
-                removed=change.lines_removed,
+                added_lines=change.lines_added,
+                removed_lines=change.lines_removed,
                 binary=change.binary,
             )
             for change in files

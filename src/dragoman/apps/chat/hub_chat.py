@@ -141,7 +141,7 @@ def _file(one: dict[str, Any]) -> ReviewedFile:
         path=str(one.get("path")),
         kind=str(one.get("kind")),
         diff=diff if isinstance(diff, str) else None,
-        added=sum(line.startswith("+") and not line.startswith("+++") for line in lines),
-        removed=sum(line.startswith("-") and not line.startswith("---") for line in lines),
+        added_lines=sum(line.startswith("+") and not line.startswith("+++") for line in lines),
+        removed_lines=sum(line.startswith("-") and not line.startswith("---") for line in lines),
         binary=bool(one.get("binary")),
     )

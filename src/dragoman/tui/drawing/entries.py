@@ -21,7 +21,7 @@ from dragoman.tui.model.entries import (
     ToolEntry,
     TranscriptEntry,
 )
-from dragoman.tui.text.lines import block, cut, hanging, indented, output_lines, plain, wrapped
+from dragoman.tui.text.lines import block, cut, hanging, indent_lines, output_lines, plain, wrap_content
 from dragoman.tui.text.markdown import MarkdownLines
 
 FED = 8192
@@ -114,8 +114,8 @@ class DrawnEntry:
         self.is_behind = self._fed < len(text)
         self._fed = min(self._fed, len(text))
         # A long speech has tens of thousands of lines: those that are settled are indented once.
-        self._settled_lines += indented(flow.settled_lines[len(self._settled_lines) :], " " * GUTTER)
-        return [*self._settled_lines, *indented(flow.open_lines, " " * GUTTER)]
+        self._settled_lines += indent_lines(flow.settled_lines[len(self._settled_lines) :], " " * GUTTER)
+        return [*self._settled_lines, *indent_lines(flow.open_lines, " " * GUTTER)]
 
     def _thought(self, entry: SpeechEntry) -> list[Content]:
         mark = plain("∴ ", "dim")
@@ -123,55 +123,57 @@ class DrawnEntry:
         text = entry.text.strip()
         if is_open:
             lines = block(text[-2 * FED :], self._width - GUTTER, style="dim italic")
-            return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
+            return [mark + lines[0], *indent_lines(lines[1:], " " * GUTTER)]
         count = text.count("\n") + 1
         if entry.is_done:
             words = "Thought" if count == 1 else f"Thought, {count} lines"
             last = sanitize_line(text.partition("\n")[0])
         else:
             words, last = "Thinking", sanitize_line(text.rpartition("\n")[2])
-        shown = cut(f"{words}: {last}", self._width - GUTTER)
-        return [mark + plain(shown, "dim italic")]
+        summary = cut(f"{words}: {last}", self._width - GUTTER)
+        return [mark + plain(summary, "dim italic")]
 
 
 def _prompt(entry: SpeechEntry, width: int) -> list[Content]:
     mark = plain("❯ ", "bold $text-primary")
     lines = block(entry.text.strip("\n"), width - GUTTER, style="bold")
-    return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
+    return [mark + lines[0], *indent_lines(lines[1:], " " * GUTTER)]
 
 
-def _plan(planned: PlannedSteps, width: int) -> list[Content]:
-    done = sum(step.status == "completed" for step in planned.steps)
-    found = [plain("≡ ", "dim") + plain(f"Plan {done}/{len(planned.steps)}", "bold")]
-    if planned.is_open is False:
-        return found
-    for step in planned.steps[:UNFOLDED]:
+def _plan(plan: PlannedSteps, width: int) -> list[Content]:
+    done_count = sum(step.status == "completed" for step in plan.steps)
+    lines = [plain("≡ ", "dim") + plain(f"Plan {done_count}/{len(plan.steps)}", "bold")]
+    if plan.is_open is False:
+        return lines
+    for step in plan.steps[:UNFOLDED]:
         mark, style = STEPS.get(step.status, ("☐", ""))
         first = plain(f"  {mark} ", style)
-        found += hanging(plain(sanitize_line(step.content), style), width, first)
-    return found
+        lines += hanging(plain(sanitize_line(step.content), style), width, first)
+    return lines
 
 
 def _note(entry: NoteEntry, width: int) -> list[Content]:
     mark, style = LEVELS[entry.level]
     lines = [
-        one
+        line
         for part in sanitize(entry.text).split("\n")
-        for one in wrapped(plain(part, style), width - GUTTER)
+        for line in wrap_content(plain(part, style), width - GUTTER)
     ]
-    return [plain(f"{mark} ", style) + lines[0], *indented(lines[1:], " " * GUTTER)]
+    return [plain(f"{mark} ", style) + lines[0], *indent_lines(lines[1:], " " * GUTTER)]
 
 
 def _ran(ran: CommandEntry, width: int) -> list[Content]:
-    ended = ran.output.ended
-    mark = plain("$ ", "$text-success" if ended == "0" else "$text-error" if ended else "$text-warning")
-    found = hanging(plain(sanitize_line(ran.line), "bold"), width, mark)
-    lines = [part for line in output_lines(ran.output.text) for part in wrapped(line, width - GUTTER)]
+    exit_text = ran.output.ended
+    mark = plain(
+        "$ ", "$text-success" if exit_text == "0" else "$text-error" if exit_text else "$text-warning"
+    )
+    drawn_lines = hanging(plain(sanitize_line(ran.line), "bold"), width, mark)
+    lines = [part for line in output_lines(ran.output.text) for part in wrap_content(line, width - GUTTER)]
     most = UNFOLDED if ran.is_open is not False else 0
     if len(lines) > most:
-        found.append(plain(f"  … {len(lines) - most} lines above", "dim"))
+        drawn_lines.append(plain(f"  … {len(lines) - most} lines above", "dim"))
         lines = lines[len(lines) - most :]
-    found += indented(lines if ran.output.text else [], " " * GUTTER)
-    if ended not in (None, "0"):
-        found.append(plain(f"  ended: {ended}", "dim"))
-    return found
+    drawn_lines += indent_lines(lines if ran.output.text else [], " " * GUTTER)
+    if exit_text not in (None, "0"):
+        drawn_lines.append(plain(f"  ended: {exit_text}", "dim"))
+    return drawn_lines

@@ -48,9 +48,9 @@ def _standing(conversation: ChatConversation) -> list[tuple[str, str]]:
     pieces = [(f"{mark} {words}", style)]
     if conversation.is_busy:
         pieces.append((f" {time.monotonic() - conversation.began:.0f} s", "dim"))
-        done, steps = conversation.transcript.facts.steps_done
+        done_count, steps = conversation.transcript.facts.steps_done
         if steps:
-            pieces.append((f" · plan {done}/{steps}", "dim"))
+            pieces.append((f" · plan {done_count}/{steps}", "dim"))
     behind = None if conversation.chat is None else conversation.chat.behind
     if behind is not None:
         words = f"behind by {behind.updates:,}{' or more' if behind.or_more else ''} updates"
@@ -65,8 +65,8 @@ def _absence(away: Away) -> list[tuple[str, str]]:
     """No connection: since when, until when, and why."""
     now = time.monotonic()
     words = f"away {now - away.since:.0f} s" if away.was_there else "no connection yet"
-    left = away.again - now
-    again = f"trying again in {left:.0f} s" if left >= 0.5 else "trying again"
+    seconds_left = away.again - now
+    again = f"trying again in {seconds_left:.0f} s" if seconds_left >= 0.5 else "trying again"
     return [(f"◌ {words}, {again}", "$text-warning"), (f" · {sanitize_line(away.why)}", "dim")]
 
 

@@ -15,7 +15,7 @@ from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.model.entries import CommandOutput, ToolEntry
 from dragoman.tui.model.faces import name_of
 from dragoman.tui.text.diff import CountedChange, count_changes, diff_lines
-from dragoman.tui.text.lines import block, hanging, line, output_lines, plain, wrapped
+from dragoman.tui.text.lines import block, hanging, line, output_lines, plain, wrap_content
 
 # Marks and words for states: they must be told apart without colours too.
 
@@ -62,16 +62,16 @@ def draw_tool(
     entry: ToolEntry, width: int, terminals: Terminals, *, cwd: str = "", whole: bool = False
 ) -> list[Content]:
     """`whole` leaves nothing out."""
-    found = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
+    lines = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
     most = None if whole else UNFOLDED if entry.is_open else EXCERPT
     if entry.is_open is False and not whole:
-        return found
+        return lines
     room = width - GUTTER - 2
     for item in entry.state.content:
-        found += _framed(item, room, terminals, most, cwd)
+        lines += _draw_content(item, room, terminals, most, cwd)
     if whole:
-        found += _raw(entry, room)
-    return found
+        lines += _raw(entry, room)
+    return lines
 
 
 def summary(entry: ToolEntry, cwd: str = "") -> str:
@@ -90,9 +90,9 @@ def _title(entry: ToolEntry, cwd: str) -> Content:
     kind = KINDS.get(state.kind, "")
     if kind and not title.lower().startswith(kind):
         pieces.append((f"  {kind}", "dim"))
-    added, removed = _counts(entry)
-    if added or removed:
-        pieces += [(f"  +{added}", "$text-success"), (f" -{removed}", "$text-error")]
+    added_lines, removed_lines = _counts(entry)
+    if added_lines or removed_lines:
+        pieces += [(f"  +{added_lines}", "$text-success"), (f" -{removed_lines}", "$text-error")]
     place = next((place for place in state.locations if place.path not in state.title), None)
     if place is not None and os.path.basename(place.path) not in state.title:
         where = _near(sanitize_line(place.path), cwd)
@@ -106,33 +106,39 @@ def _near(text: str, cwd: str) -> str:
 
 
 def _counts(entry: ToolEntry) -> tuple[int, int]:
-    added = removed = 0
+    added_lines = removed_lines = 0
     for item in entry.state.content:
         if isinstance(item, v1.Diff):
-            counted = _compared(item)
-            added, removed = added + counted.added_lines, removed + counted.removed_lines
-    return added, removed
+            change = _count_change(item)
+            added_lines, removed_lines = (
+                added_lines + change.added_lines,
+                removed_lines + change.removed_lines,
+            )
+    return added_lines, removed_lines
 
 
-def _compared(item: v1.Diff) -> CountedChange:
+def _count_change(item: v1.Diff) -> CountedChange:
     return count_changes(item.old_text if isinstance(item.old_text, str) else None, item.new_text)
 
 
-def _framed(
+def _draw_content(
     item: v1.ToolCallContent, room: int, terminals: Terminals, most: int | None, cwd: str
 ) -> list[Content]:
     match item:
         case v1.Diff():
             name = plain(_near(sanitize_line(item.path), cwd), "dim")
-            lines = [*wrapped(name, room), *_short(list(diff_lines(_compared(item).lines, room)), most)]
+            lines = [
+                *wrap_content(name, room),
+                *_short(list(diff_lines(_count_change(item).lines, room)), most),
+            ]
         case v1.Content(content=v1.TextContent(text=text)) if text.strip():
             lines = _text(text, room, most)
         case v1.Terminal(terminal_id=ident):
             lines = _terminal(terminals(ident), room, most)
         case v1.Content(content=block_) if not isinstance(block_, v1.TextContent):
-            lines = wrapped(plain(sanitize_line(f"[{name_of(block_)}]"), "dim"), room)
+            lines = wrap_content(plain(sanitize_line(f"[{name_of(block_)}]"), "dim"), room)
         case Unknown(tag=tag):
-            lines = wrapped(plain(sanitize_line(f'[unknown content "{tag}"]'), "dim"), room)
+            lines = wrap_content(plain(sanitize_line(f'[unknown content "{tag}"]'), "dim"), room)
         case _:
             return []
     bar = plain(" " * GUTTER + "│ ", "dim")
@@ -142,13 +148,17 @@ def _framed(
 def _text(text: str, room: int, most: int | None) -> list[Content]:
     """The beginning of an output, or all of it; no more of it is looked at than is shown."""
     lines = output_lines(text[:LONGEST].strip("\n"))
-    found: list[Content] = []
-    for taken, content in enumerate(lines, 1):
-        found += wrapped(content.stylize_before("dim"), room)
-        if most is not None and len(found) > most:
-            left = len(found) - most + text.strip("\n").count("\n") + 1 - taken
-            return [*found[:most], plain(f"… {left} more lines", "dim")] if left > 1 else found
-    return found
+    drawn_lines: list[Content] = []
+    for line_number, content in enumerate(lines, 1):
+        drawn_lines += wrap_content(content.stylize_before("dim"), room)
+        if most is not None and len(drawn_lines) > most:
+            hidden_count = len(drawn_lines) - most + text.strip("\n").count("\n") + 1 - line_number
+            return (
+                [*drawn_lines[:most], plain(f"… {hidden_count} more lines", "dim")]
+                if hidden_count > 1
+                else drawn_lines
+            )
+    return drawn_lines
 
 
 def _terminal(output: CommandOutput | None, room: int, most: int | None) -> list[Content]:
@@ -158,13 +168,15 @@ def _terminal(output: CommandOutput | None, room: int, most: int | None) -> list
     text = output.text.strip("\n")
     raw = text.split("\n") if most is None else text.rsplit("\n", most)[-most:]
     lines = [
-        part for line in output_lines("\n".join(raw)) for part in wrapped(line.stylize_before("dim"), room)
+        part
+        for line in output_lines("\n".join(raw))
+        for part in wrap_content(line.stylize_before("dim"), room)
     ]
-    shown = lines if most is None else lines[-most:]
-    left = text.count("\n") + 1 - len(raw) + len(lines) - len(shown)
-    before = [plain(f"… {left} lines above", "dim")] if left else []
+    shown_lines = lines if most is None else lines[-most:]
+    hidden_count = text.count("\n") + 1 - len(raw) + len(lines) - len(shown_lines)
+    before = [plain(f"… {hidden_count} lines above", "dim")] if hidden_count else []
     after = [plain(f"ended: {output.ended}", "dim")] if output.ended is not None else []
-    return [*before, *shown, *after] if text else after
+    return [*before, *shown_lines, *after] if text else after
 
 
 def _short(lines: list[Content], most: int | None) -> list[Content]:

@@ -86,8 +86,10 @@ def _plan(plan: v1.PlanUpdateContent) -> str:
 
 def _subagent(update: v1.SubagentUpdate) -> str:
     state = update.state
-    known = "" if not state else state.tag if isinstance(state, Unknown) else str(state.__struct_config__.tag)
-    return f"subagent {update.title or update.session_id}: {known.replace('_', ' ')}".removesuffix(": ")
+    state_name = (
+        "" if not state else state.tag if isinstance(state, Unknown) else str(state.__struct_config__.tag)
+    )
+    return f"subagent {update.title or update.session_id}: {state_name.replace('_', ' ')}".removesuffix(": ")
 
 
 class TurnLines:

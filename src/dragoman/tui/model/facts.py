@@ -44,13 +44,13 @@ class Facts:
                 return False
         return True
 
-    def opened(self, modes: v1.SessionModeState | None, options: Sequence[v1.SessionConfigOption]) -> None:
+    def on_open(self, modes: v1.SessionModeState | None, options: Sequence[v1.SessionConfigOption]) -> None:
         """What the agent said when the session was opened."""
         if modes is not None:
             self.modes, self.mode = modes.available_modes, modes.current_mode_id
         self.options = options
 
-    def ended(self, result: TurnResult) -> None:
+    def on_turn_end(self, result: TurnResult) -> None:
         """A turn is over."""
         if result.usage is not None:
             self.tokens_in += result.usage.input_tokens

@@ -46,7 +46,7 @@ _ROLES: dict[type, Who] = {
 class TranscriptChange(NamedTuple):
     """What happened since somebody last looked."""
 
-    touched: set[TranscriptEntry]
+    touched_entries: set[TranscriptEntry]
     cut: int
     """Entries that went at the beginning."""
     added_before: int
@@ -67,8 +67,8 @@ class Transcript:
         self._plan_note: NoteEntry | None = None
         self._lines = TurnLines()
         self._last: SpeechEntry | None = None
-        self._expected = ""
-        self._touched: set[TranscriptEntry] = set()
+        self._expected_text = ""
+        self._touched_entries: set[TranscriptEntry] = set()
         self._cut = 0
         self._before = 0
         self._characters = 0
@@ -84,9 +84,9 @@ class Transcript:
         elif isinstance(update, _TOOLS):
             self._tool(update)
         elif isinstance(update, v1.Plan):
-            self._planned(update.entries)
+            self._set_plan(update.entries)
         elif isinstance(update, v1.PlanUpdate) and isinstance(update.plan, v1.PlanItems):
-            self._planned(update.plan.entries)
+            self._set_plan(update.plan.entries)
         elif isinstance(update, v1.PlanUpdate):
             self._plan_text(update)
         elif isinstance(update, v1.Notice):
@@ -101,10 +101,10 @@ class Transcript:
         self._end_speech()
         self._end_plan()
         self.facts.plan = ()
-        said = SpeechEntry("user", text)
-        said.is_done = True
-        self._expected = text
-        self._add(said)
+        entry = SpeechEntry("user", text)
+        entry.is_done = True
+        self._expected_text = text
+        self._add(entry)
 
     def note(self, text: str, level: Level = "info") -> None:
         self._end_speech()
@@ -117,12 +117,12 @@ class Transcript:
     def end_turn(self) -> None:
         """Nothing more belongs to what was being said."""
         self._end_speech()
-        self._expected = ""
+        self._expected_text = ""
         self._end_plan()
 
     def touch(self, entry: TranscriptEntry) -> None:
         entry.touch()
-        self._touched.add(entry)
+        self._touched_entries.add(entry)
         self.wake()
 
     def clear(self) -> None:
@@ -130,7 +130,7 @@ class Transcript:
         self._cut += len(self.entries)
         self.entries.clear()
         self._tools.clear()
-        self._touched.clear()
+        self._touched_entries.clear()
         self._last = None
         self._end_plan()
         self._characters = 0
@@ -149,15 +149,15 @@ class Transcript:
                 and _is_one_speech(last, first)
             ):
                 first.put_before(last.text)
-                self._touched.add(first)
+                self._touched_entries.add(first)
                 older.pop()
         for ident, entry in earlier._tools.items():
             later = self._tools.get(ident)
             if later is None:
                 self._tools[ident] = entry
             elif later in self.entries:
-                later.state = _joined(entry.state, later.state)
-                self._touched.add(later)
+                later.state = _join_states(entry.state, later.state)
+                self._touched_entries.add(later)
                 later.touch()
                 older.remove(entry)
         self.entries[:0] = older
@@ -168,8 +168,8 @@ class Transcript:
 
     def take_changes(self) -> TranscriptChange:
         self._trim()
-        change = TranscriptChange(self._touched, self._cut, self._before)
-        self._touched, self._cut, self._before = set(), 0, 0
+        change = TranscriptChange(self._touched_entries, self._cut, self._before)
+        self._touched_entries, self._cut, self._before = set(), 0, 0
         return change
 
     @property
@@ -205,26 +205,26 @@ class Transcript:
             self._add(last)
         last.add(text)
         self._characters += len(text)
-        self._touched.add(last)
+        self._touched_entries.add(last)
         self.wake()
 
     def _is_expected(self, text: str) -> bool:
-        if self._expected and self._expected.startswith(text):
-            self._expected = self._expected[len(text) :]
+        if self._expected_text and self._expected_text.startswith(text):
+            self._expected_text = self._expected_text[len(text) :]
             return True
         return False
 
     def _tool(self, update: v1.ToolCall | v1.ToolCallProgress) -> None:
-        known = self._tools.get(update.tool_call_id)
-        if known is not None:
-            known.state = known.state.after(update)
-            self.touch(known)
+        tool_entry = self._tools.get(update.tool_call_id)
+        if tool_entry is not None:
+            tool_entry.state = tool_entry.state.after(update)
+            self.touch(tool_entry)
             return
         self._end_speech()
         entry = self._tools[update.tool_call_id] = ToolEntry(ToolState.of(update))
         self._add(entry)
 
-    def _planned(self, steps: list[v1.PlanEntry]) -> None:
+    def _set_plan(self, steps: list[v1.PlanEntry]) -> None:
         self.facts.plan = steps
         if self._plan is None:
             self._end_speech()
@@ -249,13 +249,13 @@ class Transcript:
     def _add(self, entry: TranscriptEntry) -> None:
         self.entries.append(entry)
         self._characters += entry.size
-        self._touched.add(entry)
+        self._touched_entries.add(entry)
         self.wake()
 
     def _end_speech(self) -> None:
         if self._last is not None:
             self._last.is_done = True
-            self._touched.add(self._last)
+            self._touched_entries.add(self._last)
             self._last.touch()
             self._last = None
 
@@ -263,17 +263,17 @@ class Transcript:
         entries, characters = self._most
         if len(self.entries) <= entries and self._characters <= characters:
             return
-        gone = max(0, len(self.entries) - entries + entries // 10)
-        self._characters = sum(entry.size for entry in self.entries[gone:])
-        while self._characters > characters and gone < len(self.entries) - 1:
-            self._characters -= self.entries[gone].size
-            gone += 1
-        for entry in self.entries[:gone]:
+        removed_count = max(0, len(self.entries) - entries + entries // 10)
+        self._characters = sum(entry.size for entry in self.entries[removed_count:])
+        while self._characters > characters and removed_count < len(self.entries) - 1:
+            self._characters -= self.entries[removed_count].size
+            removed_count += 1
+        for entry in self.entries[:removed_count]:
             if isinstance(entry, ToolEntry):
                 self._tools.pop(entry.state.id, None)
-            self._touched.discard(entry)
-        del self.entries[:gone]
-        self._cut += gone
+            self._touched_entries.discard(entry)
+        del self.entries[:removed_count]
+        self._cut += removed_count
         self.is_cut = True
 
 
@@ -285,7 +285,7 @@ def _is_one_speech(last: SpeechEntry, first: SpeechEntry) -> bool:
     return last.who == first.who and last.message_id == first.message_id and last.who != "user"
 
 
-def _joined(before: ToolState, after: ToolState) -> ToolState:
+def _join_states(before: ToolState, after: ToolState) -> ToolState:
     """One tool call, of which the beginning was found after its end."""
     progress = v1.ToolCallProgress(
         tool_call_id=after.id,

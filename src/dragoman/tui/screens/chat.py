@@ -86,7 +86,7 @@ class ChatScreen(Screen[None]):
         self._clock: Timer | None = None
         self._beat = 0
         self._status_texts: dict[str, Content] = {}
-        self._moved = True
+        self._has_changes = True
         self._is_opening = False
         self._was_busy = False
 
@@ -125,7 +125,7 @@ class ChatScreen(Screen[None]):
         person = ScreenUser(self.app, lambda: self.box.typed_at)
         conversing = self.conversation.converse(self.backend, request, person)
         self._talking = asyncio.create_task(conversing, name="conversation")
-        self._talking.add_done_callback(self._talked)
+        self._talking.add_done_callback(self._on_talk_end)
         self._is_opening = True
         self._host.before_opening()
         self._show_state()
@@ -144,7 +144,7 @@ class ChatScreen(Screen[None]):
     def _host(self) -> ChatHost:
         return cast("ChatHost", self.app)
 
-    def _talked(self, task: asyncio.Task[None]) -> None:
+    def _on_talk_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._host.fail(error)
 
@@ -157,9 +157,9 @@ class ChatScreen(Screen[None]):
     # The clock.
 
     def _mark(self) -> None:
-        if self._moved:  # then the clock goes; this is called for each of thousands of updates
+        if self._has_changes:  # then the clock goes; this is called for each of thousands of updates
             return
-        self._moved = True
+        self._has_changes = True
         if self._clock is not None:
             self._clock.resume()
 
@@ -170,11 +170,11 @@ class ChatScreen(Screen[None]):
         if self.conversation.state == "starting" and self._beat % BEATS:
             return  # a history may be coming, tens of thousands of updates: only its end is of interest
         self._take_breath()
-        moved, self._moved = self._moved, False
+        had_changes, self._has_changes = self._has_changes, False
         behind = self.view.look()
         self._show_state()
         busy = self.conversation.is_busy or bool(self.conversation.shells) or self._is_apart
-        if not (moved or behind or busy) and self._clock is not None:
+        if not (had_changes or behind or busy) and self._clock is not None:
             self._clock.pause()
 
     def _take_breath(self) -> None:
@@ -259,9 +259,14 @@ class ChatScreen(Screen[None]):
             self.completions.offer(())
         elif sought.kind == "command":
             commands = self.transcript.facts.commands
-            found = fuzzy_search(sought.query, commands, key=lambda one: one.name)
+            matches = fuzzy_search(sought.query, commands, key=lambda command: command.name)
             self.completions.offer(
-                [Completion(f"/{one.name} ", f"/{one.name}", one.description, not one.input) for one in found]
+                [
+                    Completion(
+                        f"/{command.name} ", f"/{command.name}", command.description, not command.input
+                    )
+                    for command in matches
+                ]
             )
         elif self.conversation.chat is not None:
             paths = await self.conversation.chat.files(sought.query)
@@ -281,9 +286,9 @@ class ChatScreen(Screen[None]):
             await self.conversation.cancel()
 
     async def action_interrupt(self) -> None:
-        selected = self.get_selected_text() or self.box.selected_text
-        if selected:
-            self.app.copy_to_clipboard(selected)
+        selection = self.get_selected_text() or self.box.selected_text
+        if selection:
+            self.app.copy_to_clipboard(selection)
             self.clear_selection()
         elif self.conversation.is_busy:
             await self.conversation.cancel()

@@ -14,7 +14,7 @@ from dragoman.tui.drawing.entries import DrawingContext, DrawnEntry
 from dragoman.tui.drawing.tools import draw_tool
 from dragoman.tui.model.entries import CommandEntry, SpeechEntry, ToolEntry, TranscriptEntry
 from dragoman.tui.screens.dialog import Dialog
-from dragoman.tui.text.lines import block, output_lines, wrapped
+from dragoman.tui.text.lines import block, output_lines, wrap_content
 from dragoman.tui.widgets.lines_view import LinesView
 
 
@@ -47,6 +47,8 @@ class DetailScreen(Dialog[bool]):
                 return block(self.entry.text, width)
             case CommandEntry():
                 return [
-                    part for line in output_lines(self.entry.output.text) for part in wrapped(line, width)
+                    part
+                    for line in output_lines(self.entry.output.text)
+                    for part in wrap_content(line, width)
                 ]
         return DrawnEntry(self.entry, width, self._around).lines

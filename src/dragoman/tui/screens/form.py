@@ -97,12 +97,12 @@ class FormScreen(Dialog[FormAnswer]):
         self.end(FormAnswer(action="accept", values=values))
 
     async def _value(self, at: int, field: FormField) -> Value | None:
-        said = _value_of(self.query_one(f"#field-{at}"), field) if field.kind != "unknown" else None
-        if said is None or said == []:
+        value = _value_of(self.query_one(f"#field-{at}"), field) if field.kind != "unknown" else None
+        if value is None or value == []:
             if field.is_required:
                 raise FieldRefused("this one is needed")
             return None
-        return await self.form.check(field.name, said)
+        return await self.form.check(field.name, value)
 
     def _complain(self, at: int, field: FormField, why: str) -> None:
         self.query_one("#wrong", Static).update(
@@ -113,8 +113,8 @@ class FormScreen(Dialog[FormAnswer]):
 
 
 def _field(at: int, field: FormField) -> ComposeResult:
-    needed = "" if field.is_required else "  may be left empty"
-    yield Static(Content.assemble((sanitize_line(field.title), "bold"), (needed, "dim")), classes="field")
+    hint = "" if field.is_required else "  may be left empty"
+    yield Static(Content.assemble((sanitize_line(field.title), "bold"), (hint, "dim")), classes="field")
     if field.description:
         yield Static(Content(sanitize(field.description)), classes="quiet")
     if field.is_secret:
@@ -131,8 +131,8 @@ def _widget(ident: str, field: FormField) -> Widget:
     match field.kind:
         case "yes_no" | "one":
             options = [(Content(sanitize_line(title)), value) for value, title in _choices(field)]
-            chosen: dict[str, Any] = {"value": default} if default in [value for _, value in options] else {}
-            return Select(options, id=ident, compact=True, prompt="choose", **chosen)
+            initial: dict[str, Any] = {"value": default} if default in [value for _, value in options] else {}
+            return Select(options, id=ident, compact=True, prompt="choose", **initial)
         case "several":
             return Ticks(field.choices, default if isinstance(default, list) else (), id=ident)
         case "unknown":
@@ -157,7 +157,7 @@ def _choices(field: FormField) -> Sequence[tuple[str, str]]:
 def _value_of(widget: Widget, field: FormField) -> Value | None:
     """What the person said; None if nothing."""
     if isinstance(widget, Ticks):
-        return widget.ticked
+        return widget.ticked_values
     if isinstance(widget, Select):
         return None if widget.is_blank() else str(widget.value)
     assert isinstance(widget, Input)

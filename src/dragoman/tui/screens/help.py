@@ -88,14 +88,14 @@ class HelpScreen(Dialog[bool]):
 
 
 def help_lines(width: int) -> list[Content]:
-    found: list[Content] = []
+    lines: list[Content] = []
     for heading, keys in HELP:
-        found.append(plain(heading, "bold $text-primary"))
+        lines.append(plain(heading, "bold $text-primary"))
         for key, does in keys:
             if width >= WIDE:
-                found += hanging(plain(does), width, plain(f"  {key:<17} ", "bold"))
+                lines += hanging(plain(does), width, plain(f"  {key:<17} ", "bold"))
             else:
-                found.append(plain(f"  {key}", "bold"))
-                found += hanging(plain(does), width, Content(" " * 4))
-        found.append(Content(""))
-    return found
+                lines.append(plain(f"  {key}", "bold"))
+                lines += hanging(plain(does), width, Content(" " * 4))
+        lines.append(Content(""))
+    return lines

@@ -79,9 +79,9 @@ class PermissionScreen(Dialog[str]):
         options.highlighted = None
         options.focus()
 
-    async def _judge(self, found: Callable[[], Awaitable[Sequence[Caution]]]) -> None:
+    async def _judge(self, find_cautions: Callable[[], Awaitable[Sequence[Caution]]]) -> None:
         """The dialog is there already; what is found comes on top of it."""
-        self._cautions = await found()
+        self._cautions = await find_cautions()
         if self._cautions and self.is_mounted:
             self._drawn_lines = (-1, ())
             self._fit().show(self._lines)
@@ -101,16 +101,16 @@ class PermissionScreen(Dialog[str]):
         return self._drawn_lines[1]
 
     def _draw(self, width: int) -> Sequence[Content]:
-        found: list[Content] = []
+        lines: list[Content] = []
         for caution in self._cautions:
             style, head = _SEVERITIES.get(caution.severity, ""), f"{caution.severity} risk: "
             words = (head if caution.severity else "") + sanitize_line(caution.text)
-            found += hanging(plain(words, style), width, Content("  "))
-        for one in self.question.text.split("\n"):
-            indent = len(one) - len(one.lstrip(" "))
-            text = one[indent:].expandtabs(4)
-            found += hanging(plain(text, _style(indent, text)), width, Content(" " * min(indent, width // 2)))
-        return found
+            lines += hanging(plain(words, style), width, Content("  "))
+        for line in self.question.text.split("\n"):
+            indent = len(line) - len(line.lstrip(" "))
+            text = line[indent:].expandtabs(4)
+            lines += hanging(plain(text, _style(indent, text)), width, Content(" " * min(indent, width // 2)))
+        return lines
 
     def _options(self) -> list[Option]:
         keys = {self._option_for(kinds): letter for letter, kinds in _LETTERS.items()}
@@ -127,8 +127,8 @@ class PermissionScreen(Dialog[str]):
         ]
 
     def _option_for(self, kinds: Sequence[str]) -> str | None:
-        found: Sequence[v1.PermissionOption] = [o for o in self.question.options if o.kind in kinds]
-        return found[0].option_id if found else None
+        options: Sequence[v1.PermissionOption] = [o for o in self.question.options if o.kind in kinds]
+        return options[0].option_id if options else None
 
     def on_key(self, event: Key) -> None:
         now = time.monotonic()
@@ -141,12 +141,12 @@ class PermissionScreen(Dialog[str]):
             up = event.key in ("pageup", "home", "ctrl+u")
             (view.scroll_page_up if up else view.scroll_page_down)(animate=False)
             return
-        chosen = self._option_of(event.key)
-        if chosen is not None:
+        option_id = self._option_of(event.key)
+        if option_id is not None:
             event.stop()
             event.prevent_default()
             if self._is_armed:
-                self.end(chosen)
+                self.end(option_id)
         elif not self._is_armed and event.key in ("enter", "escape"):
             event.stop()
             event.prevent_default()

@@ -67,10 +67,10 @@ class SettingsScreen(Dialog[SettingChoice]):
 
 
 def rows_of(facts: Facts) -> list[SettingRow]:
-    found: list[SettingRow] = []
+    rows: list[SettingRow] = []
     if facts.modes:
-        found.append(SettingRow(None, "Mode", "", is_current=False))
-        found += [
+        rows.append(SettingRow(None, "Mode", "", is_current=False))
+        rows += [
             SettingRow(
                 SettingChoice("mode", mode.id, mode.id),
                 mode.name,
@@ -81,8 +81,8 @@ def rows_of(facts: Facts) -> list[SettingRow]:
         ]
     for option in facts.options:
         if isinstance(option, v1.SessionConfigSelect):
-            found.append(SettingRow(None, option.name, option.description or "", is_current=False))
-            found += [
+            rows.append(SettingRow(None, option.name, option.description or "", is_current=False))
+            rows += [
                 SettingRow(
                     SettingChoice("option", option.id, value.value),
                     value.name,
@@ -92,8 +92,8 @@ def rows_of(facts: Facts) -> list[SettingRow]:
                 for value in _values(option)
             ]
         elif isinstance(option, v1.SessionConfigBoolean):
-            found.append(SettingRow(None, option.name, option.description or "", is_current=False))
-            found += [
+            rows.append(SettingRow(None, option.name, option.description or "", is_current=False))
+            rows += [
                 SettingRow(
                     SettingChoice("option", option.id, value),
                     "on" if value else "off",
@@ -102,17 +102,17 @@ def rows_of(facts: Facts) -> list[SettingRow]:
                 )
                 for value in (True, False)
             ]
-    return found
+    return rows
 
 
 def _values(option: v1.SessionConfigSelect) -> Sequence[v1.SessionConfigSelectOption]:
-    found: list[v1.SessionConfigSelectOption] = []
+    values: list[v1.SessionConfigSelectOption] = []
     for entry in option.options:
         if isinstance(entry, v1.SessionConfigSelectGroup):
-            found += entry.options
+            values += entry.options
         else:
-            found.append(entry)
-    return found
+            values.append(entry)
+    return values
 
 
 def _row_line(row: SettingRow, width: int) -> Content:

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from dragoman.text.diff import changed_lines
 from dragoman.text.sanitize import sanitize
-from dragoman.tui.text.lines import plain, wrapped
+from dragoman.tui.text.lines import plain, wrap_content
 
 ADDED = "$text-success"
 REMOVED = "$text-error"
@@ -23,8 +23,8 @@ class CountedChange(NamedTuple):
     """A change of one text."""
 
     lines: list[str]
-    added: int
-    removed: int
+    added_lines: int
+    removed_lines: int
 
 
 @lru_cache(maxsize=32)
@@ -40,7 +40,7 @@ def count_changes(old: str | None, new: str) -> CountedChange:
 def diff_lines(lines: Iterable[str], width: int) -> Iterator[Content]:
     """Lines of a diff, styled and wrapped."""
     for line in lines:
-        yield from wrapped(plain(sanitize(line).expandtabs(4).replace("\n", "␊"), _style(line)), width)
+        yield from wrap_content(plain(sanitize(line).expandtabs(4).replace("\n", "␊"), _style(line)), width)
 
 
 def patch_lines(patch: str, width: int) -> Iterator[Content]:
@@ -48,7 +48,7 @@ def patch_lines(patch: str, width: int) -> Iterator[Content]:
     yield from diff_lines(patch.removesuffix("\n").split("\n"), width)
 
 
-def _style(one: str) -> str:
-    if one.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file", "old mode", "new mode")):
+def _style(line: str) -> str:
+    if line.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file", "old mode", "new mode")):
         return "bold"
-    return {"+": ADDED, "-": REMOVED, "@": "dim"}.get(one[:1], "")
+    return {"+": ADDED, "-": REMOVED, "@": "dim"}.get(line[:1], "")

@@ -32,7 +32,7 @@ def plain(text: str, style: str = "") -> Content:
     return Content.styled(text, style) if style else Content(text)
 
 
-def wrapped(content: Content, width: int) -> list[Content]:
+def wrap_content(content: Content, width: int) -> list[Content]:
     """At words where that is possible; every character stays."""
     width = max(width, 2)
     if len(content) <= width and content.cell_length <= width:
@@ -42,13 +42,13 @@ def wrapped(content: Content, width: int) -> list[Content]:
         cuts = word_breaks(text, width)
         if not content.spans:
             return [Content(text[start:end].rstrip(" ")) for start, end in pairwise([0, *cuts, len(text)])]
-        return [one.rstrip(" ") for one in content.divide(cuts)]
+        return [line.rstrip(" ") for line in content.divide(cuts)]
     if len(content) <= CHOPPED:
         return content.wrap(width)
-    found: list[Content] = []
+    lines: list[Content] = []
     for start in range(0, len(content), CHOPPED):
-        found += content[start : start + CHOPPED].wrap(width)
-    return found
+        lines += content[start : start + CHOPPED].wrap(width)
+    return lines
 
 
 def output_lines(text: str) -> Iterator[Content]:
@@ -60,25 +60,25 @@ def hanging(content: Content, width: int, first: Content, rest: Content | None =
     """Wrapped, with `first` before its first line and `rest` (or as much space) before the others."""
     indent = first.cell_length
     following = Content(" " * indent) if rest is None else rest
-    lines = wrapped(content, width - indent)
+    lines = wrap_content(content, width - indent)
     return [first + lines[0], *(following + line for line in lines[1:])]
 
 
 def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[Content]:
     """Text as it is, line by line, each wrapped."""
     before = Content(indent)
-    found: list[Content] = []
-    for one in sanitize(text).expandtabs(4).split("\n"):
-        found += hanging(plain(one, style), width, before)
-    return found
+    lines: list[Content] = []
+    for line in sanitize(text).expandtabs(4).split("\n"):
+        lines += hanging(plain(line, style), width, before)
+    return lines
 
 
 def cut(text: str, width: int) -> str:
     """As much of a line as fits, with a sign that there is more."""
-    shown = Content(text)
-    return shown.truncate(width, ellipsis=True).plain if shown.cell_length > width else text
+    content = Content(text)
+    return content.truncate(width, ellipsis=True).plain if content.cell_length > width else text
 
 
-def indented(lines: Iterable[Content], before: str) -> list[Content]:
+def indent_lines(lines: Iterable[Content], before: str) -> list[Content]:
     first = Content(before)
     return [first + line for line in lines]

@@ -21,7 +21,7 @@ from dragoman.text.markdown import (
     TextSpan,
 )
 from dragoman.text.markdown_stream import MarkdownStream
-from dragoman.tui.text.lines import hanging, line, plain, wrapped
+from dragoman.tui.text.lines import hanging, line, plain, wrap_content
 from dragoman.tui.text.tables import draw_table
 
 HIGHLIGHTED = 20_000
@@ -45,12 +45,12 @@ _STYLES: dict[Style, str] = {
 
 def draw_blocks(blocks: Iterable[Block], width: int, *, depth: int = 0) -> list[Content]:
     """Blocks as lines of this width; `depth` counts the lists around them."""
-    found: list[Content] = []
+    lines: list[Content] = []
     for block in blocks:
-        if block.gap and found:
-            found.append(Content(""))
-        found += _draw(block, max(width, NARROWEST), depth)
-    return found
+        if block.gap and lines:
+            lines.append(Content(""))
+        lines += _draw(block, max(width, NARROWEST), depth)
+    return lines
 
 
 def _draw(block: Block, width: int, depth: int) -> list[Content]:
@@ -63,7 +63,7 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
             return code(text, width, language=language) if text or not block.continued else []
         case HtmlBlock(text=text):
             lines = text.expandtabs(4).split("\n")
-            return [part for line in lines for part in wrapped(plain(line, "dim"), width)]
+            return [part for line in lines for part in wrap_content(plain(line, "dim"), width)]
         case BlockQuote(blocks=blocks):
             bar = plain("▎ ", "dim")
             return [bar + block.stylize("italic") for block in draw_blocks(blocks, width - 2, depth=depth)]
@@ -84,7 +84,7 @@ def _text(spans: Sequence[TextSpan], style: str, width: int) -> list[Content]:
             lines.append([])
         else:
             lines[-1].append(span)
-    return [part for line in lines for part in wrapped(_content(line, style), width)]
+    return [part for line in lines for part in wrap_content(_content(line, style), width)]
 
 
 def _content(spans: Sequence[TextSpan], style: str = "") -> Content:
@@ -113,12 +113,12 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
     """Code, with a bar at its side."""
     bar = plain("│ ", "dim")
     text = text.expandtabs(4)
-    coloured = bool(language) and len(text) <= HIGHLIGHTED
-    shown = highlight(text, language=language.lower()) if coloured else Content(text)
-    found: list[Content] = []
-    for one in shown.split("\n", allow_blank=True) if text else [Content("")]:
-        found += hanging(one, width, bar, bar)
-    return found
+    is_coloured = bool(language) and len(text) <= HIGHLIGHTED
+    content = highlight(text, language=language.lower()) if is_coloured else Content(text)
+    lines: list[Content] = []
+    for line in content.split("\n", allow_blank=True) if text else [Content("")]:
+        lines += hanging(line, width, bar, bar)
+    return lines
 
 
 class MarkdownLines:

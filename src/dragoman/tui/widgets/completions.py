@@ -40,10 +40,10 @@ class Completions(OptionList, can_focus=False):
     }
     """
 
-    def __init__(self, chosen: Callable[[Completion, bool], None]) -> None:
+    def __init__(self, on_choice: Callable[[Completion, bool], None]) -> None:
         super().__init__(markup=False, compact=True)
         self._completions: Sequence[Completion] = ()
-        self._on_choice = chosen
+        self._on_choice = on_choice
 
     def offer(self, completions: Sequence[Completion]) -> None:
         self._completions = completions[:MOST]
@@ -65,9 +65,9 @@ class Completions(OptionList, can_focus=False):
             at = (self.highlighted or 0) + (1 if key == "down" else -1)
             self.highlighted = at % len(self._completions)
         elif key in ("tab", "enter"):
-            one = self._completions[self.highlighted or 0]
+            completion = self._completions[self.highlighted or 0]
             self.offer(())
-            self._on_choice(one, key == "enter")
+            self._on_choice(completion, key == "enter")
         elif key == "escape":
             self.offer(())
         else:
@@ -77,9 +77,9 @@ class Completions(OptionList, can_focus=False):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option_index < len(self._completions):
-            one = self._completions[event.option_index]
+            completion = self._completions[event.option_index]
             self.offer(())
-            self._on_choice(one, False)
+            self._on_choice(completion, False)
 
 
 def _completion_line(completion: Completion, width: int) -> Content:

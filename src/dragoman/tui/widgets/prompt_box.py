@@ -69,7 +69,7 @@ class PromptBox(TextArea):
         """Takes keys for the list of completions while it is open."""
         self._recall = recall
         self._withdraw = withdraw
-        self._recalled = 0  # how far back; 0 is what is being written
+        self._recall_depth = 0  # how far back; 0 is what is being written
         self._draft = ""
 
     # Keys.
@@ -78,23 +78,23 @@ class PromptBox(TextArea):
         self.typed_at = time.monotonic()
         key = event.key
         if self.chooser is not None and self.chooser(key):
-            taken = True
+            is_taken = True
         elif key == "enter":
-            taken = True
+            is_taken = True
             self._submit()
         elif key in ("ctrl+j", "shift+enter", "alt+enter"):
-            taken = True
+            is_taken = True
             self.insert("\n")
         elif key == "question_mark" and not self.text:
-            taken = True
+            is_taken = True
             self.post_message(self.HelpWanted())
         elif key == "up" and self.cursor_location[0] == 0:
-            taken = self._take_back() or self._step_back(1)
-        elif key == "down" and self._recalled and self.cursor_location[0] == self.document.line_count - 1:
-            taken = self._step_back(-1)
+            is_taken = self._take_back() or self._step_back(1)
+        elif key == "down" and self._recall_depth and self.cursor_location[0] == self.document.line_count - 1:
+            is_taken = self._step_back(-1)
         else:
-            taken = False
-        if taken:
+            is_taken = False
+        if is_taken:
             event.prevent_default()
             event.stop()
 
@@ -105,7 +105,7 @@ class PromptBox(TextArea):
 
     def _submit(self) -> None:
         text = self.text
-        self._recalled = 0
+        self._recall_depth = 0
         self.post_message(self.Submitted(text))
 
     def set_text(self, text: str) -> None:
@@ -113,17 +113,17 @@ class PromptBox(TextArea):
         self.move_cursor(self.document.end)
 
     def _take_back(self) -> bool:
-        return not self.text and not self._recalled and self._withdraw()
+        return not self.text and not self._recall_depth and self._withdraw()
 
     def _step_back(self, step: int) -> bool:
-        said = self._recall()
-        at = self._recalled + step
-        if not 0 <= at <= len(said):
+        prompts = self._recall()
+        at = self._recall_depth + step
+        if not 0 <= at <= len(prompts):
             return False
-        if self._recalled == 0:
+        if self._recall_depth == 0:
             self._draft = self.text
-        self._recalled = at
-        self.set_text(self._draft if at == 0 else said[-at])
+        self._recall_depth = at
+        self.set_text(self._draft if at == 0 else prompts[-at])
         return True
 
     # Completing.
@@ -135,8 +135,8 @@ class PromptBox(TextArea):
         before = self.document[row][:column]
         if row == 0 and (command := _COMMAND.fullmatch(before)):
             return CompletionQuery("command", command[1], 0)
-        if found := _FILE.search(before):
-            return CompletionQuery("file", found[1], found.start(1) - 1)
+        if match := _FILE.search(before):
+            return CompletionQuery("file", match[1], match.start(1) - 1)
         return None
 
     def complete(self, text: str) -> None:

@@ -93,9 +93,11 @@ class TranscriptView(ScrollView, can_focus=True):
         change = self.transcript.take_changes()
         if change.cut or change.added_before:
             self._shift(change.cut, change.added_before)
-        changed = [at for at in (self._redraw(change.touched), self._append()) if at is not None]
-        if changed or change.cut:
-            self._settle(min(changed, default=0))
+        changed_places = [
+            at for at in (self._redraw(change.touched_entries), self._append()) if at is not None
+        ]
+        if changed_places or change.cut:
+            self._settle(min(changed_places, default=0))
         if change.added_before and self.scroll_offset.y < self.size.height:
             self.show_earlier()  # whoever waits at the top waits for this
         return any(drawn.is_behind for drawn in self._drawn_entries[-MUCH:])
@@ -115,22 +117,22 @@ class TranscriptView(ScrollView, can_focus=True):
         before = entries[at - 1] if at else None
         return DrawnEntry(entries[at], self._room, self.around, gap=gap_between(before, entries[at]))
 
-    def _shift(self, cut: int, added: int) -> None:
+    def _shift(self, cut: int, added_count: int) -> None:
         """Entries came or went at the beginning of the conversation."""
-        self._start += added - cut
+        self._start += added_count - cut
         if self._start < 0:
-            gone = min(-self._start, len(self._drawn_entries))
-            height = self._tops[gone]
-            del self._drawn_entries[:gone]
+            removed_count = min(-self._start, len(self._drawn_entries))
+            height = self._tops[removed_count]
+            del self._drawn_entries[:removed_count]
             self._start = 0
             self._settle(0)
             self.scroll_to(y=max(0, self.scroll_offset.y - height), animate=False, force=True)
 
-    def _redraw(self, touched: set[TranscriptEntry]) -> int | None:
+    def _redraw(self, touched_entries: set[TranscriptEntry]) -> int | None:
         """Draw again what changed; the place of the first of them."""
         lowest = None
         for at, drawn in enumerate(self._drawn_entries):
-            if (drawn.entry in touched or drawn.is_behind) and drawn.draw():
+            if (drawn.entry in touched_entries or drawn.is_behind) and drawn.draw():
                 lowest = at if lowest is None else lowest
         return lowest
 
@@ -138,15 +140,15 @@ class TranscriptView(ScrollView, can_focus=True):
         """Lay out what is new; the place of the first that is."""
         entries = self.transcript.entries
         there = len(self._drawn_entries)
-        known = self._start + there
-        if known >= len(entries):
+        known_count = self._start + there
+        if known_count >= len(entries):
             return None
         # So much at once that nobody sees what is between, or too much to keep: begin anew at the end.
-        is_much = len(entries) - known > MUCH or there > MOST
+        is_much = len(entries) - known_count > MUCH or there > MOST
         if not there or (is_much and self._follows):
             self._lay_out(None)
             return 0
-        self._drawn_entries += [self._make(at) for at in range(known, len(entries))]
+        self._drawn_entries += [self._make(at) for at in range(known_count, len(entries))]
         return there
 
     def _lay_out(self, top: TranscriptEntry | None) -> None:
@@ -157,15 +159,15 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _draw_above(self, top: TranscriptEntry | None = None) -> int:
         """Some screens full above what is laid out, and at least up to this entry; how many lines."""
-        found: list[DrawnEntry] = []
+        drawn_entries: list[DrawnEntry] = []
         height = 0
         is_found = top is None
         while self._start and not (is_found and height > SCREENS * self.size.height):
             self._start -= 1
-            found.append(self._make(self._start))
-            height += len(found[-1].lines)
-            is_found = is_found or found[-1].entry is top
-        self._drawn_entries[:0] = reversed(found)
+            drawn_entries.append(self._make(self._start))
+            height += len(drawn_entries[-1].lines)
+            is_found = is_found or drawn_entries[-1].entry is top
+        self._drawn_entries[:0] = reversed(drawn_entries)
         return height
 
     def _settle(self, lowest: int) -> None:
