@@ -57,38 +57,38 @@ def _method(method: v1.AuthMethod) -> LoginMethod:
 
 
 def login_hint(
-    wanted: str,
+    agent_name: str,
     methods: Iterable[LoginMethod],
     *,
     allow: Iterable[str],
-    handed: Iterable[str],
+    agent_variables: Iterable[str],
     ours: Mapping[str, str],
 ) -> str:
-    """What a person can do, one way a line: a login by name, or a variable. `wanted` is how the agent was
-    named, `allow` are the variables that are handed on to it by themselves, `handed` those that it has got.
+    """What a person can do, one way a line: a login by name, or a variable. `agent_name` is how the agent was
+    named, `allow` are the variables that are handed on to it by themselves, `agent_variables` those that it has got.
     """
     methods = list(methods)
-    lines = [_command(wanted, method) for method in methods if method.kind != "variable"]
+    lines = [_command(agent_name, method) for method in methods if method.kind != "variable"]
     names = dict.fromkeys(name for method in methods for name in method.variables)
     names |= dict.fromkeys(name for name in allow if KEY_NAME.fullmatch(name))
-    lines += _variables(names, allow=set(allow), handed=set(handed), ours=ours)
+    lines += _variables(names, allow=set(allow), agent_variables=set(agent_variables), ours=ours)
     if not lines:
         return "log in with the agent's own program, or hand it a key with --env NAME; it offers no login"
     return "one of these:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _command(wanted: str, method: LoginMethod) -> str:
-    command = f"dragoman agents login {shlex.quote(wanted)} {shlex.quote(method.id)}"
+def _command(agent_name: str, method: LoginMethod) -> str:
+    command = f"dragoman agents login {shlex.quote(agent_name)} {shlex.quote(method.id)}"
     about = method.name + (f": {method.description}" if method.description else "")
     where = " (in a terminal)" if method.kind == "terminal" else ""
     return f"{command}    {about}{where}"
 
 
 def _variables(
-    names: Iterable[str], *, allow: set[str], handed: set[str], ours: Mapping[str, str]
+    names: Iterable[str], *, allow: set[str], agent_variables: set[str], ours: Mapping[str, str]
 ) -> Iterator[str]:
     for name in names:
-        if name in handed:
+        if name in agent_variables:
             yield f"{name} is set, and the agent has it; is its value right?"
         elif ours.get(name):
             yield f"--env {name}    it is set here, but not handed on"

@@ -28,7 +28,7 @@ class ChosenAgent:
 
     agent: KnownAgent
     env: dict[str, str]
-    wanted: str = ""
+    agent_name: str = ""
     """How it was named, for commands that a person may type."""
     note: str | None = None
     dialect: str = "auto"
@@ -40,21 +40,23 @@ class ChosenAgent:
         return _dial(self.agent.address)
 
 
-def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | None = None) -> ChosenAgent:
+def find_target(
+    agent_name: str | None, variables: Iterable[str], *, dialect: str | None = None
+) -> ChosenAgent:
     """The agent that was named, or the one of the configuration, or the built-in one; raises `UsageMistake`.
     `dialect` wins over what the configuration says that it speaks.
     """
     note = None
     try:
-        if wanted is None:
-            wanted = read_config().default_agent
-        if wanted is None:
-            wanted = "echo"
+        if agent_name is None:
+            agent_name = read_config().default_agent
+        if agent_name is None:
+            agent_name = "echo"
             note = "no agent was named, so the built-in echo answers; choose one with --agent"
-        reached = asyncio.run(reach_agent(wanted))
+        resolved_agent = asyncio.run(reach_agent(agent_name))
     except LocalMistake as error:
         raise UsageMistake(str(error), "see `dragoman agents`") from error
-    agent = reached.agent
+    agent = resolved_agent.agent
     allow, explicit = [*agent.allow], dict(agent.env)
     for variable in variables:
         name, is_set, value = variable.partition("=")
@@ -64,8 +66,8 @@ def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | 
             explicit[name] = value
         else:
             allow.append(name)
-    env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
-    return ChosenAgent(agent, env, wanted, note, dialect or agent.dialect)
+    env = agent_environment(allow=allow, explicit=explicit, path=resolved_agent.path)
+    return ChosenAgent(agent, env, agent_name, note, dialect or agent.dialect)
 
 
 def _dial(text: str) -> Transport:

@@ -28,9 +28,9 @@ def is_hung_up(fd: int) -> bool:
     return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
-def shows_colours(environ: Mapping[str, str], *, is_terminal: bool, refused: bool) -> bool:
+def shows_colours(environ: Mapping[str, str], *, is_terminal: bool, is_refused: bool) -> bool:
     """Only on a terminal that has colours, and not for a user who refused them (no-color.org)."""
-    return is_terminal and not refused and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return is_terminal and not is_refused and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 class Paint:

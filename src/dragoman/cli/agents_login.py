@@ -113,7 +113,7 @@ def _choose_method(
 
 
 def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, wanted: str) -> str:
-    return login_hint(wanted, methods, allow=target.agent.allow, handed=target.env, ours=os.environ)
+    return login_hint(wanted, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ)
 
 
 async def _in_terminal(target: ChosenAgent, wanted: str, method: LoginMethod) -> int:

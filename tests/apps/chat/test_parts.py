@@ -44,6 +44,6 @@ async def test_what_a_turn_changed_can_be_put_back(tmp_path: Path) -> None:
 async def test_a_line_of_shell_is_the_persons_own(tmp_path: Path) -> None:
     line = start("echo $((1+1)); pwd >&2; exit 7", str(tmp_path))
     await line.wait()
-    assert (line.text.split(), line.ended) == (["2", str(tmp_path)], "7")
+    assert (line.text.split(), line.exit_text) == (["2", str(tmp_path)], "7")
     with pytest.raises(LocalMistake):
         start("", str(tmp_path))

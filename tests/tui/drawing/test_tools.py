@@ -11,9 +11,9 @@ SAID = v1.Content(content=v1.TextContent(text="\n".join(f"line {n}" for n in ran
 class Typed:
     """A command that has written this."""
 
-    def __init__(self, text: str, ended: str | None = None) -> None:
+    def __init__(self, text: str, exit_text: str | None = None) -> None:
         self.text = text
-        self.ended = ended
+        self.exit_text = exit_text
 
 
 def drawn(

@@ -22,7 +22,7 @@ class TurnSnapshot:
     def __init__(self, folder: str, tell: Callable[[str], None]) -> None:
         self._folder = folder
         self._tell = tell
-        self._complained = False
+        self._has_complained = False
         self._snapshot: Snapshot | None = None
 
     async def take(self) -> None:
@@ -30,8 +30,8 @@ class TurnSnapshot:
         try:
             self._snapshot = await take_snapshot([self._folder], settings=SETTINGS)
         except (LocalMistake, OSError) as error:
-            if not self._complained:
-                self._complained = True
+            if not self._has_complained:
+                self._has_complained = True
                 self._tell(f"what changes on disk cannot be told: {error}")
 
     async def compare(self) -> SnapshotReview | None:

@@ -33,12 +33,12 @@ def run(args: argparse.Namespace) -> int:
     if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
         return _refuse("needs a terminal; `dragoman run` does one turn without one")
     try:
-        backend, wanted = make_backend(args)
+        backend, request = make_backend(args)
     except UsageMistake as mistake:
         return _refuse(f"{mistake}\nTo go on: {mistake.next_step}.")
     except LocalMistake as error:
         return _refuse(str(error))
-    return _show(backend, wanted, colours=not args.no_color)
+    return _show(backend, request, colours=not args.no_color)
 
 
 def make_backend(args: argparse.Namespace) -> tuple[ChatBackend, ChatRequest | None]:

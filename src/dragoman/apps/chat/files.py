@@ -36,16 +36,16 @@ class FileFinder:
             if time.monotonic() - self._at > FRESH:
                 self._paths = await asyncio.to_thread(list_files, self._folder)
                 self._at = time.monotonic()
-        found: Sequence[str] = await asyncio.to_thread(fuzzy_search, query, self._paths, key=str, most=8)
-        return found
+        paths: Sequence[str] = await asyncio.to_thread(fuzzy_search, query, self._paths, key=str, most=8)
+        return paths
 
 
 def list_files(folder: str) -> list[str]:
     """Paths below it, shortest folders first."""
-    found = _from_git(folder)
-    if found is None:
-        found = [path for path, _ in zip(_walked(folder), range(MOST), strict=False)]
-    return sorted(found, key=lambda path: (path.count("/"), path))
+    paths = _from_git(folder)
+    if paths is None:
+        paths = [path for path, _ in zip(_walk(folder), range(MOST), strict=False)]
+    return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
 def _from_git(folder: str) -> list[str] | None:
@@ -66,7 +66,7 @@ def _from_git(folder: str) -> list[str] | None:
 
 
 def _run(command: git.GitCommand, folder: str, *, may_fail: bool = False) -> bytes:
-    done = subprocess.run(
+    process = subprocess.run(
         command.words,
         cwd=folder,
         env=command.env,
@@ -75,10 +75,10 @@ def _run(command: git.GitCommand, folder: str, *, may_fail: bool = False) -> byt
         check=not may_fail,
         stdin=subprocess.DEVNULL,
     )
-    return done.stdout
+    return process.stdout
 
 
-def _walked(folder: str) -> Iterator[str]:
+def _walk(folder: str) -> Iterator[str]:
     until = time.monotonic() + SECONDS
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in IGNORED and not name.startswith("."))

@@ -34,19 +34,23 @@ class ScreenForms:
         self._person = person
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
-        fields, required = fields_of(form), required_in(form)
+        fields, required_names = fields_of(form), required_in(form)
 
         async def check(name: str, value: Value) -> Value:
             field = fields[name]
-            said: Any = parse_line(field, value) if isinstance(value, str) else value
+            answer: Any = parse_line(field, value) if isinstance(value, str) else value
             try:
-                return await asyncio.to_thread(check_value, field, said, matches=matches)
+                return await asyncio.to_thread(check_value, field, answer, matches=matches)
             except BadFormValue as error:
                 raise FieldRefused(str(error)) from None
 
-        shown = [_field(name, field, required=name in required) for name, field in fields.items()]
+        form_fields = [
+            _field(name, field, is_required=name in required_names) for name, field in fields.items()
+        ]
         return _answer(
-            await self._person.fill(FormPrompt(agent=agent, message=form.message, fields=shown, check=check))
+            await self._person.fill(
+                FormPrompt(agent=agent, message=form.message, fields=form_fields, check=check)
+            )
         )
 
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
@@ -60,7 +64,7 @@ class ScreenForms:
         return _answer(await self._person.fill(form))
 
 
-def _field(name: str, field: Field, *, required: bool) -> ports.FormField:
+def _field(name: str, field: Field, *, is_required: bool) -> ports.FormField:
     return ports.FormField(
         name=name,
         title=title_of(name, field),
@@ -68,7 +72,7 @@ def _field(name: str, field: Field, *, required: bool) -> ports.FormField:
         kind=_kind(field),
         choices=choices_of(field),
         default=default_of(field),
-        is_required=required,
+        is_required=is_required,
         is_secret=looks_secret(name, field),
     )
 
@@ -86,14 +90,14 @@ def _kind(field: Field) -> Kind:
     return "unknown"
 
 
-def _answer(filled: FormAnswer) -> v1.CreateElicitationResponse:
-    if filled.action == "accept":
+def _answer(answer: FormAnswer) -> v1.CreateElicitationResponse:
+    if answer.action == "accept":
         return (
-            v1.ElicitationAcceptAction(content=filled.values)
-            if filled.values
+            v1.ElicitationAcceptAction(content=answer.values)
+            if answer.values
             else v1.ElicitationAcceptAction()
         )
-    return v1.ElicitationDeclineAction() if filled.action == "decline" else v1.ElicitationCancelAction()
+    return v1.ElicitationDeclineAction() if answer.action == "decline" else v1.ElicitationCancelAction()
 
 
 async def _nothing_to_check(name: str, value: Value) -> Value:

@@ -33,22 +33,24 @@ class HubBackend(LocalBackend):
     def __init__(self, cwd: str, rules: ChatRules, *, url: str, headers: Mapping[str, str]) -> None:
         super().__init__(cwd, rules, record=False)
         self._urls = url.split(",")
-        for one in self._urls:
-            if not isinstance(parse_address(one), RemoteAddress):
-                raise LocalMistake(f"{one!r} is no address of a hub: give ws://… or https://…")
+        for each_url in self._urls:
+            if not isinstance(parse_address(each_url), RemoteAddress):
+                raise LocalMistake(f"{each_url!r} is no address of a hub: give ws://… or https://…")
         self._headers = dict(headers)
         self._route: HubRoute | None = None
         self._chat: LocalChat | None = None
 
     async def agents(self) -> Sequence[AgentChoice]:
         async with self._for_a_question() as agent:
-            told = await call_hub(agent, "_dragoman/hub/agents", {})
-            listed = told.get("agents") if isinstance(told, dict) else None
-            found = (
-                [_choice(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            answer = await call_hub(agent, "_dragoman/hub/agents", {})
+            entries = answer.get("agents") if isinstance(answer, dict) else None
+            choices = (
+                [_choice(entry) for entry in entries if isinstance(entry, dict)]
+                if isinstance(entries, list)
+                else []
             )
             name = agent.info.name if agent.info is not None else self._urls[0]
-            return found or [AgentChoice(name="", title=name, detail=self._urls[0])]
+            return choices or [AgentChoice(name="", title=name, detail=self._urls[0])]
 
     @asynccontextmanager
     async def open(
@@ -82,16 +84,16 @@ class HubBackend(LocalBackend):
     async def _for_a_question(self) -> AsyncIterator[AgentHandle]:
         """A connection of its own, to the first address where somebody is."""
         async with AsyncExitStack() as stack:
-            yield await self._entered(stack, self._urls)
+            yield await self._connect_first(stack, self._urls)
 
-    async def _entered(self, stack: AsyncExitStack, urls: Sequence[str]) -> AgentHandle:
-        first, *others = urls
+    async def _connect_first(self, stack: AsyncExitStack, urls: Sequence[str]) -> AgentHandle:
+        first, *other_urls = urls
         try:
             return await stack.enter_async_context(connect(first, headers=self._headers))
         except LinkClosed:
-            if not others:
+            if not other_urls:
                 raise
-        return await self._entered(stack, others)
+        return await self._connect_first(stack, other_urls)
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
         if name == "last":
@@ -104,29 +106,31 @@ class HubBackend(LocalBackend):
             async for info in agent.list_sessions():
                 title = info.title or info.session_id
                 if query.casefold() in f"{title} {info.cwd}".casefold():
-                    wanted = ChatRequest(agent="", cwd=info.cwd, session=info.session_id)
+                    request = ChatRequest(agent="", cwd=info.cwd, session=info.session_id)
                     when = str(info.updated_at or "")[:16].replace("T", " ")
-                    rows.append(SessionRow(request=wanted, title=title, agent="hub", cwd=info.cwd, when=when))
+                    rows.append(
+                        SessionRow(request=request, title=title, agent="hub", cwd=info.cwd, when=when)
+                    )
                 if len(rows) >= LISTED:
                     break
         except NotAdvertised:
             pass  # then there is nothing to list
-        return rows + (await self._searched(agent, query) if query else [])
+        return rows + (await self._search(agent, query) if query else [])
 
-    async def _searched(self, agent: AgentHandle, query: str) -> list[SessionRow]:
-        told = await call_hub(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
-        found = told.get("found") if isinstance(told, dict) else None
+    async def _search(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        answer = await call_hub(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
+        hits = answer.get("found") if isinstance(answer, dict) else None
         return [
             SessionRow(
-                request=ChatRequest(agent="", cwd=self.cwd, session=str(one.get("sessionId"))),
-                title=str(one.get("title") or one.get("sessionId")),
+                request=ChatRequest(agent="", cwd=self.cwd, session=str(hit.get("sessionId"))),
+                title=str(hit.get("title") or hit.get("sessionId")),
                 agent="hub",
                 cwd="",
                 when="",
-                excerpt=str(one.get("excerpt") or ""),
+                excerpt=str(hit.get("excerpt") or ""),
             )
-            for one in (found if isinstance(found, list) else ())
-            if isinstance(one, dict) and one.get("sessionId")
+            for hit in (hits if isinstance(hits, list) else ())
+            if isinstance(hit, dict) and hit.get("sessionId")
         ]
 
 
@@ -139,9 +143,9 @@ def with_agent(url: str, agent: str) -> str:
     return urlunsplit(parts._replace(query=urlencode([*query, ("agent", agent)])))
 
 
-def _choice(one: Mapping[str, object]) -> AgentChoice:
+def _choice(entry: Mapping[str, object]) -> AgentChoice:
     return AgentChoice(
-        name=str(one.get("name") or ""),
-        title=str(one.get("title") or ""),
-        detail=str(one.get("description") or ""),
+        name=str(entry.get("name") or ""),
+        title=str(entry.get("title") or ""),
+        detail=str(entry.get("description") or ""),
     )

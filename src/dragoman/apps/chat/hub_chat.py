@@ -85,7 +85,7 @@ class HubChat(LocalChat):
         params = {"sessionId": self.session.id, "pattern": query, "limit": MOST_FILES}
         return [
             path
-            for path in _listed(await call_hub(self._hub, "_dragoman/hub/files", params), "files")
+            for path in _list_in(await call_hub(self._hub, "_dragoman/hub/files", params), "files")
             if isinstance(path, str)
         ]
 
@@ -95,11 +95,11 @@ class HubChat(LocalChat):
         return [v1.ResourceLink(name=path.rpartition("/")[2], uri=f"file://{path}") for path in whole]
 
     async def review(self) -> ChangeReview | None:
-        told = await call_hub(self._hub, "_dragoman/hub/changes", {"sessionId": self.session.id})
-        files = [_file(file) for file in _listed(told, "files") if isinstance(file, dict)]
-        others = [_file(path).path for path in _listed(told, "others") if isinstance(path, dict)]
-        notes = [note for note in _listed(told, "notes") if isinstance(note, str)]
-        notes += [f"{path}: changed meanwhile by others, or nobody knows by whom" for path in others]
+        answer = await call_hub(self._hub, "_dragoman/hub/changes", {"sessionId": self.session.id})
+        files = [_file(file) for file in _list_in(answer, "files") if isinstance(file, dict)]
+        other_paths = [_file(path).path for path in _list_in(answer, "others") if isinstance(path, dict)]
+        notes = [note for note in _list_in(answer, "notes") if isinstance(note, str)]
+        notes += [f"{path}: changed meanwhile by others, or nobody knows by whom" for path in other_paths]
         return HubReview(self._hub, self.session.id, files, notes) if files else None
 
 
@@ -129,19 +129,19 @@ async def call_hub(hub: AgentHandle, method: str, params: dict[str, object]) -> 
         return None
 
 
-def _listed(told: object, name: str) -> list[Any]:
-    found = told.get(name) if isinstance(told, dict) else None
-    return found if isinstance(found, list) else []
+def _list_in(answer: object, name: str) -> list[Any]:
+    values = answer.get(name) if isinstance(answer, dict) else None
+    return values if isinstance(values, list) else []
 
 
-def _file(one: dict[str, Any]) -> ReviewedFile:
-    diff = one.get("diff")
+def _file(fields: dict[str, Any]) -> ReviewedFile:
+    diff = fields.get("diff")
     lines = diff.splitlines() if isinstance(diff, str) else []
     return ReviewedFile(
-        path=str(one.get("path")),
-        kind=str(one.get("kind")),
+        path=str(fields.get("path")),
+        kind=str(fields.get("kind")),
         diff=diff if isinstance(diff, str) else None,
         added_lines=sum(line.startswith("+") and not line.startswith("+++") for line in lines),
         removed_lines=sum(line.startswith("-") and not line.startswith("---") for line in lines),
-        binary=bool(one.get("binary")),
+        binary=bool(fields.get("binary")),
     )

@@ -90,8 +90,8 @@ class MissedUpdates:
 
     @property
     def behind(self) -> UpdatesBehind | None:
-        left = self._attempts_left - self._came
-        return UpdatesBehind(updates=left, or_more=self._or_more) if left > 0 else None
+        updates_left = self._attempts_left - self._came
+        return UpdatesBehind(updates=updates_left, or_more=self._or_more) if updates_left > 0 else None
 
     def hear(self, update: v1.SessionUpdate | Unknown) -> None:
         if not isinstance(update, v1.UserMessageChunk):  # nobody is told his own words
@@ -120,21 +120,21 @@ class MissedUpdates:
             self.settle()  # nothing more is coming, whatever we had counted
 
 
-def count_missed(told: object, cursor: str) -> tuple[int, bool]:
+def count_missed(answer: object, cursor: str) -> tuple[int, bool]:
     """How many updates stand behind the cursor, and whether there are more before those that were told. None
     if nobody can tell. Cursors are the hub's own: they are equal or not, and nothing else.
     """
-    listed = told.get("messages") if isinstance(told, dict) else None
-    messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    entries = answer.get("messages") if isinstance(answer, dict) else None
+    messages = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     at = next((at for at, message in enumerate(reversed(messages)) if message.get("cursor") == cursor), None)
     if at is not None:
         return sum(map(_counts, messages[len(messages) - at :])), False
-    more = isinstance(told, dict) and told.get("more") is True
+    more = isinstance(answer, dict) and answer.get("more") is True
     return (sum(map(_counts, messages)), True) if more else (0, False)
 
 
-def _counts(one: Mapping[str, object]) -> bool:
-    message = one.get("message")
+def _counts(entry: Mapping[str, object]) -> bool:
+    message = entry.get("message")
     params = message.get("params") if isinstance(message, dict) else None
     update = params.get("update") if isinstance(params, dict) else None
     return isinstance(update, dict) and update.get("sessionUpdate") != "user_message_chunk"

@@ -50,9 +50,9 @@ class LocalBackend:
 
     async def agents(self) -> Sequence[AgentChoice]:
         config = await asyncio.to_thread(read_config)
-        found = await asyncio.to_thread(known_agents, config=config)
+        agents = await asyncio.to_thread(known_agents, config=config)
         choices = [
-            AgentChoice(name=agent.name, title=agent.title, detail=display_command(agent)) for agent in found
+            AgentChoice(name=agent.name, title=agent.title, detail=display_command(agent)) for agent in agents
         ]
         return sorted(choices, key=lambda choice: choice.name != config.default_agent)
 
@@ -71,12 +71,12 @@ class LocalBackend:
                 recorder = await stack.enter_async_context(HistoryRecorder(journal))
             source = ChatAgent(
                 name=target.agent.name,
-                target=target.agent.command or (lambda: _dialled(target)),
+                target=target.agent.command or (lambda: _dial(target)),
                 is_nameless=target.agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS),
                 env=target.env,
                 dialect=target.dialect,
                 tap=None if recorder is None else recorder.tap(stream),
-                on_stderr=None if recorder is None else partial(_complained, recorder, stream),
+                on_stderr=None if recorder is None else partial(_record_stderr, recorder, stream),
             )
             chat = await stack.enter_async_context(
                 open_chat(source, request, person, listener, rules=self._rules, past=past)
@@ -92,17 +92,17 @@ class LocalBackend:
         """What the history has."""
         if not history_path().exists():
             return ()
-        known = {one.name for one in await asyncio.to_thread(known_agents)}
+        agent_names = {known_agent.name for known_agent in await asyncio.to_thread(known_agents)}
         async with open_journal(history_path()) as journal:
             if not query:
                 infos = (await journal.list(limit=LISTED)).streams
-                return [self._row(info, known) for info in _once(infos)]
-            found = await journal.search(query, limit=LISTED)
+                return [self._row(info, agent_names) for info in _once(infos)]
+            hits = await journal.search(query, limit=LISTED)
             rows = []
-            for agent in found:
-                info = await journal.info(agent.stream)
+            for hit in hits:
+                info = await journal.info(hit.stream)
                 if info is not None:
-                    rows.append(self._row(info, known, excerpt=agent.excerpt))
+                    rows.append(self._row(info, agent_names, excerpt=hit.excerpt))
             return rows
 
     def find_stored(self, name: str, cwd: str) -> ChatRequest:
@@ -140,15 +140,15 @@ class LocalBackend:
             session = info.session or session
         elif session == "last":
             raise LocalMistake("there is no session of this agent in this folder to go on with")
-        found = ChatRequest(agent=request.agent, cwd=request.cwd, session=session)
+        exact_request = ChatRequest(agent=request.agent, cwd=request.cwd, session=session)
         if journal is None:
-            return found, None
+            return exact_request, None
         streams = (await journal.list(session=session, limit=200)).streams
-        return found, StoredHistory(journal, streams, session) if streams else None
+        return exact_request, StoredHistory(journal, streams, session) if streams else None
 
     async def _target(self, text: str) -> ChosenAgent:
-        reached = await reach_agent(self._names.get(text, text))
-        agent = reached.agent
+        resolved_agent = await reach_agent(self._names.get(text, text))
+        agent = resolved_agent.agent
         allow, explicit = [*agent.allow], dict(agent.env)
         for variable in self._variables:
             name, is_set, value = variable.partition("=")
@@ -156,7 +156,7 @@ class LocalBackend:
                 explicit[name] = value
             else:
                 allow.append(name)
-        env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
+        env = agent_environment(allow=allow, explicit=explicit, path=resolved_agent.path)
         return ChosenAgent(agent, env, dialect=self._dialect or agent.dialect)
 
     def _remember(self, target: ChosenAgent, chat: LocalChat, request: ChatRequest) -> str:
@@ -167,11 +167,11 @@ class LocalBackend:
         self._names.setdefault(name, request.agent)
         return name
 
-    def _row(self, info: StreamInfo, known: set[str], *, excerpt: str = "") -> SessionRow:
-        can = bool(info.session) and (info.agent in known or info.agent in self._names)
-        wanted = ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session) if can else None
+    def _row(self, info: StreamInfo, agent_names: set[str], *, excerpt: str = "") -> SessionRow:
+        can = bool(info.session) and (info.agent in agent_names or info.agent in self._names)
+        request = ChatRequest(agent=info.agent, cwd=info.cwd, session=info.session) if can else None
         return SessionRow(
-            request=wanted if os.path.isdir(info.cwd) else None,
+            request=request if os.path.isdir(info.cwd) else None,
             title=info.title or info.stream,
             agent=info.agent,
             cwd=info.cwd,
@@ -180,13 +180,13 @@ class LocalBackend:
         )
 
 
-def _dialled(target: ChosenAgent) -> Transport:
-    found = target.open()
-    assert not isinstance(found, Sequence)
-    return found
+def _dial(target: ChosenAgent) -> Transport:
+    transport = target.open()
+    assert not isinstance(transport, Sequence)
+    return transport
 
 
-def _complained(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
+def _record_stderr(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
     recorder.note(stream, stderr=chunk.decode(errors="replace"))
 
 
@@ -204,16 +204,16 @@ async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, ag
 async def _find(journal: Journal, name: str, cwd: str, agent: str | None = None) -> StreamInfo | None:
     """A session by the name of its stream, the beginning of that, the agent's own id, or `last`."""
     if name == "last":
-        found = [info for info in (await journal.list(cwd=cwd, limit=200)).streams if info.session]
-        return next((info for info in found if agent is None or _is_agent(info, agent)), None)
+        infos = [info for info in (await journal.list(cwd=cwd, limit=200)).streams if info.session]
+        return next((info for info in infos if agent is None or _is_agent(info, agent)), None)
     exact = await journal.info(name)
     if exact is not None:
         return exact
     own = (await journal.list(session=name, limit=1)).streams
     if own:
         return own[0]
-    begun = [info for info in (await journal.list(limit=500)).streams if info.stream.startswith(name)]
-    return begun[0] if len(begun) == 1 else None
+    matches = [info for info in (await journal.list(limit=500)).streams if info.stream.startswith(name)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _is_agent(info: StreamInfo, agent: str) -> bool:
@@ -223,14 +223,14 @@ def _is_agent(info: StreamInfo, agent: str) -> bool:
 
 def _once(infos: Sequence[StreamInfo]) -> list[StreamInfo]:
     """Each session once, as it was last."""
-    seen: set[str] = set()
-    found = []
+    seen_keys: set[str] = set()
+    unique = []
     for info in infos:
         key = info.session or info.stream
-        if key not in seen:
-            seen.add(key)
-            found.append(info)
-    return found
+        if key not in seen_keys:
+            seen_keys.add(key)
+            unique.append(info)
+    return unique
 
 
 def _when(moment: float) -> str:

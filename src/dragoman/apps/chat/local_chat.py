@@ -201,10 +201,10 @@ class LocalChat:
     def _keep(self, terminal_id: str, session_id: str) -> None:
         """Hold on to a terminal: its agent may release it before anybody has seen the end of it."""
         try:
-            found = self.workspace.terminals(session_id).get(terminal_id)
+            terminal = self.workspace.terminals(session_id).get(terminal_id)
         except ErrorAnswer:
             return
-        self._terminals.setdefault(terminal_id, TerminalOutput(found))
+        self._terminals.setdefault(terminal_id, TerminalOutput(terminal))
         while len(self._terminals) > MOST_TERMINALS:
             self._terminals.popitem(last=False)
 
@@ -215,7 +215,7 @@ class LocalChat:
         if not os.path.isdir(self.cwd):
             raise LocalMistake(f"{self.cwd} is not on this machine, so nothing can be run there from here")
         running = start(line, self.cwd)
-        self._lines = [line for line in self._lines if line.ended is None] + [running]
+        self._lines = [line for line in self._lines if line.exit_text is None] + [running]
         return running
 
     # FileFinder.
@@ -226,8 +226,8 @@ class LocalChat:
     async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
         there = [place for path in paths if (place := Path(self.cwd, path)).is_file()]
         try:
-            found = read_attachments([str(place) for place in there], [])
-            return blocks_of(found, self.session.life.handle.capabilities)
+            attachments = read_attachments([str(place) for place in there], [])
+            return blocks_of(attachments, self.session.life.handle.capabilities)
         except UsageMistake as mistake:
             raise LocalMistake(str(mistake)) from mistake
 

@@ -23,7 +23,7 @@ Permit: TypeAlias = Callable[[v1.RequestPermissionRequest], Awaitable[v1.Request
 _SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
 
 # Each request is answered in a task of its own, so this is the request that is being answered.
-_told: ContextVar[Sequence[Caution]] = ContextVar("told", default=())
+_known_cautions: ContextVar[Sequence[Caution]] = ContextVar("told", default=())
 
 
 class RiskNotes:
@@ -36,27 +36,27 @@ class RiskNotes:
         """The same answer, while what the request says of its risks is kept for `about`."""
 
         async def on_update(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
-            _told.set(tuple(cautions_in(request.meta)))
+            _known_cautions.set(tuple(cautions_in(request.meta)))
             return await permit(request)
 
         return on_update
 
     def about(self, question: PermissionPrompt) -> Callable[[], Awaitable[Sequence[Caution]]]:
         """Gives what is found, as soon as it is."""
-        told = _told.get()
+        known_cautions = _known_cautions.get()
 
-        async def found() -> Sequence[Caution]:
-            own = await self._judged(question)
-            return list(dict.fromkeys([*own, *told]))
+        async def find_cautions() -> Sequence[Caution]:
+            own = await self._find_risks(question)
+            return list(dict.fromkeys([*own, *known_cautions]))
 
-        return found
+        return find_cautions
 
-    async def _judged(self, asked: PermissionPrompt) -> Sequence[Caution]:
-        question = asked.question
+    async def _find_risks(self, prompt: PermissionPrompt) -> Sequence[Caution]:
+        question = prompt.question
         proposal = await asyncio.to_thread(
             make_proposal,
             () if question.script is None else (question.script.text,),
-            changes=asked.texts,
+            changes=prompt.texts,
             paths=question.written_paths,
             folders=question.roots,
         )
@@ -64,12 +64,12 @@ class RiskNotes:
             return ()
         if self._assessor is None:
             self._assessor = Assessor()
-        judged = await self._assessor.judge(proposal)
-        found = [
+        assessment = await self._assessor.judge(proposal)
+        cautions = [
             _caution(risk.severity.value, risk.text, risk.rule, risk.path, risk.line)
-            for risk in judged.risks or ()
+            for risk in assessment.risks or ()
         ]
-        return [*found, *([Caution(severity="", text=judged.note)] if judged.note else ())]
+        return [*cautions, *([Caution(severity="", text=assessment.note)] if assessment.note else ())]
 
     async def aclose(self) -> None:
         if self._assessor is not None:

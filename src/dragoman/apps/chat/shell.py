@@ -25,11 +25,11 @@ class TerminalOutput:
         return self.terminal.tail.text
 
     @property
-    def ended(self) -> str | None:
-        ended = self.terminal.exit
-        if ended is None:
+    def exit_text(self) -> str | None:
+        process_exit = self.terminal.exit
+        if process_exit is None:
             return None
-        return ended.signal or str(0 if ended.code is None else ended.code)
+        return process_exit.signal or str(0 if process_exit.code is None else process_exit.code)
 
 
 class UserCommand(TerminalOutput):

@@ -59,8 +59,8 @@ class StoredHistory:
         page = Transcript()
         is_told_again = False
         if count > 0:
-            async for stored in self._journal.replay(stream, after=after, limit=count):
-                for row in stored:
+            async for rows in self._journal.replay(stream, after=after, limit=count):
+                for row in rows:
                     is_told_again |= self._fold(page, row)
         self._before = after + 1
         if after == 0:
@@ -69,23 +69,23 @@ class StoredHistory:
         page.end_turn()
         return page
 
-    def _fold(self, page: Transcript, stored: Stored) -> bool:
+    def _fold(self, page: Transcript, row: Stored) -> bool:
         """Add what one frame says; whether it begins to tell everything again."""
-        if not any(mark in stored.frame for mark in _LOOKED_AT):
+        if not any(mark in row.frame for mark in _LOOKED_AT):
             return False
         try:
-            envelope = decode_json(stored.frame, _Envelope)
-            if envelope.method == "session/update" and stored.direction == "to_client":
+            envelope = decode_json(row.frame, _Envelope)
+            if envelope.method == "session/update" and row.direction == "to_client":
                 note = read(envelope.params, v1.SessionNotification)
                 if note.session_id == self._session_id:
                     page.hear(note.update)
-            elif envelope.method == "session/prompt" and stored.direction == "to_agent":
+            elif envelope.method == "session/prompt" and row.direction == "to_agent":
                 request = read(envelope.params, v1.PromptRequest)
                 if request.session_id == self._session_id:
                     page.prompt(_words(request.prompt))
         except (msgspec.MsgspecError, SchemaError, UnicodeDecodeError, RecursionError):
             return False  # what makes no sense cannot be shown as if it did
-        return envelope.method == "session/load" and stored.direction == "to_agent"
+        return envelope.method == "session/load" and row.direction == "to_agent"
 
 
 def _words(blocks: Sequence[v1.ContentBlock]) -> str:

@@ -45,8 +45,8 @@ class Attachment:
 
 def read_attachments(files: Sequence[str], images: Sequence[str]) -> list[Attachment]:
     """Read what was named; raises `UsageMistake`."""
-    found = [_read(path, most=EMBEDDED, is_image=False) for path in files]
-    return found + [_read(path, most=LARGEST_IMAGE, is_image=True) for path in images]
+    attachments = [_read(path, most=EMBEDDED, is_image=False) for path in files]
+    return attachments + [_read(path, most=LARGEST_IMAGE, is_image=True) for path in images]
 
 
 def blocks_of(attachments: Sequence[Attachment], capabilities: Capabilities) -> list[v1.ContentBlock]:
@@ -111,9 +111,9 @@ def _image_kind(attachment: Attachment) -> str:
             return kind
     if attachment.data[:4] == b"RIFF" and attachment.data[8:12] == b"WEBP":
         return "image/webp"
-    guessed = mimetypes.guess_type(attachment.path.name)[0] or ""
-    if not guessed.startswith("image/"):
+    media_type = mimetypes.guess_type(attachment.path.name)[0] or ""
+    if not media_type.startswith("image/"):
         raise UsageMistake(
             f"{attachment.path.name!r} is no picture that we know", "convert it to PNG, or take --file"
         )
-    return guessed
+    return media_type

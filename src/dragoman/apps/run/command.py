@@ -185,7 +185,7 @@ def _view(args: argparse.Namespace) -> EventView:
     if args.format == "quiet":
         return QuietView()
     terminal = is_terminal(STDOUT)
-    colours = shows_colours(os.environ, is_terminal=terminal, refused=args.no_color)
+    colours = shows_colours(os.environ, is_terminal=terminal, is_refused=args.no_color)
     return TextView(Paint(colours=colours), is_terminal=terminal)
 
 

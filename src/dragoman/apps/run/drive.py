@@ -227,7 +227,7 @@ class RunDriver:
         target = self._plan.target
         methods = [] if self._agent is None else login_methods(self._agent)
         return login_hint(
-            target.wanted, methods, allow=target.agent.allow, handed=target.env, ours=os.environ
+            target.agent_name, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ
         )
 
     def _agent_name(self) -> str:

@@ -36,8 +36,8 @@ class RunHistory:
 
         try:
             # Survives our own death; that the lights go out is not what a local history is for.
-            opened = open_journal(history_path(), durability="normal")
-            self._journal = await self._stack.enter_async_context(opened)
+            journal_context = open_journal(history_path(), durability="normal")
+            self._journal = await self._stack.enter_async_context(journal_context)
         except (JournalError, OSError) as error:
             self._reporter.note(f"the history cannot be used: {error}", level="warning")
             return self
@@ -60,11 +60,11 @@ class RunHistory:
         """The id of the latest session that one of these agents had in this folder."""
         if self._journal is None:
             return None
-        found: list[StreamInfo] = []
+        infos: list[StreamInfo] = []
         for name in names:
             listing = await self._journal.list(agent=name, cwd=cwd, limit=20)
-            found += [info for info in listing.streams if info.session and info.stream != self._stream]
-        latest = max(found, key=lambda info: info.updated, default=None)
+            infos += [info for info in listing.streams if info.session and info.stream != self._stream]
+        latest = max(infos, key=lambda info: info.updated, default=None)
         return None if latest is None else latest.session
 
     async def describe(self, *, agent: str, state: str) -> None:

@@ -70,13 +70,13 @@ class MarkdownPrinter:
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
-        finished = self._stream.feed(piece)
+        finished_blocks = self._stream.feed(piece)
         self._unread += len(piece)
-        self._length = len(piece) if finished else self._length + len(piece)
-        if not finished and LAZY * self._unread < self._length:
+        self._length = len(piece) if finished_blocks else self._length + len(piece)
+        if not finished_blocks and LAZY * self._unread < self._length:
             return ""
         self._unread = 0
-        return self._print(finished) + self._print_open(self._stream.open)
+        return self._print(finished_blocks) + self._print_open(self._stream.open)
 
     def finish(self) -> str:
         """The rest, to the end of its line."""
@@ -89,10 +89,10 @@ class MarkdownPrinter:
         if self._open_text.startswith(text):
             self._open_text = self._open_text[len(text) :]
             return ""
-        shown, self._open_text = self._open_text, ""
-        if text.startswith(shown):
-            return _styled(pieces, len(shown), len(text))
-        return "\n" + _styled(pieces, 0, len(text))
+        shown_text, self._open_text = self._open_text, ""
+        if text.startswith(shown_text):
+            return _style_range(pieces, len(shown_text), len(text))
+        return "\n" + _style_range(pieces, 0, len(text))
 
     def _print_open(self, blocks: Sequence[Block]) -> str:
         if not blocks:
@@ -102,20 +102,20 @@ class MarkdownPrinter:
         end = _stable(blocks, text)
         if end <= len(self._open_text) or not text.startswith(self._open_text):
             return ""
-        shown, self._open_text = len(self._open_text), text[:end]
-        return _styled(pieces, shown, end)
+        shown_length, self._open_text = len(self._open_text), text[:end]
+        return _style_range(pieces, shown_length, end)
 
     def _pieces(self, blocks: Sequence[Block]) -> list[StyledText]:
-        found: list[StyledText] = []
+        pieces: list[StyledText] = []
         for block in blocks:
-            if block.gap and (found or self._has_finished):
-                found.append(StyledText("\n"))
+            if block.gap and (pieces or self._has_finished):
+                pieces.append(StyledText("\n"))
             for line in _lines(block):
-                found += [*line, StyledText("\n")]
-        return found
+                pieces += [*line, StyledText("\n")]
+        return pieces
 
 
-def _styled(pieces: Sequence[StyledText], start: int, end: int) -> str:
+def _style_range(pieces: Sequence[StyledText], start: int, end: int) -> str:
     """The pieces between two places of their text."""
     out, at = [], 0
     for piece in pieces:
@@ -138,12 +138,12 @@ def _stable(blocks: Sequence[Block], text: str) -> int:
     if not isinstance(last, Paragraph):
         return 0
     lines = text.removesuffix("\n").split("\n")
-    written = "".join(span.text for span in last.spans).split("\n")
+    paragraph_lines = "".join(span.text for span in last.spans).split("\n")
     number, column = _stable_place(last.spans)
     if not column:
         return 0
-    at = len(lines) - len(written) + number
-    before = len(lines[at]) - len(written[number])  # what stands before the line: a bar, a bullet
+    at = len(lines) - len(paragraph_lines) + number
+    before = len(lines[at]) - len(paragraph_lines[number])  # what stands before the line: a bar, a bullet
     return sum(len(line) + 1 for line in lines[:at]) + before + column
 
 
@@ -155,11 +155,11 @@ def _stable_place(spans: Sequence[TextSpan]) -> tuple[int, int]:
             line, column = line + 1, 0
             continue
         if not span.styles:
-            found = _MAY_CHANGE.search(span.text)
-            sure = span.text[: found.start()] if found else span.text
+            match = _MAY_CHANGE.search(span.text)
+            sure = span.text[: match.start()] if match else span.text
             if sure:
                 place = line, column + len(sure)
-            if found:
+            if match:
                 break
         column += len(span.text)
     return place

@@ -22,17 +22,17 @@ _TABLES = ("mcpServers", "servers", "context_servers")
 def read_mcp(path: str) -> list[v1.McpServer]:
     """The servers of one file; raises `UsageMistake`."""
     try:
-        found = msgspec.json.decode(read_text(path, "the MCP file"))
+        document = msgspec.json.decode(read_text(path, "the MCP file"))
     except msgspec.DecodeError as error:
         raise UsageMistake(f"{path!r} is no JSON: {error}", "mend the file") from None
-    return [_server(path, name, entry) for name, entry in _entries(path, found) if not _is_off(entry)]
+    return [_server(path, name, entry) for name, entry in _entries(path, document) if not _is_off(entry)]
 
 
-def _entries(path: str, found: object) -> list[tuple[Any, Any]]:
-    if isinstance(found, list):
-        return [(entry.get("name") if isinstance(entry, Mapping) else None, entry) for entry in found]
-    if isinstance(found, Mapping):
-        table = next((found[name] for name in _TABLES if name in found), found)
+def _entries(path: str, document: object) -> list[tuple[Any, Any]]:
+    if isinstance(document, list):
+        return [(entry.get("name") if isinstance(entry, Mapping) else None, entry) for entry in document]
+    if isinstance(document, Mapping):
+        table = next((document[name] for name in _TABLES if name in document), document)
         if isinstance(table, Mapping):
             return list(table.items())
     raise _mistake(path, "has no table of servers")
@@ -74,14 +74,14 @@ def _server(path: str, name: object, entry: object) -> v1.McpServer:
 
 def _pairs(path: str, name: str, entry: Mapping[str, object], field: str) -> list[tuple[str, str]]:
     """A table of texts, or a list of `{name, value}`."""
-    found: Any = entry.get(field) or {}
-    if isinstance(found, list):
-        found = {item.get("name"): item.get("value") for item in found if isinstance(item, Mapping)}
-    if not isinstance(found, Mapping):
+    table: Any = entry.get(field) or {}
+    if isinstance(table, list):
+        table = {item.get("name"): item.get("value") for item in table if isinstance(item, Mapping)}
+    if not isinstance(table, Mapping):
         _refuse(path, f"gives the server {name!r} a field {field} that is no table")
-    if not all(isinstance(key, str) and isinstance(value, str) for key, value in found.items()):
+    if not all(isinstance(key, str) and isinstance(value, str) for key, value in table.items()):
         _refuse(path, f"gives the server {name!r} a value in {field} that is no text")
-    return list(found.items())
+    return list(table.items())
 
 
 def _refuse(path: str, why: str) -> NoReturn:

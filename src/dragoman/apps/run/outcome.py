@@ -95,7 +95,7 @@ def outcome_of_error(error: BaseException) -> RunOutcome:
         case NotAdvertised():
             return RunOutcome(name="usage", message=str(error), next_step="this agent cannot do that")
         case CallFailed():
-            return _refused(error)
+            return _outcome_of_refusal(error)
         case HandshakeTimeout(stray=stray) | PeerDied(stray=stray) if stray:
             return _not_acp(error)
         case DeadlineExceeded():
@@ -123,21 +123,23 @@ def _not_acp(error: HandshakeTimeout | PeerDied) -> RunOutcome:
 
 def _details(data: object) -> str:
     """Many agents say what went wrong beside the message, and nothing in it."""
-    told = data
+    details = data
     if isinstance(data, Mapping):
-        told = next((data[name] for name in ("details", "message", "reason", "error") if name in data), None)
-    return f" ({told[:LONGEST]})" if isinstance(told, str) and told else ""
+        details = next(
+            (data[name] for name in ("details", "message", "reason", "error") if name in data), None
+        )
+    return f" ({details[:LONGEST]})" if isinstance(details, str) and details else ""
 
 
 def outcome_of_login(error: LoginRequired, hint: str) -> RunOutcome:
     """The agent wants a login, which was tried or cannot be; `hint` is what a person can do."""
-    tried = f"; the method {error.tried} was tried: {error.why}" if error.tried else ""
+    attempt = f"; the method {error.tried} was tried: {error.why}" if error.tried else ""
     return RunOutcome(
-        name="auth_needed", message=f"the agent wants a login: {error.reason}{tried}", next_step=hint
+        name="auth_needed", message=f"the agent wants a login: {error.reason}{attempt}", next_step=hint
     )
 
 
-def _refused(error: CallFailed) -> RunOutcome:
+def _outcome_of_refusal(error: CallFailed) -> RunOutcome:
     if error.code != AUTH_REQUIRED:
         return RunOutcome(name="agent_error", message=f"{error}{_details(error.data)}")
     # Nobody knows of its methods: it refused before it had named them.

@@ -26,24 +26,24 @@ class OutputWriter:
 
     def __init__(self, fd: int) -> None:
         self._writer = open_writer(os.dup(fd), limits=DEFAULT_LIMITS, broken=lambda _: self._broken())
-        self._gathered = bytearray()
-        self._scheduled = False
-        self.closed = asyncio.Event()
+        self._buffer = bytearray()
+        self._is_flush_scheduled = False
+        self.closed_event = asyncio.Event()
 
     def put(self, data: bytes) -> None:
         """Never waits; call `flow` where waiting is possible."""
-        if not data or self.closed.is_set():
+        if not data or self.closed_event.is_set():
             return
-        self._gathered += data
-        if len(self._gathered) >= BLOCK:
+        self._buffer += data
+        if len(self._buffer) >= BLOCK:
             self._flush()
-        elif not self._scheduled:
-            self._scheduled = True
+        elif not self._is_flush_scheduled:
+            self._is_flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
     @property
     def is_behind(self) -> bool:
-        return self.closed.is_set() or self._writer.pending > DEFAULT_LIMITS.high
+        return self.closed_event.is_set() or self._writer.pending > DEFAULT_LIMITS.high
 
     async def flow(self) -> None:
         """Wait until the reader has caught up."""
@@ -55,7 +55,7 @@ class OutputWriter:
         await self._drain(0)
 
     def close(self) -> None:
-        self._gathered.clear()
+        self._buffer.clear()
         self._writer.close()
 
     async def _drain(self, down_to: int) -> None:
@@ -65,14 +65,14 @@ class OutputWriter:
             raise OutputClosed("standard output was closed") from error
 
     def _flush(self) -> None:
-        self._scheduled = False
-        if self._gathered:
-            block = bytes(self._gathered)
-            self._gathered.clear()
+        self._is_flush_scheduled = False
+        if self._buffer:
+            block = bytes(self._buffer)
+            self._buffer.clear()
             try:
                 self._writer.write(block)
             except LinkClosed:
-                pass  # `closed` is set, and `flow` tells whoever can act on it
+                pass  # `closed_event` is set, and `flow` tells whoever can act on it
 
     def _broken(self) -> None:
-        self.closed.set()
+        self.closed_event.set()

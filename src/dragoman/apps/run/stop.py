@@ -63,9 +63,9 @@ class RunStop:
     def watch(self, task: asyncio.Task[object], *, timeout: float | None) -> None:
         """From now on everything that can happen ends this task."""
         self._task = task
-        handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: self._terminated}
+        handlers = {signal.SIGINT: self._on_interrupt, signal.SIGTERM: self._on_terminate}
         if hasattr(signal, "SIGHUP"):
-            handlers[signal.SIGHUP] = self._terminated
+            handlers[signal.SIGHUP] = self._on_terminate
         for number, handler in handlers.items():
             # What the starter of a background job ignores stays ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -110,7 +110,7 @@ class RunStop:
         if self._watch is not None:
             self._watch.cancel()
 
-    def _interrupted(self) -> None:
+    def _on_interrupt(self) -> None:
         self._interrupts += 1
         if self._interrupts == 1 and self._cancel_turn is not None:
             self._note("cancelling the turn and waiting for the agent; Ctrl-C again ends it")
@@ -122,7 +122,7 @@ class RunStop:
             self._kill()
         self.end()
 
-    def _terminated(self) -> None:
+    def _on_terminate(self) -> None:
         self.ask("terminated", patience=0)
 
     def _timed_out(self, seconds: float) -> None:

@@ -75,7 +75,7 @@ class TextView:
             case events.UserEvent():
                 return self._say("user", event.text) if self._terminal else ""
             case events.ContentEvent():
-                return self._line(f"[{_named(msgspec.json.decode(event.block))}]")
+                return self._line(f"[{_describe_block(msgspec.json.decode(event.block))}]")
             case events.ToolEvent():
                 return self._tool(event)
             case events.PlanEvent():
@@ -136,16 +136,16 @@ class TextView:
     def _tool(self, event: events.ToolEvent) -> str:
         if event.content is not msgspec.UNSET:
             self._contents[event.id] = event.content
-        ended = event.status in ("completed", "failed")
+        has_ended = event.status in ("completed", "failed")
         before = self._shown_status.get(event.id)
-        if before == event.status or (not ended and (before is not None or not self._terminal)):
+        if before == event.status or (not has_ended and (before is not None or not self._terminal)):
             return ""
         self._shown_status[event.id] = event.status
         mark, colour = _MARKS.get(event.status, ("•", "yellow"))
         title = sanitize_line(event.title or event.name or event.id)
         kind = "" if event.kind == "other" else f" ({sanitize_line(event.kind)})"
         line = self._line(f"{self._paint.in_colour(mark, colour)} {title}{self._paint.dim(kind)}")
-        return line + (self._outcome(event) if ended else "")
+        return line + (self._outcome(event) if has_ended else "")
 
     def _outcome(self, event: events.ToolEvent) -> str:
         content = self._contents.pop(event.id, None)
@@ -165,12 +165,12 @@ class TextView:
         block = item.get("content")
         text = block.get("text") if isinstance(block, dict) else None
         if not isinstance(text, str):
-            return f"  {self._paint.dim(f'[{_named(block or item)}]')}\n"
+            return f"  {self._paint.dim(f'[{_describe_block(block or item)}]')}\n"
         if not text.strip():
             return ""
         lines = sanitize(text).strip("\n").split("\n")
-        shown = lines[:LINES] + ([f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else [])
-        return "".join(f"  {self._paint.dim(line)}\n" for line in shown)
+        shown_lines = lines[:LINES] + ([f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else [])
+        return "".join(f"  {self._paint.dim(line)}\n" for line in shown_lines)
 
     def _show_plan(self, event: events.PlanEvent) -> str:
         entries = msgspec.json.decode(event.entries)
@@ -222,12 +222,12 @@ def _printer() -> MarkdownPrinter | None:
     return MarkdownPrinter()
 
 
-def _named(fields: object) -> str:
+def _describe_block(fields: object) -> str:
     """What a block is, where it cannot be shown."""
     what = fields.get("type") if isinstance(fields, dict) else None
     inner = fields.get("resource") if isinstance(fields, dict) else None
-    named = inner if isinstance(inner, dict) else fields
-    about = [named.get(name) for name in ("name", "uri", "mimeType")] if isinstance(named, dict) else []
+    details = inner if isinstance(inner, dict) else fields
+    about = [details.get(name) for name in ("name", "uri", "mimeType")] if isinstance(details, dict) else []
     return sanitize_line(" ".join(str(part) for part in [what or "content", *about] if part))
 
 

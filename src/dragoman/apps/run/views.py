@@ -32,10 +32,10 @@ class JsonView:
 
     def show(self, event: AnyEvent) -> bytes:
         try:
-            encoded = self._encode(event)
+            data = self._encode(event)
         except UnicodeEncodeError:  # a lone surrogate, from a name of a file or a broken agent
-            encoded = self._encode(_without_surrogates(event))
-        return sanitize_json(encoded) + b"\n"
+            data = self._encode(_without_surrogates(event))
+        return sanitize_json(data) + b"\n"
 
     def finish(self) -> bytes:
         return b""

@@ -163,7 +163,7 @@ def _note(entry: NoteEntry, width: int) -> list[Content]:
 
 
 def _ran(ran: CommandEntry, width: int) -> list[Content]:
-    exit_text = ran.output.ended
+    exit_text = ran.output.exit_text
     mark = plain(
         "$ ", "$text-success" if exit_text == "0" else "$text-error" if exit_text else "$text-warning"
     )

@@ -175,7 +175,7 @@ def _terminal(output: CommandOutput | None, room: int, most: int | None) -> list
     shown_lines = lines if most is None else lines[-most:]
     hidden_count = text.count("\n") + 1 - len(raw) + len(lines) - len(shown_lines)
     before = [plain(f"… {hidden_count} lines above", "dim")] if hidden_count else []
-    after = [plain(f"ended: {output.ended}", "dim")] if output.ended is not None else []
+    after = [plain(f"ended: {output.exit_text}", "dim")] if output.exit_text is not None else []
     return [*before, *shown_lines, *after] if text else after
 
 

@@ -121,7 +121,7 @@ class CommandOutput(Protocol):
     @property
     def text(self) -> str: ...
     @property
-    def ended(self) -> str | None:
+    def exit_text(self) -> str | None:
         """How it ended, in a word; None while it runs."""
 
 
