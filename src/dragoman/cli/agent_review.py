@@ -29,11 +29,11 @@ def _budget(args: argparse.Namespace) -> ReviewBudget:
     return ReviewBudget(**{name: limit for name, limit in names.items() if limit is not None})
 
 
-def _sessions(named: str | None) -> Journal | str:
+def _sessions(file: str | None) -> Journal | str:
     """Where sessions are kept: in memory if there is no place for them, because a reviewer that forgets is
     better than none.
     """
-    path = Path(named).absolute() if named else sessions_path()
+    path = Path(file).absolute() if file else sessions_path()
     if _is_writable(path):
         return str(path)
 

@@ -34,7 +34,7 @@ class _Haul:
     """What an import comes to, once our own file has been asked."""
 
     new_agents: list[KnownAgent]
-    skipped: list[tuple[str, str]]
+    skipped_agents: list[tuple[str, str]]
     notes: tuple[str, ...]
 
 
@@ -42,8 +42,8 @@ def run_import(args: argparse.Namespace) -> int:
     product, file, dry_run = args.product, args.file, args.dry_run
     try:
         source = _file_of(product, file)
-        imported = PRODUCTS[product].parse(_bytes_of(source), str(source))
-        haul = _sorted_out(imported, replace=args.replace)
+        imported_agents = PRODUCTS[product].parse(_bytes_of(source), str(source))
+        haul = _sorted_out(imported_agents, replace=args.replace)
         if haul.new_agents and not dry_run:
             add_agents(haul.new_agents, path=config_path())
     except LocalMistake as mistake:
@@ -63,7 +63,7 @@ def run_add(args: argparse.Namespace) -> int:
             name=name,
             command=_command(args.words),
             env=dict(map(_variable, args.env)),
-            allow=tuple(_allowed(name) for name in args.allow),
+            allow=tuple(_check_variable(name) for name in args.allow),
             source=AgentSource.CONFIG,
             title=args.title,
             dialect=args.dialect,
@@ -95,18 +95,18 @@ def run_remove(args: argparse.Namespace) -> int:
     return 0
 
 
-def _file_of(product: str, named: str | None) -> Path:
-    if named is not None:
-        return Path(named)
+def _file_of(product: str, file: str | None) -> Path:
+    if file is not None:
+        return Path(file)
     places = [Path(place) for place in PRODUCTS[product].places(Machine())]
     if product == "acpx":
         places.insert(0, Path(ACPX_PROJECT).absolute())
     for place in places:
         if place.is_file():
             return place
-    looked = " and ".join(map(str, places))
+    places_text = " and ".join(map(str, places))
     raise LocalMistake(
-        f"no configuration of {PRODUCTS[product].title} found; looked for {looked}; name its file"
+        f"no configuration of {PRODUCTS[product].title} found; looked for {places_text}; name its file"
     )
 
 
@@ -117,18 +117,18 @@ def _bytes_of(path: Path) -> bytes:
         raise LocalMistake(explain_error(error)) from error
 
 
-def _sorted_out(imported: ImportedAgents, *, replace: bool) -> _Haul:
+def _sorted_out(imported_agents: ImportedAgents, *, replace: bool) -> _Haul:
     ours = read_config().agents
     built_in = {agent.name for agent in BUILT_IN}
-    taken, skipped = [], list(imported.skipped)
-    for agent in imported.agents:
+    new_agents, skipped_agents = [], list(imported_agents.skipped)
+    for agent in imported_agents.agents:
         if agent.name in built_in:
-            skipped.append((agent.name, "an agent that comes with dragoman has this name"))
+            skipped_agents.append((agent.name, "an agent that comes with dragoman has this name"))
         elif agent.name in ours and not replace:
-            skipped.append((agent.name, "it is in our file already; --replace takes the new one"))
+            skipped_agents.append((agent.name, "it is in our file already; --replace takes the new one"))
         else:
-            taken.append(agent)
-    return _Haul(taken, skipped, imported.notes)
+            new_agents.append(agent)
+    return _Haul(new_agents, skipped_agents, imported_agents.notes)
 
 
 def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
@@ -137,11 +137,11 @@ def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         variables = f" (sets {', '.join(agent.env)})" if agent.env else ""
         verb = "would take" if dry_run else "took"
         say(f"  {verb} {agent.name}: {sanitize_line(display_command(agent) + variables)}")
-    for name, why in haul.skipped:
+    for name, why in haul.skipped_agents:
         say(f"  skipped {sanitize_line(name)}: {sanitize_line(why)}")
     for note in haul.notes:
         say(f"  note: {note}")
-    if not haul.new_agents and not haul.skipped:
+    if not haul.new_agents and not haul.skipped_agents:
         print("  it has no agents")
     if haul.new_agents:
         say("Nothing was written." if dry_run else f"Configuration: {config_path()}")
@@ -155,7 +155,7 @@ def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         "file": str(source),
         "written": None if dry_run or not haul.new_agents else str(config_path()),
         "taken": [describe_agent(agent) for agent in haul.new_agents],
-        "skipped": [{"name": name, "why": why} for name, why in haul.skipped],
+        "skipped": [{"name": name, "why": why} for name, why in haul.skipped_agents],
         "notes": haul.notes,
     }
     say_json(msgspec.json.format(msgspec.json.encode(report), indent=2))
@@ -169,10 +169,10 @@ def _warn_of_readers(path: Path, agents: Sequence[KnownAgent]) -> None:
 
 def _command(words: Sequence[str]) -> tuple[str, ...]:
     # What argparse leaves when somebody separated the command from the options.
-    given = tuple(words[1:] if words[:1] == ["--"] else words)
-    if not given or not given[0]:
+    command = tuple(words[1:] if words[:1] == ["--"] else words)
+    if not command or not command[0]:
         raise LocalMistake("the command is missing: dragoman agents add NAME COMMAND [ARGUMENT ...]")
-    return given
+    return command
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -182,7 +182,7 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _allowed(name: str) -> str:
+def _check_variable(name: str) -> str:
     if not VARIABLE.fullmatch(name):
         raise LocalMistake("--allow takes the name of a variable, such as OPENAI_API_KEY")
     return name

@@ -53,10 +53,10 @@ def run_logout(args: argparse.Namespace) -> int:
     except UsageMistake as mistake:
         return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", MISTAKEN)
     try:
-        done = asyncio.run(_log_out(target))
+        is_logged_out = asyncio.run(_log_out(target))
     except DragomanError as error:
         return _fail(f"{target.agent.name} was not logged out: {error}", NOT_DONE)
-    if not done:
+    if not is_logged_out:
         return _fail(f"{target.agent.name} offers no logout; see its own documentation", NOT_DONE)
     say(f"Logged out of {sanitize(target.agent.name)}.")
     return 0
@@ -78,7 +78,7 @@ async def _cancel_on_signal(work: Awaitable[int]) -> int:
     return await work
 
 
-async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> int:
+async def _log_in(target: ChosenAgent, agent_name: str, method_id: str | None) -> int:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
     limits = Limits(call_seconds=PERSON_SECONDS)
     notes = BoundedNotes(lambda text: say(f"dragoman agents: {sanitize(text)}", file=sys.stderr))
@@ -86,37 +86,41 @@ async def _log_in(target: ChosenAgent, wanted: str, method_id: str | None) -> in
         target.open(), client=client, limits=limits, env=target.env, on_stray=notes, dialect=target.dialect
     )
     async with opening as agent:
-        method = _choose_method(login_methods(agent), method_id, target, wanted)
+        method = _choose_method(login_methods(agent), method_id, target, agent_name)
         if method.kind == "agent":
             say(f"Logging in: {sanitize(method.name)}", flush=True)
             request = v1.AuthenticateRequest(method_id=method.id)
             await agent.ask("authenticate", request, v1.AuthenticateResponse, deadline=PERSON_SECONDS)
-            return _done(wanted)
+            return _report_success(agent_name)
     if method.kind == "variable":
-        hint = _hint([method], target, wanted)
+        hint = _hint([method], target, agent_name)
         return _fail(f"{method.name} is a login by variable. To go on, {hint}", NOT_DONE)
-    return await _in_terminal(target, wanted, method)
+    return await _in_terminal(target, agent_name, method)
 
 
 def _choose_method(
-    methods: Sequence[LoginMethod], method_id: str | None, target: ChosenAgent, wanted: str
+    methods: Sequence[LoginMethod], method_id: str | None, target: ChosenAgent, agent_name: str
 ) -> LoginMethod:
     if method_id is not None:
         for method in methods:
             if method.id == method_id:
                 return method
-        raise UsageMistake(f"{wanted} offers no login method {method_id!r}", _hint(methods, target, wanted))
+        raise UsageMistake(
+            f"{agent_name} offers no login method {method_id!r}", _hint(methods, target, agent_name)
+        )
     if len(methods) == 1:
         return methods[0]
     how_many = "several login methods" if methods else "no login method"
-    raise UsageMistake(f"{wanted} offers {how_many}", _hint(methods, target, wanted))
+    raise UsageMistake(f"{agent_name} offers {how_many}", _hint(methods, target, agent_name))
 
 
-def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, wanted: str) -> str:
-    return login_hint(wanted, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ)
+def _hint(methods: Sequence[LoginMethod], target: ChosenAgent, agent_name: str) -> str:
+    return login_hint(
+        agent_name, methods, allow=target.agent.allow, agent_variables=target.env, ours=os.environ
+    )
 
 
-async def _in_terminal(target: ChosenAgent, wanted: str, method: LoginMethod) -> int:
+async def _in_terminal(target: ChosenAgent, agent_name: str, method: LoginMethod) -> int:
     assert method.terminal is not None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _fail(f"{method.name} needs a terminal, and there is none here", NOT_DONE)
@@ -131,11 +135,17 @@ async def _in_terminal(target: ChosenAgent, wanted: str, method: LoginMethod) ->
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return _done(wanted) if status == 0 else _fail(f"not logged in: exit status {status}", NOT_DONE)
+    return (
+        _report_success(agent_name)
+        if status == 0
+        else _fail(f"not logged in: exit status {status}", NOT_DONE)
+    )
 
 
-def _done(wanted: str) -> int:
-    say(f"{sanitize(wanted)} says that the login went well. `dragoman doctor` tells whether it is enough.")
+def _report_success(agent_name: str) -> int:
+    say(
+        f"{sanitize(agent_name)} says that the login went well. `dragoman doctor` tells whether it is enough."
+    )
     return 0
 
 

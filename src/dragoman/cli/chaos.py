@@ -67,22 +67,24 @@ async def _shrink(args: argparse.Namespace, faults: list[ChaosFault]) -> int:
     shortest = script.with_suffix(f".min{script.suffix}")
     runs = 0
 
-    async def fails(tried: list[ChaosFault]) -> bool:
+    async def fails(candidate: list[ChaosFault]) -> bool:
         nonlocal runs
         runs += 1
-        shortest.write_bytes(write_script(tried))
+        shortest.write_bytes(write_script(candidate))
         words = [sys.executable, "-m", "dragoman", "chaos", "--script", str(shortest), "--", *args.command]
         line = args.shrink.replace("{agent}", shlex.quote(shlex.join(words)))
         process = await asyncio.create_subprocess_shell(line, stdout=sys.stderr.fileno())
-        failed = await process.wait() != 0
-        say(f"dragoman chaos: {len(tried)} faults: {'fails' if failed else 'passes'}", file=sys.stderr)
-        return failed
+        has_failed = await process.wait() != 0
+        say(
+            f"dragoman chaos: {len(candidate)} faults: {'fails' if has_failed else 'passes'}", file=sys.stderr
+        )
+        return has_failed
 
     if not await fails(faults):
         shortest.unlink(missing_ok=True)
         print("dragoman chaos: the test does not fail under this script", file=sys.stderr)
         return 1
-    left = await shrink(faults, fails)
-    shortest.write_bytes(write_script(left))
-    say(f"{shortest}: {len(left)} of {len(faults)} faults, after {runs} runs")
+    remaining = await shrink(faults, fails)
+    shortest.write_bytes(write_script(remaining))
+    say(f"{shortest}: {len(remaining)} of {len(faults)} faults, after {runs} runs")
     return 0

@@ -39,31 +39,35 @@ def _examine(
     args: argparse.Namespace, wishes: Wishes, settings: ExaminationSettings, interruption: Interruption
 ) -> int:
     progress = None if args.quiet else say_progress
-    found = interruption.run(lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop))
+    examination = interruption.run(
+        lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop)
+    )
     if args.dialect == "v1":
-        _advise_dialect(found.recordings)
+        _advise_dialect(examination.recordings)
     title = shlex.join(args.command)
-    saved = _save(Path(args.save), found, title) if args.save else []
-    if found.failure:
-        say(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
+    saved_paths = _save(Path(args.save), examination, title) if args.save else []
+    if examination.failure:
+        say(f"dragoman check agent: cannot be examined: {examination.failure}", file=sys.stderr)
         return UNEXAMINED
-    names = [f"{at:02} {recording.facts.get('scene')}" for at, recording in enumerate(found.recordings, 1)]
+    names = [
+        f"{at:02} {recording.facts.get('scene')}" for at, recording in enumerate(examination.recordings, 1)
+    ]
 
     def look_again(scenes: set[str]) -> list[Recording]:
         if interruption.reason:
             return []
         if not args.quiet:
-            played = ", ".join(sorted(scenes))
-            say(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
+            scene_names = ", ".join(sorted(scenes))
+            say(f"something failed: played again to be sure: {scene_names}", file=sys.stderr, flush=True)
         return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
 
     return wishes.finish(
-        found.recordings,
+        examination.recordings,
         sides=("agent",),
         title=title,
-        names=saved or names,
-        lines=[frame_lines(path) for path in saved],
-        blocked=_why_blocked(found),
+        names=saved_paths or names,
+        lines=[frame_lines(path) for path in saved_paths],
+        block_reason=_why_blocked(examination),
         look_again=look_again,
         interruption=interruption,
     )
@@ -99,10 +103,10 @@ def _advise_dialect(recordings: Sequence[Recording]) -> None:
 
 def check_scenes(names: Sequence[str]) -> None:
     """Raises `LocalMistake` for a scene that does not exist."""
-    known = [scene.name for scene in SCENES]
+    scene_names = [scene.name for scene in SCENES]
     for name in names:
-        if name not in known:
-            raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(known)}")
+        if name not in scene_names:
+            raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(scene_names)}")
 
 
 def interpreted_command(command: list[str], dialect: str) -> list[str]:
@@ -134,19 +138,19 @@ def _check_folder(path: str | None) -> None:
 
 def _save(folder: Path, examination: Examination, title: str) -> list[str]:
     """Where each recording was written."""
-    saved = []
+    paths = []
     for number, recording in enumerate(examination.recordings, 1):
         scene = str(recording.facts.get("scene", "")).replace(" ", "-")
         path = folder / f"{number:02}-{scene}.ndjson"
         write_recording(path, recording, title=f"{scene}: {title}")
-        saved.append(str(path))
-    return saved
+        paths.append(str(path))
+    return paths
 
 
 def _why_blocked(examination: Examination) -> str:
-    refused = examination.profile.blocked_by
-    if not refused:
+    blocked_method = examination.profile.blocked_by
+    if not blocked_method:
         return ""
     ids = [str(method.get("id")) for method in examination.profile.login_methods if isinstance(method, dict)]
-    offered = f"; it offers {', '.join(ids)}" if ids else ""
-    return f"the agent answers {refused} with -32000: it wants a login first{offered}"
+    offer = f"; it offers {', '.join(ids)}" if ids else ""
+    return f"the agent answers {blocked_method} with -32000: it wants a login first{offer}"

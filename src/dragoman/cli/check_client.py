@@ -33,11 +33,11 @@ def run(args: argparse.Namespace) -> int:
         wishes = Wishes(args)
         _look_over(args)
         if not args.command:
-            return _pointed(args, wishes)
+            return _run_by_hand(args, wishes)
         prefix = "dragoman-check-client-"
         with tempfile.TemporaryDirectory(prefix=prefix) as temporary, Interruption() as interruption:
-            recorded, complaints = _start_all(args, Path(args.save or temporary), interruption)
-            return _finish(args, wishes, recorded, complaints, interruption)
+            recordings, complaints = _start_all(args, Path(args.save or temporary), interruption)
+            return _finish(args, wishes, recordings, complaints, interruption)
     except SpawnFailed as error:
         return _say(str(error), UNEXAMINED)
     except (LocalMistake, OSError) as error:
@@ -64,7 +64,7 @@ def _start_all(
     """One run for each profile: their recordings, and what was wrong with the runs themselves. A run that a
     signal ended is left out: what the client would have done in it is not known.
     """
-    recorded: list[Path] = []
+    recordings: list[Path] = []
     complaints: list[str] = []
     names = args.profile or list(PROFILES)
     for number, name in enumerate(names, 1):
@@ -77,9 +77,9 @@ def _start_all(
         if run is None:
             break
         _note(folder, name, run)
-        recorded += _paths(folder, name)
+        recordings += _paths(folder, name)
         complaints += _complaints(args, folder, name, run)
-    return recorded, complaints
+    return recordings, complaints
 
 
 def _stand_in(args: argparse.Namespace, folder: Path, profile: str, *, people: float) -> list[str]:
@@ -103,20 +103,20 @@ def _note(folder: Path, profile: str, run: ClientRun) -> None:
 
 
 def _complaints(args: argparse.Namespace, folder: Path, profile: str, run: ClientRun) -> list[str]:
-    found = []
+    complaints = []
     if run.status is None:
-        found.append(f"with the part {profile!r} the client did not end within {args.deadline:g} s")
+        complaints.append(f"with the part {profile!r} the client did not end within {args.deadline:g} s")
     if not _paths(folder, profile):
         last = (run.complaints or run.output).strip().splitlines()[-1:]
         why = f"; its last words: {last[0]}" if last else ""
-        found.append(f"with the part {profile!r} the client did not start the stand-in{why}")
-    return found
+        complaints.append(f"with the part {profile!r} the client did not start the stand-in{why}")
+    return complaints
 
 
 # A client that somebody else starts.
 
 
-def _pointed(args: argparse.Namespace, wishes: Wishes) -> int:
+def _run_by_hand(args: argparse.Namespace, wishes: Wishes) -> int:
     folder = Path(args.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
     profile = (args.profile or ["full"])[0]
     words = _stand_in(args, folder, profile, people=600.0)
@@ -170,8 +170,8 @@ def _finish(
 def _paths(folder: Path, profile: str = "") -> list[Path]:
     """The recordings in the order in which they were begun."""
     order = list(PROFILES)
-    found = [path for path in folder.glob("*.ndjson") if path.name.split(".")[0] in order]
-    mine = [path for path in found if not profile or path.name.split(".")[0] == profile]
+    paths = [path for path in folder.glob("*.ndjson") if path.name.split(".")[0] in order]
+    mine = [path for path in paths if not profile or path.name.split(".")[0] == profile]
     return sorted(mine, key=lambda path: (order.index(path.name.split(".")[0]), len(path.name), path.name))
 
 

@@ -59,12 +59,12 @@ class Wishes:
         title: str,
         names: Sequence[str] = (),
         lines: Sequence[Sequence[int]] = (),
-        blocked: str = "",
+        block_reason: str = "",
         complaints: Sequence[str] = (),
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
     ) -> int:
-        """Judge, waive, report; the exit status. `blocked` says why most could not be tried; `look_again`
+        """Judge, waive, report; the exit status. `block_reason` says why most could not be tried; `look_again`
         plays scenes in which something failed once more; `interruption` says whether a signal came.
         """
         report = self.report(
@@ -73,7 +73,7 @@ class Wishes:
             title=title,
             names=names,
             lines=lines,
-            blocked=blocked,
+            block_reason=block_reason,
             look_again=look_again,
             interruption=interruption,
         )
@@ -91,7 +91,7 @@ class Wishes:
         title: str,
         names: Sequence[str] = (),
         lines: Sequence[Sequence[int]] = (),
-        blocked: str = "",
+        block_reason: str = "",
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
     ) -> CheckReport:
@@ -110,10 +110,10 @@ class Wishes:
                 )
             blame_once(part.verdicts, recordings)
         if interruption is not None:  # only now: a signal may come while scenes are played again
-            blocked = interruption.reason or blocked
-        if blocked:
+            block_reason = interruption.reason or block_reason
+        if block_reason:
             for part in parts:
-                block(part.verdicts, blocked)
+                block(part.verdicts, block_reason)
         complaints = apply_waivers(self.waivers, parts, today=datetime.date.today())
         return CheckReport(
             title=title,
@@ -123,7 +123,7 @@ class Wishes:
             lines=lines,
             packs=[judge_pack(name, part, recordings) for name in self.packs for part in parts],
             complaints=complaints,
-            blocked_by=blocked,
+            blocked_by=block_reason,
             tool=f"dragoman {VERSION}",
             hide=_hiding() if self.redact else bytes,
         )
@@ -160,15 +160,15 @@ def split(values: Sequence[str]) -> list[str]:
 
 
 def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
-    found: list[tuple[str, Path | None]] = []
+    outputs: list[tuple[str, Path | None]] = []
     for wish in formats or ["text"]:
         name, _, file = wish.partition("=")
         if name not in FORMAT_NAMES:
             raise LocalMistake(f"no format is called {name!r}; there are {', '.join(FORMAT_NAMES)}")
-        found.append((name, Path(file) if file else None))
-    if sum(path is None for _, path in found) > 1:
+        outputs.append((name, Path(file) if file else None))
+    if sum(path is None for _, path in outputs) > 1:
         raise LocalMistake("only one format can go to standard output: name files for the others")
-    return found
+    return outputs
 
 
 def frame_lines(path: str | Path) -> list[int]:

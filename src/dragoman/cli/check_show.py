@@ -47,19 +47,19 @@ def run_list(args: argparse.Namespace) -> int:
     if args.packs:
         return _list_packs()
     try:
-        wanted = selection(args.only, (), ())
+        selected_ids = selection(args.only, (), ())
     except NoSuchCheck as error:
         say(f"dragoman check list: {error}", file=sys.stderr)
         return 2
     rules, why = rules_by_requirement(), reasons()
-    total = judged = 0
+    total = judged_count = 0
     for requirement in requirements().values():
-        if (wanted is not None and requirement.id not in wanted) or (
+        if (selected_ids is not None and requirement.id not in selected_ids) or (
             args.side and args.side not in requirement.sides
         ):
             continue
         is_judged = any(args.side in (None, rule.side) for rule in rules.get(requirement.id, ()))
-        total, judged = total + 1, judged + is_judged
+        total, judged_count = total + 1, judged_count + is_judged
         heading = f"{requirement.id:<8} {requirement.side} {requirement.level:<10}"
         if is_judged and not args.unjudged:
             say(f"{heading} judged      {requirement.requirement}")
@@ -67,7 +67,7 @@ def run_list(args: argparse.Namespace) -> int:
             missing = "it is judged on the other side only" if requirement.id in rules else "no rule yet"
             say(f"{heading} not judged  {requirement.requirement}")
             say(f"{'':32}  why: {why.get(requirement.id, missing)}")
-    say(f"{judged} of {total} requirements are judged")
+    say(f"{judged_count} of {total} requirements are judged")
     return 0
 
 
@@ -82,12 +82,12 @@ def _list_packs() -> int:
 
 def run_explain(args: argparse.Namespace) -> int:
     for number, name in enumerate(args.requirement):
-        one = requirements().get(name.upper())
-        if one is None:
+        requirement = requirements().get(name.upper())
+        if requirement is None:
             say(f"dragoman check explain: no requirement is called {name!r}", file=sys.stderr)
             return 2
         say("\n" * bool(number), end="")
-        _explain_one(one)
+        _explain_one(requirement)
     return 0
 
 
@@ -113,5 +113,5 @@ def _explain_one(requirement: Requirement) -> None:
 
 def _pages(source: str) -> str:
     """What the short names in a source stand for."""
-    named = [_SOURCES[word] for word in dict.fromkeys(re.findall(r"[a-z]+", source)) if word in _SOURCES]
-    return f" ({', '.join(named)})" if named else ""
+    page_names = [_SOURCES[word] for word in dict.fromkeys(re.findall(r"[a-z]+", source)) if word in _SOURCES]
+    return f" ({', '.join(page_names)})" if page_names else ""

@@ -23,7 +23,7 @@ from dragoman.cli.check_report import BROKEN, CLEAN, MISTAKEN, UNEXAMINED, say_p
 from dragoman.errors import LocalMistake
 
 
-class _Unexamined(LocalMistake):
+class _ExaminationFailed(LocalMistake):
     """There is nothing to compare."""
 
 
@@ -39,12 +39,12 @@ def run(args: argparse.Namespace) -> int:
             after = _examine(through, args, interruption, how="with")
         except (LocalMistake, OSError) as error:
             say(f"dragoman check translate: {explain_error(error)}", file=sys.stderr)
-            return UNEXAMINED if isinstance(error, _Unexamined) else MISTAKEN
-        if blocked := interruption.reason:
+            return UNEXAMINED if isinstance(error, _ExaminationFailed) else MISTAKEN
+        if block_reason := interruption.reason:
             before, after = _in_both(before, after), _in_both(after, before)
         differences = compare_verdicts(judge(before, "agent", only=only), judge(after, "agent", only=only))
-        _show(differences, blocked, as_json=args.json)
-        if blocked:
+        _show(differences, block_reason, as_json=args.json)
+        if block_reason:
             return interruption.close_report()
         grave = ("worse", "lost") if args.strict else ("worse",)
         return BROKEN if any(difference.change in grave for difference in differences) else CLEAN
@@ -70,24 +70,26 @@ def _examine(
         say_progress(f"{scene}, {how} the interpreter", number, count)
 
     progress = None if args.quiet else say_scene
-    found = interruption.run(lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop))
-    if found.failure:
-        raise _Unexamined(f"cannot be examined {how} the interpreter: {found.failure}")
-    return found.recordings
+    examination = interruption.run(
+        lambda stop: examine(settings, progress=progress, scenes=args.scene, stop=stop)
+    )
+    if examination.failure:
+        raise _ExaminationFailed(f"cannot be examined {how} the interpreter: {examination.failure}")
+    return examination.recordings
 
 
-def _in_both(recordings: list[Recording], others: list[Recording]) -> list[Recording]:
+def _in_both(recordings: list[Recording], other_recordings: list[Recording]) -> list[Recording]:
     """Those of scenes that the others show too: only they can be compared after an early end."""
-    shown = {recording.facts.get("scene") for recording in others}
-    return [recording for recording in recordings if recording.facts.get("scene") in shown]
+    scenes = {recording.facts.get("scene") for recording in other_recordings}
+    return [recording for recording in recordings if recording.facts.get("scene") in scenes]
 
 
-def _show(differences: list[VerdictDifference], blocked: str, *, as_json: bool) -> None:
+def _show(differences: list[VerdictDifference], block_reason: str, *, as_json: bool) -> None:
     if as_json:
-        say_json(msgspec.json.encode({"differences": differences, "blocked": blocked}))
+        say_json(msgspec.json.encode({"differences": differences, "blocked": block_reason}))
         return
-    if blocked:
-        say(f"BLOCKED: {blocked}")
+    if block_reason:
+        say(f"BLOCKED: {block_reason}")
     for difference in differences:
         change = f"{difference.before} → {difference.after}: {difference.why or difference.text}"
         say(f"{difference.change}: {difference.requirement} {change}")

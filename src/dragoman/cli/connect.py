@@ -51,24 +51,24 @@ async def _join(
 ) -> int:
     leaving.listen()
     server = resuming(args.url, headers=headers, agent=args.agent, give_up=args.give_up, on_notice=Progress())
-    async with InterpretedConversation(stdio.open(), server, quirks=False) as joined:
-        await first_of(joined.wait_ended(), leaving.end_event.wait())
+    async with InterpretedConversation(stdio.open(), server, quirks=False) as conversation:
+        await first_of(conversation.wait_ended(), leaving.end_event.wait())
         # An editor that leaves at once still wants to know whether anybody was there.
         await first_of(server.tried.wait(), leaving.end_event.wait())
         leaving.begin()
-        left = joined.agent_ended
-        await joined.aclose(grace=LAST_WORDS)
-    return _outcome(args.url, left, server)
+        end_reason = conversation.agent_ended
+        await conversation.aclose(grace=LAST_WORDS)
+    return _outcome(args.url, end_reason, server)
 
 
-def _outcome(url: str, left: str | None, server: ResumingTransport) -> int:
+def _outcome(url: str, end_reason: str | None, server: ResumingTransport) -> int:
     """Say why it ended, if it was not the editor's wish."""
-    if left is None:
+    if end_reason is None:
         return GONE if server.unreached else 0
-    if is_refusal(left):
-        say(f"dragoman connect: {left}: is the token right? See --token-file", file=sys.stderr)
+    if is_refusal(end_reason):
+        say(f"dragoman connect: {end_reason}: is the token right? See --token-file", file=sys.stderr)
         return REFUSED
-    say(f"dragoman connect: {url} ended the connection: {left}", file=sys.stderr)
+    say(f"dragoman connect: {url} ended the connection: {end_reason}", file=sys.stderr)
     return GONE
 
 

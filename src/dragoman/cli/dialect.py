@@ -58,12 +58,12 @@ def run_explain(args: argparse.Namespace) -> int:
 
 def _read(path: str) -> Explanation:
     if path == "-":
-        return _explained(sys.stdin.buffer)
+        return _explain_file(sys.stdin.buffer)
     with open(path, "rb") as file:
-        return _explained(file)
+        return _explain_file(file)
 
 
-def _explained(file: IO[bytes]) -> Explanation:
+def _explain_file(file: IO[bytes]) -> Explanation:
     return explain(read_recording(file))
 
 

@@ -17,13 +17,13 @@ from dragoman.trace.compare.meaning import compare
 
 def run(args: argparse.Namespace) -> int:
     try:
-        found = compare(read_entries(args.first), read_entries(args.second))
+        differences = compare(read_entries(args.first), read_entries(args.second))
     except (OSError, BadTranscript) as error:
         say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
         return 2
     if args.json:
-        say_json(msgspec.json.encode({"same": not found, "differences": found}))
+        say_json(msgspec.json.encode({"same": not differences, "differences": differences}))
     else:
-        for difference in found:
+        for difference in differences:
             say(f"{difference.side} {sanitize_line(difference.line)}")
-    return 1 if found else 0
+    return 1 if differences else 0

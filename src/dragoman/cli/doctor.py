@@ -72,8 +72,8 @@ def _print_heading(agent: KnownAgent) -> None:
 
 def _print_step(step: DiagnosisStep) -> None:
     say(f"{step.verdict.value:<8} {step.name:<11} {sanitize_line(step.summary)}", flush=True)
-    told = [("means: ", step.meaning), ("do:    ", step.advice), *(("", line) for line in step.evidence)]
-    for label, text in told:
+    rows = [("means: ", step.meaning), ("do:    ", step.advice), *(("", line) for line in step.evidence)]
+    for label, text in rows:
         if text:
             say(f"{'':<20} {label}{sanitize_line(text)}", flush=True)
 
@@ -96,10 +96,10 @@ def _conclusion(diagnosis: Diagnosis) -> str:
     warnings = sum(step.verdict == "warning" for step in diagnosis.steps)
     if diagnosis.outcome == "ok":
         return "It works." if not warnings else f"It works, with warnings: {warnings}."
-    failed = [step for step in diagnosis.steps if step.verdict == "failed"]
-    if not failed:
+    failed_steps = [step for step in diagnosis.steps if step.verdict == "failed"]
+    if not failed_steps:
         return f"It does not work: {diagnosis.outcome.value}"
-    return f"It does not work: {failed[-1].summary}. What to do: {failed[-1].advice}."
+    return f"It does not work: {failed_steps[-1].summary}. What to do: {failed_steps[-1].advice}."
 
 
 def _print_json(diagnosis: Diagnosis) -> None:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> HubSettings:
-    given = {
+    options = {
         "listen": args.listen,
         "journal": args.journal,
         "default_agent": args.default_agent,
@@ -50,7 +50,7 @@ def _settings(args: argparse.Namespace) -> HubSettings:
         "tls.key": args.tls_key,
         "insecure": args.insecure,
     }
-    overrides = {name: value for name, value in given.items() if value is not None}
+    overrides = {name: value for name, value in options.items() if value is not None}
     return load_settings(Path(args.config) if args.config else None, overrides=overrides)
 
 
@@ -69,11 +69,11 @@ async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its lines tell of tickets
-    asked, again = asyncio.Event(), asyncio.Event()
+    stop_event, second_stop_event = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def leave() -> None:
-        (again if asked.is_set() else asked).set()
+        (second_stop_event if stop_event.is_set() else stop_event).set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
@@ -84,8 +84,8 @@ async def _serve(args: argparse.Namespace, settings: HubSettings) -> int:
             run.refresh_tokens()
         _on_hangup(args, run, leave)
         _say(args, run)
-        await asked.wait()
-        await first_of(drain(run.hub, cluster=run.cluster), again.wait())
+        await stop_event.wait()
+        await first_of(drain(run.hub, cluster=run.cluster), second_stop_event.wait())
         run.app.endpoint.leave()  # clients hear that we go, not that their agents did
         # Turns that are still running go on with agents that outlive us, until the next hub or their time.
         await run.hub.aclose(keep_agents=_is_busy(run.hub))
@@ -108,11 +108,11 @@ def _on_hangup(args: argparse.Namespace, run: RunningHub, leave: Callable[[], No
             return
         log = logging.getLogger("dragoman.hub")
         try:
-            told = run.reload(_settings(args))
+            notes = run.reload(_settings(args))
         except LocalMistake as error:
             log.error("the configuration stays as it was: %s", error)
         else:
-            log.info("the configuration was read again%s", "".join(f"; {one}" for one in told))
+            log.info("the configuration was read again%s", "".join(f"; {note}" for note in notes))
 
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)

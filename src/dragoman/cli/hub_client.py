@@ -74,14 +74,14 @@ def find_hub(path: Path) -> str:
     try:
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())
-            written = msgspec.json.decode(file.read(65536))
+            document = msgspec.json.decode(file.read(65536))
     except OSError:
         raise HubNotAnswered(f"no hub of this user is running; {why}", status=9) from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise HubNotAnswered(f"{path} makes no sense; {why}", status=9) from None
     if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022):
         raise HubNotAnswered(f"{path} can be written by others, so it is not believed; {why}", status=9)
-    url, pid = (written.get("url"), written.get("pid")) if isinstance(written, dict) else (None, None)
+    url, pid = (document.get("url"), document.get("pid")) if isinstance(document, dict) else (None, None)
     if not isinstance(url, str) or not isinstance(pid, int):
         raise HubNotAnswered(f"{path} makes no sense; {why}", status=9)
     if not _lives(pid):
@@ -121,7 +121,7 @@ class HubCaller:
         self._wire = wire
         self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
         self._next = 0
-        self._ended: BaseException | None = None
+        self._end_reason: BaseException | None = None
         wire.start(self)
 
     async def call(self, method: str, params: object = None) -> JsonObject:
@@ -136,8 +136,8 @@ class HubCaller:
         return result
 
     async def _answer(self, method: str, params: object) -> JsonObject:
-        if self._ended is not None:
-            raise self._ended
+        if self._end_reason is not None:
+            raise self._end_reason
         self._next += 1
         number = self._next
         future: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
@@ -169,10 +169,12 @@ class HubCaller:
         self.ended(BadAnswer(f"an answer of {size} bytes is too large"))
 
     def ended(self, reason: BaseException | None) -> None:
-        self._ended = reason if isinstance(reason, BadAnswer) else LinkClosed("the hub ended the connection")
+        self._end_reason = (
+            reason if isinstance(reason, BadAnswer) else LinkClosed("the hub ended the connection")
+        )
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(self._ended)
+                future.set_exception(self._end_reason)
 
 
 @asynccontextmanager

@@ -59,27 +59,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _watch(args: argparse.Namespace, url: str, headers: dict[str, str]) -> int:
-    shown = False
+    was_shown = False
     while True:
         try:
-            status = await _ask_and_show(args, url, headers, again=shown)
+            status = await _ask_and_show(args, url, headers, again=was_shown)
         except HubNotAnswered as error:
-            if not shown or error.status != 9:  # a hub that was there may come back
+            if not was_shown or error.status != 9:  # a hub that was there may come back
                 raise
             say(f"dragoman hub status: {error}; trying again", file=sys.stderr)
             status = 9
         if not args.watch:
             return status
-        shown = True
+        was_shown = True
         await asyncio.sleep(args.every)
 
 
 async def _ask_and_show(args: argparse.Namespace, url: str, headers: dict[str, str], *, again: bool) -> int:
-    told, whole = await ask_hub(url, headers)
+    fields, whole = await ask_hub(url, headers)
     if args.json:
-        sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(told)) + b"\n")
+        sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(fields)) + b"\n")
     else:
-        text = show(told) if whole else show_agents(told)
+        text = show(fields) if whole else show_agents(fields)
         clear = "\x1b[H\x1b[J" if args.watch and sys.stdout.isatty() else "\n" * again
         sys.stdout.write(clear + text)
     sys.stdout.flush()
@@ -102,6 +102,6 @@ async def ask_hub(url: str, headers: dict[str, str]) -> tuple[JsonObject, bool]:
         raise HubNotAnswered(f"{url} refused: {error.message}", status=1) from None
     except DragomanError as error:
         words = str(error)
-        refused = isinstance(error, LinkClosed) and "refused the connection with status 4" in words
+        is_refused = isinstance(error, LinkClosed) and "refused the connection with status 4" in words
         why = words if url in words else f"{url}: {words}"
-        raise HubNotAnswered(why, status=1 if refused else 9) from None
+        raise HubNotAnswered(why, status=1 if is_refused else 9) from None

@@ -16,7 +16,7 @@ WIDTH = 80
 LINES = 20
 """Sessions and connections that are shown; the others are counted."""
 
-Told: TypeAlias = Mapping[str, Any]
+StatusFields: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, int]
 """A heading and its width; a negative one is set flush right."""
 
@@ -32,39 +32,39 @@ NODES: tuple[Column, ...] = (("NODE", 20), ("STATE", 9), ("TURNS", -5), ("SESSIO
 CONNECTIONS: tuple[Column, ...] = (("TOKEN", 30), ("TRANSPORT", 12), ("SESSIONS", -8), ("BEHIND", -10))
 
 
-def show(told: Told) -> str:
+def show(status: StatusFields) -> str:
     """The whole status."""
-    now = _number(told.get("now"))
+    now = _number(status.get("now"))
     parts = [
-        _heading(told, now),
-        _table(NODES, map(_node, _dicts(told.get("nodes")))) if told.get("nodes") else "",
-        show_agents(told),
+        _heading(status, now),
+        _table(NODES, map(_node, _dicts(status.get("nodes")))) if status.get("nodes") else "",
+        show_agents(status),
         _several(
             SESSIONS,
-            [_session(session, now) for session in _dicts(told.get("sessions"))],
-            _counts(told, "sessions"),
+            [_session(session, now) for session in _dicts(status.get("sessions"))],
+            _counts(status, "sessions"),
         ),
         _several(
             CONNECTIONS,
-            [_connection(connection) for connection in _dicts(told.get("connections"))],
-            _counts(told, "connections"),
+            [_connection(connection) for connection in _dicts(status.get("connections"))],
+            _counts(status, "connections"),
         ),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def show_agents(told: Told) -> str:
+def show_agents(status: StatusFields) -> str:
     """Only the agents, and below them why some of them do not run."""
-    agents = _dicts(told.get("agents"))
+    agents = _dicts(status.get("agents"))
     errors = [sanitize_line(_text(agent.get("lastError"))) for agent in agents]
     return _table(AGENTS, map(_agent, agents)) + "".join(f"{error}\n" for error in errors if error)
 
 
-def _heading(told: Told, now: float) -> str:
-    up = _span(now - _number(told.get("started"))) if told.get("started") else ""
-    hub, journal = _dict(told.get("hub")), _dict(told.get("journal"))
-    first = [f"dragoman hub {_text(told.get('version'))}", _text(told.get("health"))]
-    first += [f"process {_text(told.get('pid'))}", f"up {up}" if up else "", _text(told.get("url"))]
+def _heading(status: StatusFields, now: float) -> str:
+    up = _span(now - _number(status.get("started"))) if status.get("started") else ""
+    hub, journal = _dict(status.get("hub")), _dict(status.get("journal"))
+    first = [f"dragoman hub {_text(status.get('version'))}", _text(status.get("health"))]
+    first += [f"process {_text(status.get('pid'))}", f"up {up}" if up else "", _text(status.get("url"))]
     second = [f"memory {_size(hub.get('rss'))}", f"cpu {_time(hub.get('cpu'))}"]
     second += [f"{_text(hub.get('descriptors'))} descriptors"]
     third = [
@@ -73,11 +73,11 @@ def _heading(told: Told, now: float) -> str:
     ]
     third += [f"p50 {_milli(journal.get('appendP50'))}", f"p99 {_milli(journal.get('appendP99'))}"]
     lines = [first, *([second] if hub.get("rss") is not None else []), *([third] if journal else [])]
-    joined = [sanitize_line(" · ".join(filter(None, line))) for line in lines]
-    return "".join(f"{fit(line, WIDTH).rstrip()}\n" for line in joined)
+    safe_lines = [sanitize_line(" · ".join(filter(None, line))) for line in lines]
+    return "".join(f"{fit(line, WIDTH).rstrip()}\n" for line in safe_lines)
 
 
-def _node(node: Told) -> list[str]:
+def _node(node: StatusFields) -> list[str]:
     labels = node.get("labels")
     return [
         _text(node.get("name")),
@@ -88,48 +88,48 @@ def _node(node: Told) -> list[str]:
     ]
 
 
-def _agent(one: Told) -> list[str]:
-    tokens, costs = _dict(one.get("tokens")), _dict(one.get("costs"))
+def _agent(agent: StatusFields) -> list[str]:
+    tokens, costs = _dict(agent.get("tokens")), _dict(agent.get("costs"))
     spent = [f"{_money(_number(amount))} {currency}" for currency, amount in costs.items()]
     return [
-        _text(one.get("name")),
-        _text(one.get("state")),
-        _text(one.get("pid")),
-        _text(one.get("sessions")),
-        _text(one.get("processes")),
-        _size(one.get("rss")),
-        _time(one.get("cpu")),
-        _text(one.get("restarts")),
+        _text(agent.get("name")),
+        _text(agent.get("state")),
+        _text(agent.get("pid")),
+        _text(agent.get("sessions")),
+        _text(agent.get("processes")),
+        _size(agent.get("rss")),
+        _time(agent.get("cpu")),
+        _text(agent.get("restarts")),
         _short(tokens.get("totalTokens")),
         " ".join(spent),
     ]
 
 
-def _session(one: Told, now: float) -> list[str]:
-    asked = one.get("asked")
+def _session(session: StatusFields, now: float) -> list[str]:
+    asked_at = session.get("asked")
     return [
-        _text(one.get("sessionId")),
-        _text(one.get("state")),
-        _text(one.get("agent")),
-        _text(one.get("queue")),
-        _text(one.get("asking")),
-        _span(now - _number(asked)) if asked else "",
-        _text(one.get("clients")),
-        _text(one.get("title")),
+        _text(session.get("sessionId")),
+        _text(session.get("state")),
+        _text(session.get("agent")),
+        _text(session.get("queue")),
+        _text(session.get("asking")),
+        _span(now - _number(asked_at)) if asked_at else "",
+        _text(session.get("clients")),
+        _text(session.get("title")),
     ]
 
 
-def _connection(one: Told) -> list[str]:
+def _connection(connection: StatusFields) -> list[str]:
     return [
-        _text(one.get("token")),
-        _text(one.get("transport")),
-        _text(one.get("sessions")),
-        _size(one.get("lag")),
+        _text(connection.get("token")),
+        _text(connection.get("transport")),
+        _text(connection.get("sessions")),
+        _size(connection.get("lag")),
     ]
 
 
-def _counts(told: Told, what: str) -> dict[str, int]:
-    counts = _dict(_dict(told.get("totals")).get(what))
+def _counts(status: StatusFields, what: str) -> dict[str, int]:
+    counts = _dict(_dict(status.get("totals")).get(what))
     return {_text(name): int(_number(count)) for name, count in counts.items()}
 
 
@@ -154,8 +154,8 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
-    shown = [fit(sanitize_line(cell), width) for (_, width), cell in zip(columns, cells, strict=True)]
-    return " ".join(shown).rstrip()
+    fitted_cells = [fit(sanitize_line(cell), width) for (_, width), cell in zip(columns, cells, strict=True)]
+    return " ".join(fitted_cells).rstrip()
 
 
 # Numbers, as a person reads them.
@@ -198,12 +198,12 @@ def _milli(value: object) -> str:
 
 def _span(seconds: float) -> str:
     """In its two largest units."""
-    left = max(0, int(seconds))
+    remaining = max(0, int(seconds))
     parts: list[str] = []
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
-        if left >= size or parts or unit == "s":
-            parts.append(f"{left // size}{unit}")
-            left %= size
+        if remaining >= size or parts or unit == "s":
+            parts.append(f"{remaining // size}{unit}")
+            remaining %= size
     return "".join(parts[:2])
 
 
@@ -223,4 +223,4 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

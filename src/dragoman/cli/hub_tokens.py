@@ -54,8 +54,8 @@ def _rotate(store: TokenStore, args: argparse.Namespace) -> int:
 
 def _show_token(store: TokenStore, args: argparse.Namespace, token: str) -> int:
     if args.json:
-        made = next(token for token in store.read() if token.name == args.name)
-        _print_json({**_plain(made), "token": token})
+        entry = next(token for token in store.read() if token.name == args.name)
+        _print_json({**_plain(entry), "token": token})
     else:
         say(token)
         say(f"This is the token {args.name!r}; it is shown only now.", file=sys.stderr)

@@ -61,27 +61,27 @@ async def _talk(args: argparse.Namespace, url: str, headers: dict[str, str]) -> 
 
 async def _ask(hub: HubCaller, request: JsonObject, lines: TerminalLines) -> None:
     print("Answer (number, or nothing to leave it): ", end="", flush=True)
-    said = await lines.read()
-    if said is None:
+    answer = await lines.read()
+    if answer is None:
         raise EOFError  # whoever was asked is gone
-    if said.strip():
-        option = option_of(request, said.strip())
+    if answer.strip():
+        option = option_of(request, answer.strip())
         if option is None:
             print("There is no such option; it is left open.")
         else:
             say("Answered." if await _settle(hub, request, option) else "Somebody else was faster.")
 
 
-async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, said: str) -> int:
-    found = [request for request in waiting if name_of(request) == name]
-    if not found:
+async def _answer_one(hub: HubCaller, waiting: list[JsonObject], name: str, answer: str) -> int:
+    requests = [request for request in waiting if name_of(request) == name]
+    if not requests:
         say(f"dragoman inbox: nothing called {name} is waiting", file=sys.stderr)
         return 1
-    option = option_of(found[0], said)
+    option = option_of(requests[0], answer)
     if option is None:
-        say(f"dragoman inbox: {name} has no option {said!r}", file=sys.stderr)
+        say(f"dragoman inbox: {name} has no option {answer!r}", file=sys.stderr)
         return 2
-    if await _settle(hub, found[0], option):
+    if await _settle(hub, requests[0], option):
         return 0
     print("dragoman inbox: somebody else was faster", file=sys.stderr)
     return 1
@@ -113,21 +113,21 @@ def options_of(request: JsonObject) -> list[tuple[str, str, str]]:
     ]
 
 
-def option_of(request: JsonObject, said: str) -> str | None:
+def option_of(request: JsonObject, answer: str) -> str | None:
     options = options_of(request)
-    if said.isdigit() and 0 < int(said) <= len(options):
-        return options[int(said) - 1][0]
+    if answer.isdigit() and 0 < int(answer) <= len(options):
+        return options[int(answer) - 1][0]
     for option, kind, _ in options:
-        if said in (option, kind):
+        if answer in (option, kind):
             return option
-    return next((option for option, kind, _ in options if kind.startswith(said.lower())), None)
+    return next((option for option, kind, _ in options if kind.startswith(answer.lower())), None)
 
 
 def risks_of(request: JsonObject) -> list[str]:
     """What the reviewer's rules found, a line each."""
-    found = request.get("risks")
+    risks = request.get("risks")
     lines = []
-    for risk in found if isinstance(found, list) else []:
+    for risk in risks if isinstance(risks, list) else []:
         if isinstance(risk, dict):
             place = ":".join(str(risk[key]) for key in ("path", "line") if risk.get(key))
             where = f" in {place}" if place else ""
@@ -157,6 +157,6 @@ def describe_request(request: JsonObject, *, now: float) -> str:
     if request.get("rule"):
         lines.append(f"  asked because: {request['rule']}")
     lines += [f"  {line}" for line in risks_of(request)]
-    numbered = enumerate(options_of(request), 1)
-    lines += [f"    {number}. {words} ({kind})" for number, (_, kind, words) in numbered]
+    numbered_options = enumerate(options_of(request), 1)
+    lines += [f"    {number}. {words} ({kind})" for number, (_, kind, words) in numbered_options]
     return "\n".join(sanitize_line(line, exact=True) for line in lines)

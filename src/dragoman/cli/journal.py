@@ -22,14 +22,14 @@ def run(args: argparse.Namespace) -> int:
     if args.source == args.target:
         print("dragoman journal copy: FROM and TO are the same journal", file=sys.stderr)
         return 2
-    done: list[CopiedStream] = []
+    copies: list[CopiedStream] = []
     try:
         _check_source(args.source)
-        asyncio.run(_copy(args, done))
+        asyncio.run(_copy(args, copies))
     except JournalError as error:
-        _tell(args, done, error)
+        _tell(args, copies, error)
         return 1
-    _tell(args, done, None)
+    _tell(args, copies, None)
     return 0
 
 
@@ -39,22 +39,22 @@ def _check_source(place: str) -> None:
         raise JournalError(f"there is no journal {place}: check FROM")
 
 
-async def _copy(args: argparse.Namespace, done: list[CopiedStream]) -> None:
+async def _copy(args: argparse.Namespace, copies: list[CopiedStream]) -> None:
     clock = CopyClock()
-    async with _opened(args.source, CopyClock()) as source, _opened(args.target, clock) as target:
-        async for copied in copy_journal(source, target, clock):
-            done.append(copied)
+    async with _open_place(args.source, CopyClock()) as source, _open_place(args.target, clock) as target:
+        async for copy in copy_journal(source, target, clock):
+            copies.append(copy)
             if not args.json:
-                was = "" if copied.written == copied.entries else f", {copied.written} of them new"
-                say(f"{copied.stream}  {copied.entries} entries{was}  {copied.digest[:16]}")
+                was = "" if copy.written == copy.entries else f", {copy.written} of them new"
+                say(f"{copy.stream}  {copy.entries} entries{was}  {copy.digest[:16]}")
 
 
 @asynccontextmanager
-async def _opened(place: str, clock: CopyClock) -> AsyncIterator[Journal]:
+async def _open_place(place: str, clock: CopyClock) -> AsyncIterator[Journal]:
     if is_nats_address(place):
         options = msgspec.structs.replace(read_address(place), redact=None)
-        async with open_nats(place, options=options, clock=clock) as opened:
-            yield opened.journal
+        async with open_nats(place, options=options, clock=clock) as nats:
+            yield nats.journal
     else:
         async with _file(place, clock) as journal:
             yield journal
@@ -64,18 +64,18 @@ def _file(place: str, clock: CopyClock) -> SqliteJournal:
     return SqliteJournal(Path(place).expanduser(), redact=None, clock=clock)
 
 
-def _tell(args: argparse.Namespace, done: list[CopiedStream], error: JournalError | None) -> None:
-    entries, written = sum(copy.entries for copy in done), sum(copy.written for copy in done)
+def _tell(args: argparse.Namespace, copies: list[CopiedStream], error: JournalError | None) -> None:
+    entries, written_entries = sum(copy.entries for copy in copies), sum(copy.written for copy in copies)
     if args.json:
-        said = {"streams": done, "entries": entries, "written": written, "same": error is None}
+        report = {"streams": copies, "entries": entries, "written": written_entries, "same": error is None}
         if error is not None:
-            said["error"] = str(error)
-        say_json(msgspec.json.encode(said))
+            report["error"] = str(error)
+        say_json(msgspec.json.encode(report))
         return
     if error is None:
         say(
-            f"{len(done)} streams with {entries} entries are the same in both; {written} entries were written"
+            f"{len(copies)} streams with {entries} entries are the same in both; {written_entries} entries were written"
         )
         return
-    again = f"\n{len(done)} streams were copied before; another run goes on behind them" if done else ""
+    again = f"\n{len(copies)} streams were copied before; another run goes on behind them" if copies else ""
     say(f"dragoman journal copy: {error}{again}", file=sys.stderr)

@@ -68,8 +68,8 @@ def project_files(kind: str, name: str) -> dict[str, str]:
         "VERSION": VERSION,
     }
     templates = files("dragoman.cli") / "templates"
-    found = [*_walk(templates / "common"), *_walk(templates / kind)]
-    return {_filled(path.removesuffix(SUFFIX), words): _filled(text, words) for path, text in found}
+    texts = [*_walk(templates / "common"), *_walk(templates / kind)]
+    return {_fill(path.removesuffix(SUFFIX), words): _fill(text, words) for path, text in texts}
 
 
 def _walk(folder: Traversable, place: str = "") -> Iterator[tuple[str, str]]:
@@ -80,8 +80,8 @@ def _walk(folder: Traversable, place: str = "") -> Iterator[tuple[str, str]]:
             yield f"{place}{entry.name}", entry.read_text(encoding="utf-8")
 
 
-def _filled(text: str, words: dict[str, str]) -> str:
-    return re.sub(r"\b(NAME|MODULE|KIND|TITLE|ABOUT|VERSION)\b", lambda found: words[found[1]], text)
+def _fill(text: str, words: dict[str, str]) -> str:
+    return re.sub(r"\b(NAME|MODULE|KIND|TITLE|ABOUT|VERSION)\b", lambda match: words[match[1]], text)
 
 
 def _check_folder(folder: Path) -> None:

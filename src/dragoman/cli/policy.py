@@ -42,16 +42,18 @@ def run_explain(args: argparse.Namespace) -> int:
         return _refuse(str(error), "see dragoman policy explain --help", status=2)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; docs/policy.md describes the language")
-    explained = policy.explain(question)
+    explanation = policy.explain(question)
     decision = policy.decide(question)
     if args.json:
-        parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explained]
+        parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explanation]
         return _print_json({"decision": decision, "parts": parts})
     say(f"{decision.outcome}: {sanitize_line(_question_text(question))}")
     say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
-    for command, steps, found in explained:
-        if len(explained) > 1:
-            say(f"\n{found.outcome}: {sanitize_line(command)}\n  rule: {sanitize_line(found.rule)}")
+    for command, steps, part_decision in explanation:
+        if len(explanation) > 1:
+            say(
+                f"\n{part_decision.outcome}: {sanitize_line(command)}\n  rule: {sanitize_line(part_decision.rule)}"
+            )
         for step in steps:
             why = sanitize_line(step.objection or "speaks about it")
             say(f"  {sanitize_line(step.rule)}: {step.decision}: {why}")
@@ -82,17 +84,17 @@ def run_list(args: argparse.Namespace) -> int:
         policy, _ = _policy(args)
     except LocalMistake as error:
         return _refuse(str(error), "mend that file; docs/policy.md describes the language")
-    remembered = PolicyLayer(name=policy_paths().remembered_file, rules=policy.remembered_rules)
+    remembered_layer = PolicyLayer(name=policy_paths().remembered_file, rules=policy.remembered_rules)
     if args.json:
-        layers = [_described(layer) for layer in policy.layers]
+        layers = [_layer_fields(layer) for layer in policy.layers]
         return _print_json(
-            {"layers": layers, "remembered": _described(remembered), "approve": policy.approve}
+            {"layers": layers, "remembered": _layer_fields(remembered_layer), "approve": policy.approve}
         )
     for layer in policy.layers:
         limits = " (not trusted: can only make things stricter)" if layer.only_stricter else ""
         _print_layer(layer, limits)
-    if remembered.rules:
-        _print_layer(remembered, " (answers given for good; they answer what would be asked)")
+    if remembered_layer.rules:
+        _print_layer(remembered_layer, " (answers given for good; they answer what would be asked)")
     if not policy.layers:
         say(f"No rules yet. Yours would be in {policy_paths().policy}.")
     defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
@@ -105,10 +107,10 @@ def run_list(args: argparse.Namespace) -> int:
 def run_forget(args: argparse.Namespace) -> int:
     line, path = args.line, policy_paths().remembered_file
     try:
-        found = RememberedRules(path).forget(line)
+        was_forgotten = RememberedRules(path).forget(line)
     except (OSError, PolicyError) as error:
         return _refuse(explain_error(error), f"look at {path}")
-    if not found:
+    if not was_forgotten:
         return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
     say(f"Forgotten. It will be asked again. ({path})")
     return 0
@@ -178,18 +180,18 @@ def _print_layer(layer: PolicyLayer, limits: str) -> None:
 
 
 def _conditions(rule: PolicyRule) -> str:
-    said: list[tuple[str, Sequence[str]]] = [
+    conditions: list[tuple[str, Sequence[str]]] = [
         *(("agent", rule.agent), ("method", rule.method), ("kind", rule.kind), ("tool", rule.tool)),
         *(("project", rule.project), ("folder", rule.folder), ("path", rule.path)),
         *(("command", [pattern_text(words) for words in rule.command]), ("line", rule.command_line)),
     ]
-    words = [f"{key} {' | '.join(values)}" for key, values in said if values]
+    words = [f"{key} {' | '.join(values)}" for key, values in conditions if values]
     if rule.unreadable:
         words.append("also commands that cannot be read")
     return "; ".join(words) or "everything"
 
 
-def _described(layer: PolicyLayer) -> dict[str, object]:
+def _layer_fields(layer: PolicyLayer) -> dict[str, object]:
     return {
         "file": layer.name,
         "onlyStricter": layer.only_stricter,

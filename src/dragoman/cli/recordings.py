@@ -88,23 +88,23 @@ def _is_plain(lines: list[bytes]) -> bool:
 
 
 def _plain_entries(lines: list[bytes]) -> Iterator[Entry]:
-    asked: dict[Any, Direction] = {}  # who asked under an id last
+    request_directions: dict[Any, Direction] = {}  # who asked under an id last
     for number, text in enumerate(lines):
         frame = text.strip()
         if frame:
-            yield Entry(_direction(_object(frame), asked), frame, float(number))
+            yield Entry(_direction(_object(frame), request_directions), frame, float(number))
 
 
-def _direction(message: dict[str, Any], asked: dict[Any, Direction]) -> Direction:
+def _direction(message: dict[str, Any], request_directions: dict[Any, Direction]) -> Direction:
     method, key = message.get("method"), repr(message.get("id"))
     if not isinstance(method, str):
-        return "to_client" if asked.pop(key, "to_agent") == "to_agent" else "to_agent"
+        return "to_client" if request_directions.pop(key, "to_agent") == "to_agent" else "to_agent"
     kind: Kind = "request" if "id" in message else "notification"
     for_client = METHODS.get(method, kind=kind, receiver="client") is not None
     for_agent = METHODS.get(method, kind=kind, receiver="agent") is not None
     direction: Direction = "to_client" if for_client and not for_agent else "to_agent"
     if "id" in message:
-        asked[key] = direction
+        request_directions[key] = direction
     return direction
 
 

@@ -71,10 +71,10 @@ async def _play_client(args: argparse.Namespace, entries: list[Entry], cwd: str)
         return 9
     finally:
         await transport.aclose()
-    found = compare(entries, client.entries)
+    differences = compare(entries, client.entries)
     if args.json:
-        say_json(msgspec.json.encode({"same": not found, "differences": found}))
+        say_json(msgspec.json.encode({"same": not differences, "differences": differences}))
     else:
-        for difference in found:
+        for difference in differences:
             say(f"{difference.side} {sanitize_line(difference.line)}")
-    return 1 if found else 0
+    return 1 if differences else 0

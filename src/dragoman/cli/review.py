@@ -66,13 +66,13 @@ def _complain(error: DragomanError, status: int) -> int:
 
 def _settings(args: argparse.Namespace) -> ReviewSettings:
     rules = [rule for path in args.rules for rule in load_rules(Path(path))]
-    known = Path(args.baseline) if args.baseline else BASELINE if BASELINE.is_file() else None
+    baseline_path = Path(args.baseline) if args.baseline else BASELINE if BASELINE.is_file() else None
     return ReviewSettings(
         rules=(*project_rules(Path.cwd()), *rules),
         only=tuple(args.only),
         without=tuple(args.without),
         severity=Severity(args.severity),
-        baseline=Baseline.read(known) if known and not args.write_baseline else None,
+        baseline=Baseline.read(baseline_path) if baseline_path and not args.write_baseline else None,
         deadline=args.deadline,
         cache=None if args.no_cache else str(default_cache_folder()),
         use_ruff=not args.no_tools,
@@ -87,51 +87,51 @@ class _Run:
         self._options = args
         self._settings = settings
         self._notes: list[ReviewNote] = []
-        self._gathered = ReviewSources(self._notes.append)
+        self._review_sources = ReviewSources(self._notes.append)
         self._count = 0
         self._paths: list[str] = []
         self._changes: GitChanges | None = None
 
     async def run(self) -> int:
-        chosen = self._options
-        if chosen.staged and chosen.fix:
+        options = self._options
+        if options.staged and options.fix:
             raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
         with _Progress(self):
             findings = await self._review(await self._sources())
             if self._changes is not None:
                 findings += await broken_callers(
-                    self._changes, Path.cwd(), self._settings, staged=chosen.staged
+                    self._changes, Path.cwd(), self._settings, staged=options.staged
                 )
-            if chosen.fix:
+            if options.fix:
                 findings = await mend(
-                    findings, self._gathered, self._settings, self._notes.append, unsafe=chosen.unsafe
+                    findings, self._review_sources, self._settings, self._notes.append, unsafe=options.unsafe
                 )
         findings.sort(key=by_severity)
-        if chosen.write_baseline:
-            Baseline.of(findings).write(Path(chosen.write_baseline))
-            say(f"{len(findings)} findings are known from now on: {chosen.write_baseline}", file=sys.stderr)
+        if options.write_baseline:
+            Baseline.of(findings).write(Path(options.write_baseline))
+            say(f"{len(findings)} findings are known from now on: {options.write_baseline}", file=sys.stderr)
             return 0
         self._show(findings)
         return self._status(findings)
 
     async def _sources(self) -> AsyncIterator[ReviewSource]:
-        chosen, gathered = self._options, self._gathered
-        if chosen.diff is None and not chosen.staged:
-            return gathered.files(chosen.paths or ["."], stdin_name=chosen.stdin_name)
-        found = await changes(
-            Path.cwd(), against=chosen.diff or None, staged=chosen.staged, paths=chosen.paths
+        options, sources = self._options, self._review_sources
+        if options.diff is None and not options.staged:
+            return sources.files(options.paths or ["."], stdin_name=options.stdin_name)
+        git_changes = await changes(
+            Path.cwd(), against=options.diff or None, staged=options.staged, paths=options.paths
         )
-        self._changes = found
-        if chosen.staged:
-            return gathered.staged(found, whole=chosen.whole_files)
-        return gathered.changed(found, whole=chosen.whole_files)
+        self._changes = git_changes
+        if options.staged:
+            return sources.staged_files(git_changes, whole=options.whole_files)
+        return sources.changed_files(git_changes, whole=options.whole_files)
 
     async def _review(self, sources: AsyncIterator[ReviewSource]) -> list[Finding]:
-        found = review(self._counted(sources), self._settings, note=self._notes.append)
-        async with contextlib.aclosing(found):
-            return [finding async for finding in found]
+        review_stream = review(self._count_sources(sources), self._settings, note=self._notes.append)
+        async with contextlib.aclosing(review_stream):
+            return [finding async for finding in review_stream]
 
-    async def _counted(self, sources: AsyncIterator[ReviewSource]) -> AsyncIterator[ReviewSource]:
+    async def _count_sources(self, sources: AsyncIterator[ReviewSource]) -> AsyncIterator[ReviewSource]:
         async for source in sources:
             self._count += 1
             self._paths.append(source.path)
@@ -142,8 +142,8 @@ class _Run:
         return f"{self._count} files read"
 
     def _show(self, findings: list[Finding]) -> None:
-        chosen, out, page = self._options, sys.stdout, rules_page()
-        match chosen.format:
+        options, out, page = self._options, sys.stdout, rules_page()
+        match options.format:
             case "json":
                 out.write(
                     sanitize_json(as_json(findings, self._notes, files=self._count, page=page)).decode()
@@ -155,10 +155,10 @@ class _Run:
             case "github":
                 out.writelines(sanitize(as_github(finding)) for finding in findings)
             case "diff":
-                show_diffs(findings, self._gathered, unsafe=chosen.unsafe)
+                show_diffs(findings, self._review_sources, unsafe=options.unsafe)
             case _:
                 self._show_text(findings)
-        if chosen.format in ("text", "github", "diff"):
+        if options.format in ("text", "github", "diff"):
             for note in self._notes:
                 say(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
 
@@ -169,8 +169,10 @@ class _Run:
         for finding in findings:
             if finding.path != path:
                 path = finding.path
-                kept = self._gathered.texts.get(path)
-                lines = TextLines(mask_secrets(kept.text, path=path, rules=rules)) if kept else None
+                source_text = self._review_sources.texts.get(path)
+                lines = (
+                    TextLines(mask_secrets(source_text.text, path=path, rules=rules)) if source_text else None
+                )
             print(as_text(finding, lines, colour=colour, page=page))  # sanitized, with colours of ours
         say(summary(findings, files=self._count))
 

@@ -19,54 +19,54 @@ _MOST_PASSES = 5
 
 async def mend(
     findings: list[Finding],
-    gathered: ReviewSources,
+    sources: ReviewSources,
     settings: ReviewSettings,
     note: Callable[[ReviewNote], None],
     *,
     unsafe: bool,
 ) -> list[Finding]:
     """Write what can be mended, and return what is left to find."""
-    left: list[Finding] = []
+    remaining: list[Finding] = []
     for path, here in _by_file(findings).items():
-        left += await _mend_file(path, here, gathered, settings, note, unsafe=unsafe)
-    return left
+        remaining += await _mend_file(path, here, sources, settings, note, unsafe=unsafe)
+    return remaining
 
 
 async def _mend_file(
     path: str,
     findings: list[Finding],
-    gathered: ReviewSources,
+    sources: ReviewSources,
     settings: ReviewSettings,
     note: Callable[[ReviewNote], None],
     *,
     unsafe: bool,
 ) -> list[Finding]:
-    was, changed = gathered.texts[path], gathered.changed_lines.get(path)
-    text, left, applied = was.text, findings, 0
+    was, changed_lines = sources.texts[path], sources.changed_lines.get(path)
+    text, remaining, applied_count = was.text, findings, 0
     for _ in range(_MOST_PASSES):
-        done = apply_fixes(text, left, unsafe=unsafe)
-        if done.text == text:
+        result = apply_fixes(text, remaining, unsafe=unsafe)
+        if result.text == text:
             break
-        if changed is not None:  # what was not asked about stays as it is, also in the next pass
-            changed = moved_lines(changed, text, done.text)
-        text, applied = done.text, applied + len(done.applied)
-        left = [finding async for finding in review([ReviewSource(path, text, changed)], settings)]
-    if text == was.text or path not in gathered.paths:
+        if changed_lines is not None:  # what was not asked about stays as it is, also in the next pass
+            changed_lines = moved_lines(changed_lines, text, result.text)
+        text, applied_count = result.text, applied_count + len(result.applied)
+        remaining = [finding async for finding in review([ReviewSource(path, text, changed_lines)], settings)]
+    if text == was.text or path not in sources.paths:
         return findings
     try:
-        write_fixed(gathered.paths[path], was, text)
+        write_fixed(sources.paths[path], was, text)
     except (StaleFile, OSError) as error:
         note(ReviewNote(path, f"not mended: {error}", is_failure=True))
         return findings
-    gathered.texts[path] = was._replace(text=text, data=was.encode(text))
-    say(f"{path}: {applied} mended", file=sys.stderr)
-    return left
+    sources.texts[path] = was._replace(text=text, data=was.encode(text))
+    say(f"{path}: {applied_count} mended", file=sys.stderr)
+    return remaining
 
 
-def show_diffs(findings: Iterable[Finding], gathered: ReviewSources, *, unsafe: bool) -> None:
+def show_diffs(findings: Iterable[Finding], sources: ReviewSources, *, unsafe: bool) -> None:
     """What the fixes would change, for people and, where it does not go to a terminal, for `patch`."""
     for path, here in _by_file(findings).items():
-        text = gathered.texts[path].text
+        text = sources.texts[path].text
         changes = diff(Path(path).as_posix(), text, apply_fixes(text, here, unsafe=unsafe).text)
         sys.stdout.write(sanitize(changes, exact=True) if sys.stdout.isatty() else changes)
 

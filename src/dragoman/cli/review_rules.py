@@ -43,14 +43,14 @@ async def _complaint(rule: ReviewRule, text: str, *, is_hit: bool) -> str | None
     settings = ReviewSettings(
         rules=(rule,), only=(rule.id,), use_ruff=False, use_oxlint=False, workers=1, deadline=_DEADLINE
     )
-    found = [
+    findings = [
         finding async for finding in review([ReviewSource(_path(rule), text)], settings, note=notes.append)
     ]
     if notes:
         return notes[0].text
-    if is_hit and not found:
+    if is_hit and not findings:
         return "does not find its hit"
-    return "finds its miss" if found and not is_hit else None
+    return "finds its miss" if findings and not is_hit else None
 
 
 def _path(rule: ReviewRule) -> str:
@@ -77,5 +77,5 @@ def list_rules(more: tuple[ReviewRule, ...]) -> int:
 
 def _rows(entries: tuple[CatalogueEntry, ...]) -> Iterator[_Row]:
     for entry in entries:
-        shown = ", ".join(entry.languages[:3]) + (", …" if len(entry.languages) > 3 else "")
-        yield _Row(entry.id, entry.severity.value, shown or "all", entry.title)
+        languages = ", ".join(entry.languages[:3]) + (", …" if len(entry.languages) > 3 else "")
+        yield _Row(entry.id, entry.severity.value, languages or "all", entry.title)

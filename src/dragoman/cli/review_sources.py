@@ -45,20 +45,24 @@ class ReviewSources:
                 if source is not None:
                     yield source
                 continue
-            for path in await _expanded(Path(name)):
+            for path in await _expand(Path(name)):
                 if (source := await self._read(path)) is not None:
                     yield source
 
-    async def changed(self, changes: repository.GitChanges, *, whole: bool) -> AsyncIterator[ReviewSource]:
+    async def changed_files(
+        self, changes: repository.GitChanges, *, whole: bool
+    ) -> AsyncIterator[ReviewSource]:
         """Files as they are on the disk, with the lines that changed."""
         for file in changes.files:
             path = changes.top / file.path
             if is_worth_it(file.path) and not path.is_symlink():
                 source = await self._read(path)
                 if source is not None:
-                    yield self._narrowed(source, None if whole else file.lines)
+                    yield self._narrow(source, None if whole else file.lines)
 
-    async def staged(self, changes: repository.GitChanges, *, whole: bool) -> AsyncIterator[ReviewSource]:
+    async def staged_files(
+        self, changes: repository.GitChanges, *, whole: bool
+    ) -> AsyncIterator[ReviewSource]:
         """Files as they are in the index."""
         for file in changes.files:
             data = await repository.text_at(changes.top, ":0", file.path) if is_worth_it(file.path) else None
@@ -67,9 +71,9 @@ class ReviewSources:
             name = _short_path(changes.top / file.path)
             source = self._keep(name, decode(data) or ReviewNote(name, "not reviewed: it is no text"))
             if source is not None:
-                yield self._narrowed(source, None if whole else file.lines)
+                yield self._narrow(source, None if whole else file.lines)
 
-    def _narrowed(self, source: ReviewSource, lines: frozenset[int] | None) -> ReviewSource:
+    def _narrow(self, source: ReviewSource, lines: frozenset[int] | None) -> ReviewSource:
         if lines is not None:
             self.changed_lines[source.path] = lines
         return source._replace(changed=lines)
@@ -97,7 +101,7 @@ def _read_text(path: Path) -> SourceText | ReviewNote | None:
     return read_text(path) if path.exists() else None
 
 
-async def _expanded(path: Path) -> list[Path]:
+async def _expand(path: Path) -> list[Path]:
     """The files that a path stands for. One that somebody named is reviewed, whatever it is called."""
     if not await asyncio.to_thread(path.exists):
         raise NothingThere(f"there is no file or folder {path}")
@@ -106,10 +110,10 @@ async def _expanded(path: Path) -> list[Path]:
     return await asyncio.to_thread(_worth_it, path, await repository.list_files(path))
 
 
-def _worth_it(folder: Path, listed: list[Path] | None) -> list[Path]:
-    if not listed:
+def _worth_it(folder: Path, listed_files: list[Path] | None) -> list[Path]:
+    if not listed_files:
         return list(files_below(folder))
-    return [file for file in listed if is_worth_it(file.name) and not file.is_symlink()]
+    return [file for file in listed_files if is_worth_it(file.name) and not file.is_symlink()]
 
 
 def _short_path(path: Path) -> str:

@@ -30,8 +30,8 @@ async def _serve(args: argparse.Namespace) -> None:
     host, port = parse_listen(args.listen)
     tls = _tls(args)
     token = _token(args.token_file)
-    bound = open_socket(host, port, tls=tls, insecure=args.insecure)
-    port = bound.getsockname()[1]
+    listening_socket = open_socket(host, port, tls=tls, insecure=args.insecure)
+    port = listening_socket.getsockname()[1]
     names = [*local_hosts(port), *names_of(host, port), *args.host]
     admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=args.origin)
     agents = AgentPerConnection(args.command, most=args.max_connections, on_stderr=stderr_writer())
@@ -39,7 +39,7 @@ async def _serve(args: argparse.Namespace) -> None:
         leaving.listen()
         endpoint = AcpEndpoint(admission, agents.accept)
         agents.reclaim = endpoint.reclaim
-        async with open_listener(endpoint, bound, tls=tls, http2=args.http2):
+        async with open_listener(endpoint, listening_socket, tls=tls, http2=args.http2):
             _say(host, port, tls=tls, token="" if args.token_file else token)
             await leaving.end_event.wait()
             endpoint.leave()

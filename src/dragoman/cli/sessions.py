@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, path: Path) -> None:
     async with open_journal(path) as journal:
         if journal.salvaged is not None:
-            saved = journal.salvaged
+            salvage = journal.salvaged
             say(
-                f"The history was damaged: {saved.entries} entries of {saved.streams} sessions were saved, "
-                f"{saved.lost} lost. The damaged file is kept as {saved.aside}.",
+                f"The history was damaged: {salvage.entries} entries of {salvage.streams} sessions were saved, "
+                f"{salvage.lost} lost. The damaged file is kept as {salvage.aside}.",
                 file=sys.stderr,
             )
         await ACTIONS[args.action](journal, args)
@@ -75,9 +75,9 @@ async def _run(args: argparse.Namespace, path: Path) -> None:
 def _repair(path: Path) -> None:
     if not path.exists():
         raise SessionMistake(f"{path} does not exist")
-    saved = repair(path)
-    say(f"{saved.entries} entries of {saved.streams} sessions were saved, {saved.lost} lost.")
-    say(f"The old file is kept as {saved.aside}.")
+    salvage = repair(path)
+    say(f"{salvage.entries} entries of {salvage.streams} sessions were saved, {salvage.lost} lost.")
+    say(f"The old file is kept as {salvage.aside}.")
 
 
 def _nothing_yet(args: argparse.Namespace, path: Path) -> None:
@@ -94,8 +94,8 @@ async def _list(journal: Journal, args: argparse.Namespace) -> None:
     infos: list[StreamInfo] = []
     cursor = None
     while True:
-        left = args.limit - len(infos) if args.limit > 0 else 500
-        listing = await journal.list(agent=args.agent, cwd=cwd, limit=min(left, 500), cursor=cursor)
+        remaining = args.limit - len(infos) if args.limit > 0 else 500
+        listing = await journal.list(agent=args.agent, cwd=cwd, limit=min(remaining, 500), cursor=cursor)
         infos += map(with_current_state, listing.streams) if args.journal is None else listing.streams
         cursor = listing.cursor
         if cursor is None or 0 < args.limit <= len(infos):
@@ -122,18 +122,18 @@ async def _show(journal: Journal, args: argparse.Namespace) -> None:
     say(sanitize_line(" · ".join(part for part in about if part)))
     async for moment in _moments(journal, info.stream):
         if moment.kind != "note" or args.notes:
-            say(f"\n{_rendered(moment)}")
+            say(f"\n{_render(moment)}")
 
 
 async def _search(journal: Journal, args: argparse.Namespace) -> None:
-    found = await journal.search(" ".join(args.words), limit=max(1, args.limit))
+    hits = await journal.search(" ".join(args.words), limit=max(1, args.limit))
     if args.json:
-        _write_json({"found": found})
+        _write_json({"found": hits})
         return
-    for one in found:
-        say(sanitize_line(f"{one.stream}  {one.title}"))
-        say(sanitize_line(f"  {one.kind} {one.sequence}: {one.excerpt}"))
-    if not found:
+    for hit in hits:
+        say(sanitize_line(f"{hit.stream}  {hit.title}"))
+        say(sanitize_line(f"  {hit.kind} {hit.sequence}: {hit.excerpt}"))
+    if not hits:
         print("Nothing was found.", file=sys.stderr)
 
 
@@ -185,19 +185,19 @@ async def _find(journal: Journal, name: str) -> StreamInfo:
         latest = (await journal.list(limit=1)).streams
         if latest:
             return latest[0]
-    found: list[StreamInfo] = []
+    infos: list[StreamInfo] = []
     cursor = None
     while True:
         listing = await journal.list(limit=500, cursor=cursor)
-        found += [info for info in listing.streams if info.stream.startswith(name) or info.session == name]
+        infos += [info for info in listing.streams if info.stream.startswith(name) or info.session == name]
         cursor = listing.cursor
         if cursor is None:
             break
-    if len(found) == 1:
-        return found[0]
-    if found:
-        some = ", ".join(info.stream for info in found[:5])
-        raise SessionMistake(sanitize_line(f"{name!r} may be any of {len(found)} sessions: {some}"))
+    if len(infos) == 1:
+        return infos[0]
+    if infos:
+        some = ", ".join(info.stream for info in infos[:5])
+        raise SessionMistake(sanitize_line(f"{name!r} may be any of {len(infos)} sessions: {some}"))
     raise SessionMistake(sanitize_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
 
 
@@ -207,8 +207,8 @@ async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
     damage = None
     try:
         async for page in journal.replay(stream):
-            for stored in page:
-                for moment in fold.add(stored):
+            for row in page:
+                for moment in fold.add(row):
                     yield moment
     except JournalDamaged as error:
         damage = error
@@ -218,15 +218,15 @@ async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
         raise damage
 
 
-def _rendered(moment: Moment) -> str:
+def _render(moment: Moment) -> str:
     pattern = KINDS.get(moment.kind) or OTHERS[moment.kind]
     return "\n".join(pattern.format(line) for line in sanitize(moment.text).split("\n"))
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    shown = [[sanitize_line(cell) for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]) - 1)]
-    for row in shown:
+    safe_rows = [[sanitize_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in safe_rows) for at in range(len(safe_rows[0]) - 1)]
+    for row in safe_rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  ".join([*cells, row[-1]]).rstrip()
 

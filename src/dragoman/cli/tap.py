@@ -61,12 +61,12 @@ async def _tap(args: argparse.Namespace, recorder: TapRecorder, stdin: int, stdo
 
 
 def _recorder(args: argparse.Namespace, hiding: Hiding | None) -> TapRecorder:
-    path = Path(args.record) if args.record else _unused(args)
+    path = Path(args.record) if args.record else _new_path(args)
     name = " ".join(args.command[:1])
     return TapRecorder(path, name=name, hiding=hiding, full=int(args.max_size * MEGABYTE), keep=args.keep)
 
 
-def _unused(args: argparse.Namespace) -> Path:
+def _new_path(args: argparse.Namespace) -> Path:
     folder = taps_folder(args.folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     moment = time.strftime("%Y%m%d-%H%M%S")

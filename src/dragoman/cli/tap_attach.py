@@ -45,8 +45,8 @@ def attach(words: list[str], *, folder: str | None) -> int:
 
 
 def _live_lines(path: Path) -> Iterator[str]:
-    live, warned, turns = Live(), set[str](), 0
-    told: list[Entry] = []
+    live, warned_ids, turns = Live(), set[str](), 0
+    past_entries: list[Entry] = []
     for text in _lines(path):
         try:
             entries = list(read_transcript([text]))
@@ -54,24 +54,24 @@ def _live_lines(path: Path) -> Iterator[str]:
             continue  # the header, or something that is no entry
         for entry in entries:
             yield from live.tell(entry)
-            told.append(entry)
+            past_entries.append(entry)
             over = entry.direction == "note" and b'"event":"exit"' in entry.frame
             if over:
                 yield from live.rest()
-            if over or (live.turns > turns and len(told) <= SOON):
+            if over or (live.turns > turns and len(past_entries) <= SOON):
                 turns = live.turns
-                yield from _warnings(told, warned)
+                yield from _warnings(past_entries, warned_ids)
             if over:
                 return
 
 
-def _warnings(entries: list[Entry], warned: set[str]) -> Iterator[str]:
+def _warnings(entries: list[Entry], warned_ids: set[str]) -> Iterator[str]:
     """What the rules of `check trace` find so far, each requirement once."""
     recording = recording_of(entries)
     for side in SIDES:
         for verdict in judge([recording], side):
-            if verdict.status in ("failed", "warned") and verdict.requirement not in warned:
-                warned.add(verdict.requirement)
+            if verdict.status in ("failed", "warned") and verdict.requirement not in warned_ids:
+                warned_ids.add(verdict.requirement)
                 finding = verdict.findings[0]
                 frame = f" (frame {finding.frames[0]})" if finding.frames else ""
                 yield f"             ⚑   {verdict.requirement}, {side}: {finding.why}{frame}"

@@ -45,7 +45,7 @@ def _findings(entries: list[Entry]) -> list[dict[str, Any]]:
     """What the rules of `check trace` say about both sides, at the first frame of each finding."""
     recording = recording_of(entries)
     levels = {"failed": "fail", "warned": "warn"}
-    found = [
+    findings = [
         {
             "frame": finding.frames[0],
             "rule": verdict.requirement,
@@ -58,4 +58,4 @@ def _findings(entries: list[Entry]) -> list[dict[str, Any]]:
         for finding in verdict.findings
         if finding.frames
     ]
-    return sorted(found, key=lambda one: one["frame"])
+    return sorted(findings, key=lambda item: item["frame"])

@@ -126,7 +126,7 @@ def add_doctor(parser: Parser) -> None:
         default=HANDSHAKE_SECONDS,
         help=f"for each answer ({HANDSHAKE_SECONDS:g}, as for `dragoman run`)",
     )
-    add_dialect(parser, shown="as configured, or auto")
+    add_dialect(parser, default_text="as configured, or auto")
     parser.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
 
 

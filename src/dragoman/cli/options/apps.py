@@ -27,7 +27,7 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
-    add_dialect(group, shown="as configured, or auto")
+    add_dialect(group, default_text="as configured, or auto")
     group.add_argument(
         "--env",
         action="append",
@@ -114,7 +114,7 @@ def add_chat(parser: Parser) -> None:
     parser.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
-    add_dialect(parser, shown="as configured, or auto")
+    add_dialect(parser, default_text="as configured, or auto")
     parser.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--resume", metavar="ID", help="go on with this session; `last` is the latest")

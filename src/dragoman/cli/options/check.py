@@ -28,7 +28,7 @@ def _add_examination(agent: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--seed", type=int, default=0, metavar="N", help="for made-up ids and the order of scenes"
     )
-    add_dialect(how, default="v1", shown="v1: it is examined as it is")
+    add_dialect(how, default="v1", default_text="v1: it is examined as it is")
     how.add_argument("--cwd", metavar="DIR", default=".", help="where the agent is started")
     how.add_argument("--protocol", type=int, choices=(1, 2), default=0, help="the version to ask for (1)")
     how.add_argument("--login", metavar="ID", default="", help="log in with this method first")
@@ -108,26 +108,30 @@ def add_check_explain(parser: Parser) -> None:
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     """The options of every examination."""
-    wanted = parser.add_argument_group("what is judged")
-    wanted.add_argument(
+    selection_group = parser.add_argument_group("what is judged")
+    selection_group.add_argument(
         "--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns: TURN-06,TERM,SES-1*"
     )
-    wanted.add_argument("--exclude", metavar="IDS", action="append", default=[], help="all but these")
-    wanted.add_argument(
+    selection_group.add_argument(
+        "--exclude", metavar="IDS", action="append", default=[], help="all but these"
+    )
+    selection_group.add_argument(
         "--pack", metavar="NAME", action="append", default=[], help="a guide's list; see docs"
     )
-    wanted.add_argument("--waivers", metavar="FILE", help="TOML: findings to live with, and why")
-    wanted.add_argument("--strict", action="store_true", help="warnings count like failures")
-    shown = parser.add_argument_group("how it is reported")
-    shown.add_argument(
+    selection_group.add_argument("--waivers", metavar="FILE", help="TOML: findings to live with, and why")
+    selection_group.add_argument("--strict", action="store_true", help="warnings count like failures")
+    report_group = parser.add_argument_group("how it is reported")
+    report_group.add_argument(
         "--format",
         metavar="NAME[=FILE]",
         action="append",
         default=[],
         help=f"{', '.join(FORMAT_NAMES)}; to standard output or to a file; may be given several times",
     )
-    shown.add_argument("--details", action="store_true", help="in text also what passed or never showed")
-    shown.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
+    report_group.add_argument(
+        "--details", action="store_true", help="in text also what passed or never showed"
+    )
+    report_group.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
 
 
 def add_review(parser: Parser) -> None:

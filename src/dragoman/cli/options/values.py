@@ -56,15 +56,15 @@ def add_json(parser: argparse.ArgumentParser, *, default: object = False, instea
 
 
 def add_dialect(
-    parser: argparse._ActionsContainer, *, default: str | None = None, shown: str = "auto"
+    parser: argparse._ActionsContainer, *, default: str | None = None, default_text: str = "auto"
 ) -> None:
-    """`--dialect`, for every command that starts an agent. `shown` is what the help calls the default."""
+    """`--dialect`, for every command that starts an agent. `default_text` is what the help calls the default."""
     parser.add_argument(
         "--dialect",
         metavar="DIALECT",
         type=parse_dialect,
         default=default,
-        help=f"what the agent speaks: a name of `dragoman dialect list`, or auto ({shown})",
+        help=f"what the agent speaks: a name of `dragoman dialect list`, or auto ({default_text})",
     )
 
 
