@@ -95,7 +95,7 @@ def test_a_table_without_an_end_stays_a_table(size: int) -> None:
     blocks = blocks_of(f"| a | b |\n|---|---|\n{rows}", size=size)
     assert all(isinstance(block, Table) and len(block.head) == 2 for block in blocks)
     assert sum(len(block.rows) for block in blocks if isinstance(block, Table)) == 1000
-    assert [block.continued for block in blocks if isinstance(block, Table)] == [False] + [True] * (
+    assert [block.is_continued for block in blocks if isinstance(block, Table)] == [False] + [True] * (
         len(blocks) - 1
     )
 

@@ -80,9 +80,9 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     module, _, attribute = home.partition(":")
-    found: object = getattr(import_module(module), attribute)
-    globals()[name] = found  # the next look-up does not come here
-    return found
+    value: object = getattr(import_module(module), attribute)
+    globals()[name] = value  # the next look-up does not come here
+    return value
 
 
 def __dir__() -> list[str]:

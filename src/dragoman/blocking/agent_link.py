@@ -59,13 +59,15 @@ class AgentLink(AttendedLink):
         self._turns = 0  # how many of them work on a prompt
         self._queue: deque[tuple[IncomingRequest, Work]] = deque()
         self._size = 0  # bytes of params of all these requests
-        self._granted: dict[str, Capabilities] = {}  # by method: where it was found to be allowed
+        self._granted_capabilities: dict[
+            str, Capabilities
+        ] = {}  # by method: where it was found to be allowed
 
     # What a handler asks.
 
     def ask(self, client: ClientCalls, method: str, message: object, result: type[T], worker: Worker) -> T:
         """What `ClientCalls.ask` and `call` do, for the thread of a handler."""
-        if self._granted.get(method) is not client.capabilities:
+        if self._granted_capabilities.get(method) is not client.capabilities:
             self._check(client, method)
         if self._end_reason is not None:
             raise self._end_reason.with_traceback(None)
@@ -89,7 +91,7 @@ class AgentLink(AttendedLink):
         capability = CLIENT_REQUESTS[method].capability
         if capability is not None:
             client.capabilities.require(capability, method)
-        self._granted[method] = client.capabilities
+        self._granted_capabilities[method] = client.capabilities
 
     def _read_answer(self, call: OutgoingCall[ThreadPendingCall], kind: object) -> Any:
         """Read once: what comes next is nearly always the answer. None when it was not, or not so plainly."""
@@ -121,7 +123,7 @@ class AgentLink(AttendedLink):
         return None
 
     def _look_at(self, chunk: bytes) -> None:
-        if block := self._framed(chunk):
+        if block := self._frame_chunk(chunk):
             self.put_into_inbox(block)
 
     # What the client asks.
@@ -181,7 +183,7 @@ class AgentLink(AttendedLink):
         except RuntimeError as error:  # the system has no more threads for us
             work.close()
             self.refuse(incoming, to_error(error, incoming.method))
-            self._finished(worker)
+            self._on_worker_end(worker)
 
     def _run(self, worker: Worker, work: Work) -> None:
         worker.enter()
@@ -195,9 +197,9 @@ class AgentLink(AttendedLink):
         else:
             self.settle(incoming, result)
         finally:
-            self._finished(worker)
+            self._on_worker_end(worker)
 
-    def _finished(self, worker: Worker) -> None:
+    def _on_worker_end(self, worker: Worker) -> None:
         with self._books:
             self._workers.pop(worker.request, None)
             self._size -= _size(worker.request)
@@ -215,8 +217,8 @@ class AgentLink(AttendedLink):
     def interrupt(self, worker: Worker) -> bool:
         """End the calls that this worker waits for; False when it waits for none."""
         calls = [call for call in tuple(self.connection.calls.values()) if call.context.worker is worker]
-        told = [self.give_up(call, Cancelled()) for call in calls]
-        return any(told)
+        results = [self.give_up(call, Cancelled()) for call in calls]
+        return any(results)
 
     # What leaves.
 

@@ -39,7 +39,7 @@ class AttendedLink(BlockingLink):
         self, read_fd: int, write_fd: int, router: Router, *, name: str, limits: Limits | None = None
     ) -> None:
         super().__init__(read_fd, write_fd, router, name=name, lifecycle=Lifecycle(), limits=limits)
-        self.dismissed = False
+        self.is_dismissed = False
         self._main = ThreadSignal()  # the main thread shall come back from the pipe
         self._gate = WakeGate()  # where it waits when it does not read
         self._main_waits = False  # for the role to be put down, however long that takes
@@ -56,7 +56,7 @@ class AttendedLink(BlockingLink):
         """Read whenever nobody else does, until the end of input or `dismiss`."""
         while True:
             self._main.clear()  # before all the looks that follow: what comes after a look sets it again
-            if self._end_reason is not None or self.dismissed:
+            if self._end_reason is not None or self.is_dismissed:
                 return
             self._look_around(monotonic())
             if self.at_work and monotonic() < self._lease:
@@ -75,7 +75,7 @@ class AttendedLink(BlockingLink):
 
     def dismiss(self) -> None:
         """End `attend`. May be called from a signal handler."""
-        self.dismissed = True
+        self.is_dismissed = True
         self._call_main()
 
     def later(self, seconds: float, callback: Callable[[], None]) -> None:
@@ -92,7 +92,7 @@ class AttendedLink(BlockingLink):
             self._gate.wait(min(LEASE, until - monotonic()))
 
     def _call_main(self) -> None:
-        self._main.reached = True
+        self._main.is_reached = True
         self._gate.open()
         self.wake()
 
@@ -126,9 +126,11 @@ class AttendedLink(BlockingLink):
         if self._main_waits:
             self._gate.open()
 
-    def _answered(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
-        self._main.reached = True  # if it is the main thread who reads: the one who asked shall do that now
-        super()._answered(call, answer)
+    def _on_answer(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
+        self._main.is_reached = (
+            True  # if it is the main thread who reads: the one who asked shall do that now
+        )
+        super()._on_answer(call, answer)
 
     def _seconds(self) -> float | None:
         seconds, until = super()._seconds(), self._until_timer()
@@ -142,7 +144,7 @@ class AttendedLink(BlockingLink):
         if self.outbox.due <= now:
             self._flush()
         if self._timers and self._timers[0][0] <= now:
-            self._main.reached = True
+            self._main.is_reached = True
             self._gate.open()
 
     # The end.

@@ -43,8 +43,8 @@ class Child:
         self._wake: Callable[[], None] = _no_watcher
         self._tree: OwnedTree
         self._stderr: StderrTail
-        self._exited = asyncio.Event()
-        self._explained = asyncio.Event()  # its standard error has ended
+        self._exit_event = asyncio.Event()
+        self._stderr_end_event = asyncio.Event()  # its standard error has ended
         self._ending: asyncio.Task[None] | None = None
         self.silent = False
         """The program has exited, and said nothing for a while; somebody else may still hold its output."""
@@ -102,10 +102,10 @@ class Child:
 
     async def _start(self, program: Program) -> None:
         self._tree = start_tree(program, grace=self._grace, exited=self._note_exit)
-        self._stderr = StderrTail(self._stderr_fd, show=self._on_stderr, ended=self._explained.set)
+        self._stderr = StderrTail(self._stderr_fd, show=self._on_stderr, ended=self._stderr_end_event.set)
 
     def _note_exit(self) -> None:
-        self._exited.set()
+        self._exit_event.set()
         self._loop.call_later(HANG_UP, self._note_silence)
 
     def _note_silence(self) -> None:
@@ -115,8 +115,8 @@ class Child:
     async def _explain(self) -> PeerDied:
         try:
             async with asyncio.timeout(HANG_UP):
-                await self._exited.wait()
-                await self._explained.wait()
+                await self._exit_event.wait()
+                await self._stderr_end_event.wait()
         except TimeoutError:
             pass
         hung_up = not self._tree.has_exited

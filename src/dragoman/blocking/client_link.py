@@ -44,7 +44,9 @@ class ClientLink(BlockingLink):
 
     def wait(self, signal: ThreadSignal) -> None:
         """Read, work, read again, as long as requests come one by one; anything else is the long way."""
-        while not (signal.reached or self._busy or self._inbox or self._has_notifications or not self._whole):
+        while not (
+            signal.is_reached or self._busy or self._inbox or self._has_notifications or not self._whole
+        ):
             if not self._role.acquire(blocking=False):
                 break
             self._reader = get_ident()

@@ -72,15 +72,15 @@ class ThreadDeadlines:
             link.last_heard = (
                 now  # while the peer waits for us, or we do not listen, it is not the silent one
             )
-        watched = False
+        is_watching = False
         for call in tuple(link.connection.calls.values()):
             waiting = call.context
             overdue = self._overdue(waiting, call.method, now)
             if overdue is not None:
                 link.give_up(call, overdue)
             elif waiting.deadline is not None or waiting.silence is not None:
-                watched = True
-        if not watched:
+                is_watching = True
+        if not is_watching:
             self.interval = self._link.poll_ms = None
         self.next_look = now + self.interval if self.interval is not None else inf
 

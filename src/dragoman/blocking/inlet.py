@@ -16,7 +16,7 @@ from dragoman.transport.contract import READ_SIZE
 class Inlet:
     """Reads `fd`, and owns it."""
 
-    __slots__ = ("_listening", "_poll", "_pushed", "_wake_in", "_wake_out", "fd", "poll")
+    __slots__ = ("_listening", "_poll", "_push_fd", "_wake_in", "_wake_out", "fd", "poll")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -29,7 +29,7 @@ class Inlet:
         self.poll = self._poll.poll
         """Waits for the pipe, or to be woken; for who has nothing to push, and listens."""
         self._listening = True
-        self._pushed = -1  # the descriptor whose room we wait for
+        self._push_fd = -1  # the descriptor whose room we wait for
 
     @property
     def wake_fd(self) -> int:
@@ -49,7 +49,7 @@ class Inlet:
         """What has arrived (nothing at the end of input, None when there was nothing to read), and whether
         `push_to` has room.
         """
-        if push_to != self._pushed or listen != self._listening:
+        if push_to != self._push_fd or listen != self._listening:
             self._arrange(push_to, listen=listen)
         chunk: bytes | None = None
         room = False
@@ -88,8 +88,8 @@ class Inlet:
             pass  # a signal came and went
 
     def _arrange(self, push_to: int, *, listen: bool) -> None:
-        if self._pushed >= 0:
-            self._poll.unregister(self._pushed)
+        if self._push_fd >= 0:
+            self._poll.unregister(self._push_fd)
         if push_to >= 0:
             self._poll.register(push_to, select.POLLOUT)
         if listen and not self._listening:
@@ -98,7 +98,7 @@ class Inlet:
             self._poll.unregister(
                 self.fd
             )  # asking for no events would still tell of a hang-up, again and again
-        self._pushed, self._listening = push_to, listen
+        self._push_fd, self._listening = push_to, listen
 
 
 def _readable() -> int:

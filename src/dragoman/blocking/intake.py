@@ -108,12 +108,12 @@ class ThreadIntake(ABC):
                 self._deadlines.look(now)
         if self._whole and chunk[-1:] == b"\n":
             return chunk
-        return self._framed(chunk)
+        return self._frame_chunk(chunk)
 
     def put_into_inbox(self, block: bytes) -> None:
-        taken = 0 if self._inbox else self._router.on_block(block)
-        if taken:
-            self.connection.stamp += taken
+        message_count = 0 if self._inbox else self._router.on_block(block)
+        if message_count:
+            self.connection.stamp += message_count
             self._router.on_block_end(len(block))
         else:
             self._inbox.extend(decode_block(block))
@@ -124,17 +124,17 @@ class ThreadIntake(ABC):
         size, self._inbox_size = self._inbox_size, 0
         self._router.on_block_end(size)
 
-    def _framed(self, chunk: bytes) -> bytes:
+    def _frame_chunk(self, chunk: bytes) -> bytes:
         framer = self._framer
         block = framer.feed(chunk) if chunk else framer.finish()
         self._whole = chunk[-1:] == b"\n"
         if not chunk:
             self._at_end = self._busy = True
         for size in framer.take_skipped():
-            self._oversized(size)
+            self._on_oversized_frame(size)
         return block
 
-    def _oversized(self, size: int) -> None:
+    def _on_oversized_frame(self, size: int) -> None:
         self.complaints += 1
         limit = self._framer.limit
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
@@ -166,7 +166,7 @@ class ThreadIntake(ABC):
         if chunk is None:
             return b""
         self.last_heard = now
-        return self._framed(chunk)
+        return self._frame_chunk(chunk)
 
     def _seconds(self) -> float | None:
         """How long the pipe may be waited for, if there is a reason not to wait for ever."""

@@ -22,14 +22,14 @@ from dragoman.transport.translated import FadingInterpreter, TranslatedBlock
 class InterpretedOutbox(ThreadOutbox):
     """Everything that is sent is translated first."""
 
-    __slots__ = ("_translated",)
+    __slots__ = ("_translate",)
 
-    def __init__(self, fd: int, *, wake: Callable[[], None], translated: Callable[[bytes], bytes]) -> None:
+    def __init__(self, fd: int, *, wake: Callable[[], None], translate: Callable[[bytes], bytes]) -> None:
         super().__init__(fd, wake=wake)
-        self._translated = translated
+        self._translate = translate
 
     def put(self, frame: bytes) -> None:
-        self.put_translated(self._translated(frame))
+        self.put_translated(self._translate(frame))
 
     def put_translated(self, block: bytes) -> None:
         """For whoever holds the lock: frames in the agent's own words."""
@@ -62,7 +62,7 @@ class InterpretedLink(ClientLink):
         super().__init__(child, side, name=name, limits=limits)
 
     def open_outbox(self, fd: int) -> ThreadOutbox:
-        return InterpretedOutbox(fd, wake=self.wake, translated=self._to_agent)
+        return InterpretedOutbox(fd, wake=self.wake, translate=self._to_agent)
 
     def read_block(self) -> bytes:
         block = b"" if self._for_us else super().read_block()
@@ -79,20 +79,20 @@ class InterpretedLink(ClientLink):
         """With the lock of the outbox in hand."""
         if self._interpreter.is_transparent:
             return frame
-        passed = self._interpreter.from_inside(frame)
-        self._keep_for_us(passed)
-        return passed.peer
+        block = self._interpreter.from_inside(frame)
+        self._keep_for_us(block)
+        return block.peer
 
-    def _take_passed(self, passed: TranslatedBlock) -> None:
+    def _take_passed(self, block: TranslatedBlock) -> None:
         """With the lock in hand."""
-        self.outbox.put_translated(passed.peer)
-        self._keep_for_us(passed)
+        self.outbox.put_translated(block.peer)
+        self._keep_for_us(block)
 
-    def _keep_for_us(self, passed: TranslatedBlock) -> None:
-        if passed.inside:
-            self._for_us.append(passed.inside)
+    def _keep_for_us(self, block: TranslatedBlock) -> None:
+        if block.inside:
+            self._for_us.append(block.inside)
             self.wake()
-        for position, message in passed.host:
+        for position, message in block.host:
             loop = self._private.start()
             if self._host is None:
                 self._host = EdgeHost(self._answered_by_host, policy=self._policy)

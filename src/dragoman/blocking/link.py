@@ -198,28 +198,28 @@ class BlockingLink(ThreadIntake):
     def _look_at_held(self) -> None:
         """`initialize` was answered: what had to wait for that is asked now."""
         with self._books:
-            held = self.connection.take_held()
-        for event in held:
+            events = self.connection.take_held()
+        for event in events:
             self._consider(event)
 
     # Who reads.
 
     def wait(self, signal: ThreadSignal) -> None:
         """Until the signal is reached: by reading, if nobody else does, or by following whoever does."""
-        followed = False
+        has_followed = False
         try:
-            while not signal.reached:
+            while not signal.is_reached:
                 if self._reader == get_ident():  # a notification's handler asks in turn
                     incoming = self._read_until(signal)
                 elif self._role.acquire(blocking=False):
                     incoming = self._lead(signal)
                 else:
-                    followed, incoming = True, None
+                    has_followed, incoming = True, None
                     self._follow(signal)
                 if incoming is not None:
                     self.perform(incoming)
         finally:
-            if followed:
+            if has_followed:
                 self._pass_on()  # the role may have been meant for us
 
     def _lead(self, signal: ThreadSignal) -> IncomingRequest | None:
@@ -238,7 +238,7 @@ class BlockingLink(ThreadIntake):
         self._followers.append(signal)
         try:
             # Only now: who puts the role down after this look sees us among the followers.
-            if not signal.reached and self._role.locked():
+            if not signal.is_reached and self._role.locked():
                 gate.wait()
         finally:
             self._followers.remove(signal)
@@ -247,7 +247,7 @@ class BlockingLink(ThreadIntake):
     def _pass_on(self) -> None:
         """The role is free: whoever still waits may have it."""
         for follower in tuple(self._followers):
-            if not follower.reached and follower.gate is not None:
+            if not follower.is_reached and follower.gate is not None:
                 follower.gate.open()
                 return
 
@@ -266,14 +266,14 @@ class BlockingLink(ThreadIntake):
                 # before it is known: another thread may wait for it, and takes what is there by then.
                 if self._has_notifications and type(envelope) is not Notification:
                     self._hand_over()
-                if signal.reached and type(envelope) is Request:
+                if signal.is_reached and type(envelope) is Request:
                     return None
                 incoming = self._receive(inbox.popleft())
                 if incoming is not None:
                     return incoming
             if self._has_notifications:
                 self._hand_over()
-            if signal.reached:
+            if signal.is_reached:
                 return None
             block = self.read_block()
             if block and (incoming := self._take(block)) is not None:
@@ -291,16 +291,16 @@ class BlockingLink(ThreadIntake):
             event = self.connection.receive(envelope)
         kind = type(event)
         if kind is ResponseReceived:
-            self._answered(event.call, event.answer)  # type: ignore[union-attr]
+            self._on_answer(event.call, event.answer)  # type: ignore[union-attr]
         elif kind is RequestReceived:
             return self.begin(event.request)  # type: ignore[union-attr]
         else:
             self._consider(event)
         return None
 
-    def _answered(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
+    def _on_answer(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
         waiting = call.context
-        waiting.answered = True
+        waiting.is_answered = True
         waiting.settle(answer)
 
     def _consider(self, event: Event[ThreadPendingCall]) -> None:

@@ -34,7 +34,7 @@ class ThreadOutbox:
     """The way out. `wake` makes the reader look here: there is something to push, or to flush in time."""
 
     __slots__ = (
-        "_gathered",
+        "_buffer",
         "_last",
         "_outlet",
         "_queue",
@@ -52,7 +52,7 @@ class ThreadOutbox:
         self._wake = wake
         self.lock = threading.Lock()
         """Whoever holds it may `put`; the books of a conversation are kept under the same lock."""
-        self._gathered = bytearray()
+        self._buffer = bytearray()
         self._queue: deque[memoryview] = deque()  # what the system did not take yet
         self._last = 0.0  # when something left
         self.due = inf  # when something that was gathered must leave
@@ -64,7 +64,7 @@ class ThreadOutbox:
         return self._outlet.fd
 
     @property
-    def congested(self) -> bool:
+    def is_congested(self) -> bool:
         """More is kept than a sender should add to."""
         return self.pending > HIGH_WATER
 
@@ -75,23 +75,23 @@ class ThreadOutbox:
 
     def put(self, frame: bytes) -> None:
         """The same, for whoever holds the lock."""
-        if self._gathered or self._queue or self.broken:
-            self._gathered += frame
+        if self._buffer or self._queue or self.broken:
+            self._buffer += frame
             self._send_gathered()
             return
         try:
-            sent = self._write(frame)
+            sent_bytes = self._write(frame)
         except OSError as error:
-            sent = self._failed(error, len(frame))
-        if sent != len(frame):
-            self._keep(memoryview(frame)[sent:])
+            sent_bytes = self._on_write_error(error, len(frame))
+        if sent_bytes != len(frame):
+            self._keep(memoryview(frame)[sent_bytes:])
 
     def gather(self, frame: bytes) -> bool:
         """Send it now if the stream is quiet, else within a moment. True when the sender should wait."""
         with self.lock:
-            self._gathered += frame
+            self._buffer += frame
             now = monotonic()
-            if len(self._gathered) >= FLUSH_AT or now - self._last > QUIET:
+            if len(self._buffer) >= FLUSH_AT or now - self._last > QUIET:
                 self._last = now
                 self._send_gathered()
                 return self.pending > HIGH_WATER
@@ -115,14 +115,14 @@ class ThreadOutbox:
             while self._queue:
                 block = self._queue[0]
                 try:
-                    sent = self._write(block)
+                    sent_bytes = self._write(block)
                 except OSError as error:
-                    sent = self._failed(error, 0)
+                    sent_bytes = self._on_write_error(error, 0)
                 if self.broken:
                     return
-                self.pending -= sent
-                if sent != len(block):
-                    self._queue[0] = block[sent:]
+                self.pending -= sent_bytes
+                if sent_bytes != len(block):
+                    self._queue[0] = block[sent_bytes:]
                     return
                 self._queue.popleft()
 
@@ -158,35 +158,35 @@ class ThreadOutbox:
     def _send_gathered(self) -> None:
         if self.broken:
             raise LinkClosed(self.broken)
-        if not self._gathered:
+        if not self._buffer:
             return
-        block, self._gathered = bytes(self._gathered), bytearray()
+        block, self._buffer = bytes(self._buffer), bytearray()
         self.due = inf
-        sent = 0
+        sent_bytes = 0
         if not self._queue:
             try:
-                sent = self._write(block)
+                sent_bytes = self._write(block)
             except OSError as error:
-                sent = self._failed(error, len(block))
-        if sent != len(block):
-            self._keep(memoryview(block)[sent:])
+                sent_bytes = self._on_write_error(error, len(block))
+        if sent_bytes != len(block):
+            self._keep(memoryview(block)[sent_bytes:])
 
     def _keep(self, rest: memoryview) -> None:
         self._queue.append(rest)
         self.pending += len(rest)
         self._wake()
 
-    def _failed(self, error: OSError, lost: int) -> int:
+    def _on_write_error(self, error: OSError, lost_bytes: int) -> int:
         """Nothing was taken, for now or for ever; then everything is as good as sent."""
         if isinstance(error, BlockingIOError):
             return 0
         self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")
         self._wake()
-        return lost
+        return lost_bytes
 
     def _stop(self, why: str) -> None:
         self.broken = self.broken or why
         self._queue.clear()
-        self._gathered.clear()
+        self._buffer.clear()
         self.due = inf
         self.pending = 0

@@ -20,7 +20,7 @@ Outcome: TypeAlias = Raw | ErrorObject | BaseException
 class ThreadPendingCall(ThreadSignal):
     """What a link keeps with a call. It answers to what the SDK asks of one."""
 
-    __slots__ = ("_callbacks", "answered", "deadline", "expires", "lane", "outcome", "silence", "worker")
+    __slots__ = ("_callbacks", "deadline", "expires", "is_answered", "lane", "outcome", "silence", "worker")
 
     def __init__(
         self,
@@ -29,14 +29,14 @@ class ThreadPendingCall(ThreadSignal):
         lane: Hashable | None,
         worker: Worker | None,
     ) -> None:
-        self.reached = False  # written out: one of these is made for every call
+        self.is_reached = False  # written out: one of these is made for every call
         self.gate = None
         self.deadline = deadline
         self.silence = silence
         self.lane = lane
         self.worker = worker
         self.expires = inf  # until it is watched
-        self.answered = False
+        self.is_answered = False
         self.outcome: Outcome | None = None
         self._callbacks: list[Callable[[object], None]] | None = None
 
@@ -45,7 +45,7 @@ class ThreadPendingCall(ThreadSignal):
         if self.outcome is not None:
             return False
         self.outcome = outcome
-        self.reached = True  # in this order, as in `set`
+        self.is_reached = True  # in this order, as in `set`
         if self.gate is not None:
             self.gate.open()
         if self._callbacks is not None:
@@ -62,7 +62,7 @@ class ThreadPendingCall(ThreadSignal):
             self._callbacks.append(callback)
 
     def done(self) -> bool:
-        return self.reached
+        return self.is_reached
 
     def result(self) -> Outcome:
         assert self.outcome is not None

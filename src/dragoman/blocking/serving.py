@@ -67,7 +67,7 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
         try:
             link.attend()
             leaving.begin()
-            if not link.dismissed:
+            if not link.is_dismissed:
                 link.finish(limits.end_seconds)
         finally:
             link.end_work(flush=FLUSH)

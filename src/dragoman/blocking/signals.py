@@ -32,17 +32,17 @@ class WakeGate:
 class ThreadSignal:
     """Something that a thread waits for while it, or another thread, reads the pipe."""
 
-    __slots__ = ("gate", "reached")
+    __slots__ = ("gate", "is_reached")
 
     def __init__(self) -> None:
-        self.reached = False
+        self.is_reached = False
         self.gate: WakeGate | None = None  # of a thread that waits while another one reads
 
     def set(self) -> None:
         # In this order: a thread that is about to wait first shows its gate and then looks at `reached`.
-        self.reached = True
+        self.is_reached = True
         if self.gate is not None:
             self.gate.open()
 
     def clear(self) -> None:
-        self.reached = False
+        self.is_reached = False

@@ -41,7 +41,7 @@ class ThreadSpeaker(Lender):
 
     async def update(self, update: SessionUpdate) -> None:
         self._put(update)
-        if self._link.outbox.congested:
+        if self._link.outbox.is_congested:
             self._link.make_room()
 
     def _put(self, update: SessionUpdate) -> None:

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 class _ThreadRunningTurn:
     """What belongs to a turn while it lasts."""
 
-    __slots__ = ("answered", "machine", "over", "request", "started", "turn", "worker")
+    __slots__ = ("answered", "machine", "over", "request", "start_gate", "turn", "worker")
 
     def __init__(self, incoming: IncomingRequest, machine: RunningTurn, turn: ThreadTurn) -> None:
         self.request = incoming
         self.machine = machine
         self.turn = turn
         self.worker: Worker | None = None  # once its handler runs
-        self.started = WakeGate()
+        self.start_gate = WakeGate()
         self.over = threading.Event()
 
 
@@ -66,7 +66,7 @@ class ThreadTurns:
             )
             self._running[machine] = running
             if self._turns.running(session.id) is machine:
-                running.started.open()
+                running.start_gate.open()
         return self._run(running)
 
     def cancel(self, session_id: str) -> None:
@@ -95,7 +95,7 @@ class ThreadTurns:
     async def _run(self, running: _ThreadRunningTurn) -> bytes:
         stop_reason = "cancelled"
         try:
-            running.started.wait()
+            running.start_gate.wait()
             response = await self._handle(running)
             stop_reason = response.stop_reason
             return write_out(response, v1.PromptResponse, "session/prompt")
@@ -127,12 +127,12 @@ class ThreadTurns:
             self._running.pop(running.machine, None)
             following = self._turns.end(running.machine, stop_reason)
             if following is not None:
-                self._running[following].started.open()
+                self._running[following].start_gate.open()
         running.over.set()
 
     def _stop(self, running: _ThreadRunningTurn) -> None:
         if running.worker is None:
-            running.started.open()  # it waits its turn, and need not any more
+            running.start_gate.open()  # it waits its turn, and need not any more
             return
         running.worker.cancel()
         self._link.later(self._client.limits.cancel_seconds, lambda: self._leave_behind(running))

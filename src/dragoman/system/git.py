@@ -115,7 +115,7 @@ def find_git(environ: Mapping[str, str] | None = None) -> str | None:
 def ask_repository(program: str, words: Sequence[str]) -> GitCommand:
     """A command that reads names and settings of the repository around its folder, and runs nothing."""
     overrides = (word for setting in _OVERRIDES for word in ("-c", setting))
-    return GitCommand([program, *overrides, *words], {**_inherited(_WHERE), **_QUIET})
+    return GitCommand([program, *overrides, *words], {**_inherited_environment(_WHERE), **_QUIET})
 
 
 def read_places(answer: bytes, folder: str | Path) -> GitPlaces | None:
@@ -166,8 +166,8 @@ class Isolation:
             if source.is_file():
                 shutil.copyfile(source, folder / name)
         # A split index names a second file, which git looks for in its own folder.
-        for shared in self._places.index_file.parent.glob("sharedindex.*"):
-            shutil.copyfile(shared, folder / shared.name)
+        for index_part in self._places.index_file.parent.glob("sharedindex.*"):
+            shutil.copyfile(index_part, folder / index_part.name)
 
     def command(self, *words: str) -> GitCommand:
         """A command that sees the repository's files, index and objects, and nothing of its settings."""
@@ -198,7 +198,7 @@ def in_own_folder(
     """A command with a git folder of ours, in front of files of others: without anybody's settings."""
     options = (word for setting in (*_OVERRIDES, _NO_ATTRIBUTES, *settings) for word in ("-c", setting))
     env = {
-        **_inherited(frozenset()),
+        **_inherited_environment(frozenset()),
         **_QUIET,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -219,7 +219,7 @@ def fill_own_folder(folder: Path, algorithm: str) -> None:
     (folder / "config").write_text(_CONFIG.format(version=0 if is_sha1 else 1, extensions=extensions))
 
 
-def _inherited(git_names: frozenset[str]) -> dict[str, str]:
+def _inherited_environment(git_names: frozenset[str]) -> dict[str, str]:
     """Our environment without git's variables, but for some."""
     return {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in git_names

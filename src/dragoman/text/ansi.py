@@ -53,7 +53,7 @@ class _Pen:
     def _obey(self, codes: list[int], at: int) -> int:
         code = codes[at]
         if code in (38, 48):
-            return self._extended(codes, at)
+            return self._set_extended_colour(codes, at)
         if code == 0:
             self._weights, self._colour, self._ground = {}, "", ""
         elif code in _WEIGHTS:
@@ -62,20 +62,20 @@ class _Pen:
             for weight in _ENDS[code]:
                 self._weights.pop(weight, None)
         elif 30 <= code <= 37 or 90 <= code <= 97:
-            self._colour = _named(code)
+            self._colour = _colour_name(code)
         elif 40 <= code <= 47 or 100 <= code <= 107:
-            self._ground = _named(code - 10)
+            self._ground = _colour_name(code - 10)
         elif code == 39:
             self._colour = ""
         elif code == 49:
             self._ground = ""
         return 1
 
-    def _extended(self, codes: list[int], at: int) -> int:
+    def _set_extended_colour(self, codes: list[int], at: int) -> int:
         kind, rest = codes[at + 1 : at + 2], codes[at + 2 :]
         colour, used = "", 2
         if kind == [5] and rest:
-            colour, used = _indexed(rest[0]), 3
+            colour, used = _indexed_colour(rest[0]), 3
         elif kind == [2] and len(rest) >= 3:
             colour, used = "rgb({},{},{})".format(*(min(part, 255) for part in rest[:3])), 5
         if colour and codes[at] == 38:
@@ -85,13 +85,13 @@ class _Pen:
         return used
 
 
-def _named(code: int) -> str:
+def _colour_name(code: int) -> str:
     return f"ansi_bright_{_COLOURS[code - 90]}" if code >= 90 else f"ansi_{_COLOURS[code - 30]}"
 
 
-def _indexed(index: int) -> str:
+def _indexed_colour(index: int) -> str:
     if index < 16:
-        return _named(index + 30 if index < 8 else index + 82)
+        return _colour_name(index + 30 if index < 8 else index + 82)
     if index < 232:
         steps = (0, 95, 135, 175, 215, 255)
         index -= 16
@@ -105,25 +105,25 @@ def output_pieces(text: str) -> Iterator[list[Piece]]:
     pen = _Pen()
     for raw in text.replace("\r\n", "\n").removesuffix("\n").split("\n"):
         # What a carriage return writes over is gone, as on a terminal; its styles were for that.
-        kept = raw.rpartition("\r")[2] if "\r" in raw.rstrip("\r") else raw.rstrip("\r")
-        yield _pieces(kept, pen) or [("", "")]
+        visible = raw.rpartition("\r")[2] if "\r" in raw.rstrip("\r") else raw.rstrip("\r")
+        yield _pieces(visible, pen) or [("", "")]
 
 
 def _pieces(text: str, pen: _Pen) -> list[Piece]:
     if "\x1b" not in text and not pen.style:
-        return [(_shown(text), "")]
+        return [(_visible_text(text), "")]
     pieces: list[Piece] = []
     at = 0
     for match in _SEQUENCE.finditer(text):
         if match.start() > at:
-            pieces.append((_shown(text[at : match.start()]), pen.style))
+            pieces.append((_visible_text(text[at : match.start()]), pen.style))
         if match[2] == "m" and not match[1].startswith(("<", "=", ">", "?")):
             pen.obey(match[1])
         at = match.end()
     if at < len(text):
-        pieces.append((_shown(text[at:]), pen.style))
+        pieces.append((_visible_text(text[at:]), pen.style))
     return pieces
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     return sanitize(text.expandtabs(8)).replace("\n", "␊")

@@ -21,12 +21,12 @@ def fuzzy_search(query: str, items: Iterable[T], *, key: Callable[[T], str], mos
     if not letters:
         return [item for _, item in zip(range(most), items, strict=False)]
     pattern = re.compile("(?=(" + ".*?".join(map(re.escape, letters)) + "))", re.DOTALL)
-    scored = (
+    candidates = (
         (score, at, item)
         for at, item in enumerate(items)
         if (score := _score(pattern, letters, key(item).casefold())) is not None
     )
-    return [item for _, _, item in nsmallest(most, scored, key=lambda found: found[:2])]
+    return [item for _, _, item in nsmallest(most, candidates, key=lambda candidate: candidate[:2])]
 
 
 def _score(pattern: re.Pattern[str], letters: str, text: str) -> float | None:

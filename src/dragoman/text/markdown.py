@@ -56,8 +56,8 @@ class CodeBlock(NamedTuple):
     language: str
     fence: bool
     """Whether it stands between fences; otherwise it is indented."""
-    closed: bool
-    continued: bool = False
+    is_closed: bool
+    is_continued: bool = False
     """Its beginning was given out before."""
 
 
@@ -85,10 +85,10 @@ class ListItem(NamedTuple):
     """Of an ordered list, as it counts."""
     delimiter: str
     """What stands behind the number, or the bullet as it was written."""
-    checked: bool | None
+    is_checked: bool | None
     """Of a task whether it is done; None for every other item."""
     blocks: tuple[Block, ...]
-    continued: bool = False
+    is_continued: bool = False
     """Its beginning was given out before."""
 
     @property
@@ -107,7 +107,7 @@ class Table(NamedTuple):
     gap: bool
     head: tuple[tuple[TextSpan, ...], ...]
     rows: tuple[tuple[tuple[TextSpan, ...], ...], ...]
-    continued: bool = False
+    is_continued: bool = False
     """Its head was given out before."""
 
 
@@ -181,11 +181,11 @@ class _Builder:
                 return Heading(line, gap, int(token.tag[1]), self._spans())
             case "fence":
                 count = token.content.count("\n") + (token.content[-1:] not in ("", "\n"))
-                closed = end - line > count + 1
+                is_closed = end - line > count + 1
                 language = sanitize_line(token.info.strip().partition(" ")[0])
-                return CodeBlock(line, gap, _code(token), language, fence=True, closed=closed)
+                return CodeBlock(line, gap, _code(token), language, fence=True, is_closed=is_closed)
             case "code_block":
-                return CodeBlock(line, gap, _code(token), "", fence=False, closed=False)
+                return CodeBlock(line, gap, _code(token), "", fence=False, is_closed=False)
             case "hr":
                 return ThematicBreak(line, gap)
             case "blockquote_open":
@@ -212,8 +212,8 @@ class _Builder:
             self._at += 1
             line = token.map[0] if token.map else 0
             gap = line > 0 and _BLANK.match(self._lines[line - 1]) is not None
-            checked, blocks = _task(tuple(self.blocks("list_item_close")))
-            yield ListItem(line, gap, number, token.markup, checked, blocks)
+            is_checked, blocks = _task(tuple(self.blocks("list_item_close")))
+            yield ListItem(line, gap, number, token.markup, is_checked, blocks)
             number = None if number is None else number + 1
         self._at += 1
 
@@ -236,9 +236,9 @@ def _code(token: Token) -> str:
 def _task(blocks: tuple[Block, ...]) -> tuple[bool | None, tuple[Block, ...]]:
     if blocks and isinstance(first := blocks[0], Paragraph) and first.spans:
         span = first.spans[0]
-        if not span.styles and (found := _TASK.match(span.text)):
-            rest = (TextSpan(span.text[found.end() :]), *first.spans[1:])
-            return found[1] != " ", (first._replace(spans=rest), *blocks[1:])
+        if not span.styles and (match := _TASK.match(span.text)):
+            rest = (TextSpan(span.text[match.end() :]), *first.spans[1:])
+            return match[1] != " ", (first._replace(spans=rest), *blocks[1:])
     return None, blocks
 
 

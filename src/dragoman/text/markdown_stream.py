@@ -41,7 +41,7 @@ class MarkdownStream:
 
     def __init__(self) -> None:
         self._source = ""  # what is open
-        self._held = ""
+        self._pending = ""
         self._context: list[str] = []
         """Lines that stand for the beginning of the open block, which was given out."""
         self._number: int | None = None
@@ -52,42 +52,42 @@ class MarkdownStream:
 
     def feed(self, piece: str) -> list[Block]:
         """The blocks that are finished by now."""
-        text, self._held = self._held + piece, ""
+        text, self._pending = self._pending + piece, ""
         if text.endswith("\r"):  # half of a line end, perhaps
-            text, self._held = text[:-1], "\r"
+            text, self._pending = text[:-1], "\r"
         text = normalize(text)
-        found: list[Block] = []
+        blocks: list[Block] = []
         for start in range(0, len(text), OPEN):
-            found += self._add(text[start : start + OPEN])
-        return found
+            blocks += self._add(text[start : start + OPEN])
+        return blocks
 
     def finish(self) -> list[Block]:
         """All that is left."""
-        if self._held:
-            self._source, self._held, self._open = f"{self._source}\n", "", None
-        found = self.open
+        if self._pending:
+            self._source, self._pending, self._open = f"{self._source}\n", "", None
+        blocks = self.open
         self._cut(len(self._source))
         self._source = ""
-        return found
+        return blocks
 
     @property
     def open(self) -> list[Block]:
         """The blocks that may still become something else."""
         if self._open is None:
             # A definition may be half of one still.
-            self._open = self._continued(self._read(self._source, dict(self._references)))
+            self._open = self._continue_blocks(self._read(self._source, dict(self._references)))
         return self._open
 
     def _add(self, text: str) -> list[Block]:
         self._source += text
         self._open = None
-        found: list[Block] = []
+        blocks: list[Block] = []
         # A blank line ends most blocks. Without one it is not worth looking until there is twice as much.
         if "\n" in text and (len(self._source) >= self._worth or "\n\n" in self._source[-len(text) - 1 :]):
-            found += self._settle(self._source[: self._source.rfind("\n") + 1])
+            blocks += self._settle(self._source[: self._source.rfind("\n") + 1])
         while len(self._source) > OPEN:
-            found += self._force()
-        return found
+            blocks += self._force()
+        return blocks
 
     def _read(self, text: str, references: dict[str, Any]) -> list[Block]:
         context = "".join(f"{line}\n" for line in self._context)
@@ -106,16 +106,16 @@ class MarkdownStream:
             end = len(text)
         elif isinstance(last, ItemList) and len(last.items) > 1:
             blocks[-1] = last._replace(items=last.items[:-1])
-            end, number = self._offset(last.items[-1].line), self._counted(last, len(blocks))
+            end, number = self._offset(last.items[-1].line), self._last_number(last, len(blocks))
         else:
             blocks.pop()
             end = self._offset(last.line) if blocks else 0
-        done = self._continued(blocks) if end else []
+        finished_blocks = self._continue_blocks(blocks) if end else []
         if end:
             self._cut(end)
             self._number = number
         self._worth = 2 * len(self._source) if len(self._source) > CHEAP else 0
-        return done
+        return finished_blocks
 
     def _force(self) -> list[Block]:
         end = self._source.rfind("\n", 0, OPEN) + 1
@@ -125,31 +125,31 @@ class MarkdownStream:
         context = _context_of(blocks[-1], [*self._context, *text.split("\n")]) if blocks else []
         number = None
         if context and isinstance(last := blocks[-1], ItemList):
-            number = self._counted(last, len(blocks))
-        done, rest = self._continued(blocks), self._source[end:]
+            number = self._last_number(last, len(blocks))
+        finished_blocks, rest = self._continue_blocks(blocks), self._source[end:]
         self._cut(end)
         if context:
             self._source, self._context, self._number = rest, context, number
-        return done
+        return finished_blocks
 
-    def _counted(self, last: ItemList, blocks: int) -> int | None:
+    def _last_number(self, last: ItemList, blocks: int) -> int | None:
         """The number of its last item."""
         number = last.items[-1].number
         if number is None or self._number is None or blocks > 1 or last.items[0].number is None:
             return number
         return self._number + number - last.items[0].number
 
-    def _continued(self, blocks: list[Block]) -> list[Block]:
+    def _continue_blocks(self, blocks: list[Block]) -> list[Block]:
         """The first of them as what it is: the rest of something."""
         if not blocks:
             return []
-        first, *others = blocks
+        first, *following = blocks
         if self._number is not None and isinstance(first, ItemList):
             first = first._replace(
                 items=tuple(item._replace(number=self._number + at) for at, item in enumerate(first.items))
             )
         rest = _rest_of(first, len(self._context)) if self._context else first
-        return others if rest is None else [rest, *others]
+        return following if rest is None else [rest, *following]
 
     def _offset(self, line: int) -> int:
         """Where a line of what was read begins in the open text."""
@@ -170,7 +170,7 @@ def _is_closed(block: Block, text: str) -> bool:
         case Heading() | ThematicBreak():
             return True
         case CodeBlock():
-            return block.fence and block.closed
+            return block.fence and block.is_closed
         case Paragraph() | BlockQuote() | Table():
             return _BLANK_LINE.search(text) is not None
     return False
@@ -179,7 +179,7 @@ def _is_closed(block: Block, text: str) -> bool:
 def _context_of(block: Block, lines: list[str]) -> list[str]:
     """Lines before which the rest of a block must stand to be read as what it is."""
     match block:
-        case CodeBlock(fence=True, closed=False):
+        case CodeBlock(fence=True, is_closed=False):
             return [lines[block.line]]
         case Table():
             return lines[block.line : block.line + 2]
@@ -196,14 +196,14 @@ def _rest_of(block: Block, context: int) -> Block | None:
     """A block whose first lines are those of the context; None if nothing else is in it."""
     match block:
         case CodeBlock():
-            return _without_gap(block)._replace(continued=True) if block.text or block.closed else None
+            return _without_gap(block)._replace(is_continued=True) if block.text or block.is_closed else None
         case Table():
-            return _without_gap(block)._replace(continued=True) if block.rows else None
-        case BlockQuote(blocks=(first, *others)):
+            return _without_gap(block)._replace(is_continued=True) if block.rows else None
+        case BlockQuote(blocks=(first, *following)):
             rest = _rest_of(first, context)
-            return _without_gap(block)._replace(blocks=(*([] if rest is None else [rest]), *others))
-        case ItemList(items=(first, *others)):
-            items = (*_rest_of_item(first, context), *others)
+            return _without_gap(block)._replace(blocks=(*([] if rest is None else [rest]), *following))
+        case ItemList(items=(first, *following)):
+            items = (*_rest_of_item(first, context), *following)
             return _without_gap(block)._replace(items=items) if items else None
     return block
 
@@ -213,7 +213,7 @@ def _rest_of_item(item: ListItem, context: int) -> list[ListItem]:
     if blocks:
         first = _rest_of(blocks[0], context) if blocks[0].line < context else _without_gap(blocks[0])
         blocks[:1] = [] if first is None else [first]
-    return [item._replace(blocks=tuple(blocks), continued=True)] if blocks else []
+    return [item._replace(blocks=tuple(blocks), is_continued=True)] if blocks else []
 
 
 def _without_gap(block: _B) -> _B:

@@ -44,7 +44,7 @@ def sanitize(text: str, *, exact: bool = False) -> str:
         text = text.replace("\r\n", "\n")
     if _is_plain(text.replace("\n", "").replace("\t", "")) and not (exact and _BLANK.search(text)):
         return text
-    return _odd().sub(_shown_exactly if exact else _shown, text)
+    return _odd().sub(_shown_exactly if exact else _show_match, text)
 
 
 def sanitize_line(text: str, *, exact: bool = False) -> str:
@@ -53,12 +53,12 @@ def sanitize_line(text: str, *, exact: bool = False) -> str:
     return safe.replace("\n", "␊").replace("\t", "␉" if exact else " ")
 
 
-def sanitize_json(encoded: bytes) -> bytes:
+def sanitize_json(data: bytes) -> bytes:
     """Encoded JSON with the same value: a terminal does not know that it reads JSON."""
-    if encoded.isascii() and b"\x7f" not in encoded:
-        return encoded
-    text = encoded.decode("utf-8", "replace")
-    return encoded if _is_plain(text) else _odd().sub(_json_escape, text).encode()
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    text = data.decode("utf-8", "replace")
+    return data if _is_plain(text) else _odd().sub(_json_escape, text).encode()
 
 
 class SanitizedStream:
@@ -66,18 +66,18 @@ class SanitizedStream:
 
     def __init__(self) -> None:
         self._before = ""  # the last character that was given out
-        self._held = ""
+        self._pending = ""
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
-        text, self._held = self._held + piece, ""
-        if found := _HELD.search(text):
-            text, self._held = text[: found.start()], found[0]
+        text, self._pending = self._pending + piece, ""
+        if match := _HELD.search(text):
+            text, self._pending = text[: match.start()], match[0]
         return self._take(text)
 
     def finish(self) -> str:
         """What was held back."""
-        text, self._held = self._held, ""
+        text, self._pending = self._pending, ""
         return self._take(text)
 
     def _take(self, text: str) -> str:
@@ -99,7 +99,7 @@ def _is_shown(character: str) -> bool:
     return _VISIBLE.match(character) is not None or _BLANK.match(character) is not None
 
 
-def _shown(match: re.Match[str]) -> str:
+def _show_match(match: re.Match[str]) -> str:
     return match[0] if match["needed"] or _is_shown(match[0]) else _escape(ord(match[0]))
 
 

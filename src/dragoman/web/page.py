@@ -59,11 +59,11 @@ UNKNOWN_TO_PYTHON = {".webmanifest": "application/manifest+json", ".js": "text/j
 TEXTS = ("text/", "application/json", "application/manifest+json", "image/svg+xml")
 
 
-class Served(Struct, frozen=True):
+class PageFile(Struct, frozen=True):
     """One file as it goes over the wire, plain and compressed."""
 
     body: bytes
-    packed: bytes | None
+    gzip_body: bytes | None
     type: bytes
     tag: bytes
     caching: bytes
@@ -78,16 +78,16 @@ class Page:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return None
-        asked = dict(scope["headers"])
-        closed = (b"content-security-policy", _policy(asked.get(b"host", b"")))
+        request_headers = dict(scope["headers"])
+        policy_header = (b"content-security-policy", _policy(request_headers.get(b"host", b"")))
         if scope["method"] not in ("GET", "HEAD"):
-            return await _answer(send, 405, [(b"allow", b"GET, HEAD"), closed], b"", head=False)
-        served = self._files.get("/index.html" if scope["path"] == "/" else scope["path"])
+            return await _answer(send, 405, [(b"allow", b"GET, HEAD"), policy_header], b"", head=False)
+        file = self._files.get("/index.html" if scope["path"] == "/" else scope["path"])
         head = scope["method"] == "HEAD"
-        if served is None:
-            plain = [(b"content-type", b"text/plain"), closed]
+        if file is None:
+            plain = [(b"content-type", b"text/plain"), policy_header]
             return await _answer(send, 404, plain, b"nothing here\n", head=head)
-        return await _give(send, served, asked, closed, head=head)
+        return await _give(send, file, request_headers, policy_header, head=head)
 
 
 def _policy(host: bytes) -> bytes:
@@ -97,47 +97,52 @@ def _policy(host: bytes) -> bytes:
 
 
 async def _give(
-    send: Send, served: Served, asked: Mapping[bytes, bytes], closed: tuple[bytes, bytes], *, head: bool
+    send: Send,
+    file: PageFile,
+    request_headers: Mapping[bytes, bytes],
+    policy_header: tuple[bytes, bytes],
+    *,
+    head: bool,
 ) -> None:
     headers = [
-        closed,
-        (b"content-type", served.type),
-        (b"cache-control", served.caching),
-        (b"etag", served.tag),
+        policy_header,
+        (b"content-type", file.type),
+        (b"cache-control", file.caching),
+        (b"etag", file.tag),
         (b"vary", b"accept-encoding"),
     ]
-    if served.tag in asked.get(b"if-none-match", b""):
+    if file.tag in request_headers.get(b"if-none-match", b""):
         return await _answer(send, 304, headers, b"", head=True)
-    body = served.body
-    if served.packed is not None and b"gzip" in asked.get(b"accept-encoding", b""):
-        body = served.packed
+    body = file.body
+    if file.gzip_body is not None and b"gzip" in request_headers.get(b"accept-encoding", b""):
+        body = file.gzip_body
         headers.append((b"content-encoding", b"gzip"))
     return await _answer(send, 200, headers, body, head=head)
 
 
 async def _answer(send: Send, status: int, headers: Headers, body: bytes, *, head: bool) -> None:
-    measured = [] if status == 304 else [(b"content-length", str(len(body)).encode())]
-    start = {"type": "http.response.start", "status": status, "headers": [*headers, *measured, *SAFETY]}
+    length_header = [] if status == 304 else [(b"content-length", str(len(body)).encode())]
+    start = {"type": "http.response.start", "status": status, "headers": [*headers, *length_header, *SAFETY]}
     await send(start)
     await send({"type": "http.response.body", "body": b"" if head else body})
 
 
-def _read(folder: Path) -> Iterable[tuple[str, Served]]:
+def _read(folder: Path) -> Iterable[tuple[str, PageFile]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != "build.json":
-            yield "/" + path.relative_to(folder).as_posix(), _served(path)
+            yield "/" + path.relative_to(folder).as_posix(), _load_file(path)
 
 
-def _served(path: Path) -> Served:
+def _load_file(path: Path) -> PageFile:
     body = path.read_bytes()
     kind = (
         UNKNOWN_TO_PYTHON.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     )
     is_text = kind.startswith(TEXTS)
-    packed = gzip.compress(body, mtime=0) if is_text else None
-    return Served(
+    gzip_body = gzip.compress(body, mtime=0) if is_text else None
+    return PageFile(
         body=body,
-        packed=packed if packed is not None and len(packed) < len(body) else None,
+        gzip_body=gzip_body if gzip_body is not None and len(gzip_body) < len(body) else None,
         type=f"{kind}; charset=utf-8".encode() if kind.startswith("text/") else kind.encode(),
         tag=f'"{hashlib.sha256(body).hexdigest()[:24]}"'.encode(),
         caching=FOR_EVER if path.parent.name == "assets" else ASK_AGAIN,

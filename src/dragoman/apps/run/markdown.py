@@ -205,12 +205,12 @@ def _text(spans: Sequence[TextSpan], style: str = "") -> Iterator[list[StyledTex
 
 
 def _code(block: CodeBlock) -> Iterator[list[StyledText]]:
-    if block.fence and not block.continued:
+    if block.fence and not block.is_continued:
         yield [StyledText(f"```{block.language}", DIM)]
     before = "" if block.fence else "    "
     if block.text:
         yield from ([StyledText(before + line, CODE)] for line in block.text.split("\n"))
-    if block.closed:
+    if block.is_closed:
         yield [StyledText("```", DIM)]
 
 
@@ -219,10 +219,10 @@ def _items(block: ItemList) -> Iterator[list[StyledText]]:
         if number and item.gap:
             yield []
         mark = "•" if item.number is None else item.marker
-        if item.checked is not None:
-            mark = "☑" if item.checked else "☐"
+        if item.is_checked is not None:
+            mark = "☑" if item.is_checked else "☐"
         space = " " * (len(mark) + 1)
-        before = space if item.continued else f"{mark} "
+        before = space if item.is_continued else f"{mark} "
         for line in [*_nested_lines(item.blocks)] or [[]]:
             yield [StyledText(before), *line] if line or before != space else []
             before = space
@@ -232,9 +232,9 @@ def _table(block: Table) -> Iterator[list[StyledText]]:
     rows = [[next(_text(cell)) for cell in row] for row in (block.head, *block.rows)]
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
-        if number or not block.continued:
+        if number or not block.is_continued:
             yield list(_row(row, widths))
-        if not number and not block.continued:
+        if not number and not block.is_continued:
             yield [StyledText("─┼─".join("─" * width for width in widths), DIM)]
 
 

@@ -60,7 +60,7 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
         case Heading(level=level, spans=spans):
             return _text(spans, f"{HEADING} underline" if level == 1 else HEADING, width)
         case CodeBlock(text=text, language=language):
-            return code(text, width, language=language) if text or not block.continued else []
+            return code(text, width, language=language) if text or not block.is_continued else []
         case HtmlBlock(text=text):
             lines = text.expandtabs(4).split("\n")
             return [part for line in lines for part in wrap_content(plain(line, "dim"), width)]
@@ -72,7 +72,7 @@ def _draw(block: Block, width: int, depth: int) -> list[Content]:
         case Table(head=head, rows=rows):
             heading = [_content(cell, "bold") for cell in head]
             body = [[_content(cell) for cell in row] for row in rows]
-            return draw_table(heading, body, width, with_head=not block.continued)
+            return draw_table(heading, body, width, with_head=not block.is_continued)
     return [plain("─" * min(width, 40), "dim")]
 
 
@@ -100,10 +100,10 @@ def _list(items: Sequence[ListItem], width: int, depth: int) -> Iterator[Content
         if number and item.gap:
             yield Content("")
         mark = item.marker if item.number is not None else BULLETS[depth % len(BULLETS)]
-        if item.checked is not None:
-            mark = "☑" if item.checked else "☐"
+        if item.is_checked is not None:
+            mark = "☑" if item.is_checked else "☐"
         space = Content(" " * (len(mark) + 1))
-        before = space if item.continued else plain(f"{mark} ", "$text-primary")
+        before = space if item.is_continued else plain(f"{mark} ", "$text-primary")
         for part in draw_blocks(item.blocks, width - len(mark) - 1, depth=depth + 1) or [Content("")]:
             yield before + part if part or before is not space else part
             before = space
