@@ -35,7 +35,7 @@ def test_a_fix_means_the_same_after_another_one_was_applied(text: str, data: st.
     assert other.fix is not None
     assert apply_edits(after, other.fix.edits) == apply_edits(text, edits)
     assert last.applied == [first + 1]
-    assert [number for number, _ in last.numbered()] == [2 - first]
+    assert [number for number, _ in last.open_findings()] == [2 - first]
 
 
 def test_a_finding_moves_with_its_line_and_loses_a_fix_that_touches_another() -> None:

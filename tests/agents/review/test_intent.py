@@ -83,10 +83,10 @@ def test_understands(text: str, intent: Intent) -> None:
 
 
 def test_what_is_attached_is_meant_if_nothing_else_is() -> None:
-    assert understand("", attached=True) == ReviewIntent()
-    assert understand("Anything I should know?", attached=True) == ReviewIntent()
-    assert understand("fix it", attached=True) == ReviewIntent(fix=True)
-    assert understand("help", attached=True) == HelpIntent()
+    assert understand("", has_attachments=True) == ReviewIntent()
+    assert understand("Anything I should know?", has_attachments=True) == ReviewIntent()
+    assert understand("fix it", has_attachments=True) == ReviewIntent(fix=True)
+    assert understand("help", has_attachments=True) == HelpIntent()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_argument_of_diff_names_a_revision(text: str, intent: Intent) -> Non
 
 @given(st.text(max_size=200), st.booleans())
 def test_anything_is_understood_as_something(text: str, attached: bool) -> None:
-    understand(text, attached=attached)
+    understand(text, has_attachments=attached)
     named_revision(text)
 
 

@@ -34,17 +34,17 @@ class AnalysisTool(NamedTuple):
 
 def tools_for(languages: Sequence[str | None]) -> list[AnalysisTool]:
     """Who has something to say about texts in these languages."""
-    found = [AnalysisTool(OWN, f"Built-in rules: {count_of(len(languages), 'file')}", "search")]
+    tools = [AnalysisTool(OWN, f"Built-in rules: {count_of(len(languages), 'file')}", "search")]
     python = sum(language == "python" for language in languages)
     scripts = sum(language in _SCRIPTS for language in languages)
-    shaped = sum(language in GRAMMARS for language in languages)
+    structural = sum(language in GRAMMARS for language in languages)
     if python and find_ruff():
-        found.append(AnalysisTool("ruff", f"ruff: {count_of(python, 'Python file')}", "execute"))
-    if shaped and is_available():
-        found.append(AnalysisTool("ast-grep", f"Structural rules: {count_of(shaped, 'file')}", "search"))
+        tools.append(AnalysisTool("ruff", f"ruff: {count_of(python, 'Python file')}", "execute"))
+    if structural and is_available():
+        tools.append(AnalysisTool("ast-grep", f"Structural rules: {count_of(structural, 'file')}", "search"))
     if scripts and find_oxlint():
-        found.append(AnalysisTool("oxlint", f"oxlint: {count_of(scripts, 'script')}", "execute"))
-    return found
+        tools.append(AnalysisTool("oxlint", f"oxlint: {count_of(scripts, 'script')}", "execute"))
+    return tools
 
 
 class Analysis:
@@ -56,7 +56,7 @@ class Analysis:
     def __init__(
         self,
         turn: KitTurn[ReviewConversation],
-        gathered: ReviewInput,
+        review_input: ReviewInput,
         texts: ReviewTexts,
         *,
         tells: bool = True,
@@ -64,21 +64,21 @@ class Analysis:
         self._tells = tells
         self._texts = texts
         self._turn = turn
-        self._gathered = gathered
+        self._input = review_input
         self.findings: list[Finding] = []
         self.notes: list[ReviewNote] = []
 
     async def run(self, settings: ReviewSettings) -> None:
-        languages = [language_of(source.path, source.text) for source in self._gathered.sources]
+        languages = [language_of(source.path, source.text) for source in self._input.sources]
         tools = tools_for(languages)
         async with AsyncExitStack() as stack:
             calls = [
                 await stack.enter_async_context(self._turn.tool(tool.title, kind=tool.kind, name=tool.name))
                 for tool in tools
             ]
-            found = review(self._gathered.sources, settings, note=self.notes.append)
-            async with aclosing(found):
-                async for finding in found:
+            review_stream = review(self._input.sources, settings, note=self.notes.append)
+            async with aclosing(review_stream):
+                async for finding in review_stream:
                     await self.tell(finding)
             for tool, call in zip(tools, calls, strict=True):
                 here = [finding for finding in self.findings if _owner(finding.tool, tools) == tool.name]
@@ -90,7 +90,7 @@ class Analysis:
 
     async def tell(self, finding: Finding) -> None:
         """One more. Raises a `ToolProblem` if it is about a text that cannot be read."""
-        text = await self._texts.reviewed(finding.path)
+        text = await self._texts.load_reviewed(finding.path)
         self.findings.append(finding)
         if self._tells:
             number = len(self.findings)
@@ -106,7 +106,7 @@ class Analysis:
         return ["\n".join(lines)]  # the fixes are told with the findings: once is enough
 
     def _places(self, findings: Sequence[Finding]) -> list[v1.ToolCallLocation]:
-        paths = self._gathered.paths
+        paths = self._input.paths
         return [
             v1.ToolCallLocation(path=path, line=finding.line)
             for finding in findings

@@ -41,10 +41,14 @@ class LastReview(Struct, kw_only=True):
     findings: list[Finding]
     applied: list[int] = []
 
-    def numbered(self) -> list[tuple[int, Finding]]:
+    def open_findings(self) -> list[tuple[int, Finding]]:
         """What is still open."""
-        done = set(self.applied)
-        return [(number, finding) for number, finding in enumerate(self.findings, 1) if number not in done]
+        applied_numbers = set(self.applied)
+        return [
+            (number, finding)
+            for number, finding in enumerate(self.findings, 1)
+            if number not in applied_numbers
+        ]
 
 
 class ReviewConversation:
@@ -62,17 +66,17 @@ class ReviewConversation:
         self.budget = budget or ReviewBudget()
         self.grants = SessionGrants()
         """What was allowed for always in this session."""
-        self.last = _recalled(session.memories)
+        self.last = _recall(session.memories)
 
     def keep(self, review: LastReview) -> None:
         """From now on, findings are those of this review."""
         self.last = review
-        kept = msgspec.structs.replace(review, findings=review.findings[:MOST])
+        memory = msgspec.structs.replace(review, findings=review.findings[:MOST])
         self._session.forget()
-        self._session.remember(msgspec.to_builtins(kept))
+        self._session.remember(msgspec.to_builtins(memory))
 
 
-def _recalled(memories: Sequence[Any]) -> LastReview | None:
+def _recall(memories: Sequence[Any]) -> LastReview | None:
     try:
         return convert(memories[-1], LastReview) if memories else None
     except (
@@ -81,7 +85,9 @@ def _recalled(memories: Sequence[Any]) -> LastReview | None:
         return None
 
 
-def move_findings(review: LastReview, shown: str, before: str, after: str, numbers: Sequence[int]) -> None:
+def move_findings(
+    review: LastReview, display_path: str, before: str, after: str, numbers: Sequence[int]
+) -> None:
     """Some findings of a file were mended: the others lie elsewhere now, or cannot be mended any more."""
     fixes = [review.findings[number - 1].fix for number in numbers]
     edits = sorted(
@@ -89,12 +95,12 @@ def move_findings(review: LastReview, shown: str, before: str, after: str, numbe
     )
     old, new = TextLines(before), TextLines(after)
     review.applied += [number for number in numbers if number not in review.applied]
-    for number, finding in review.numbered():
-        if finding.path == shown:
-            review.findings[number - 1] = _moved(finding, [Edit(*edit) for edit in edits], old, new)
+    for number, finding in review.open_findings():
+        if finding.path == display_path:
+            review.findings[number - 1] = _move_finding(finding, [Edit(*edit) for edit in edits], old, new)
 
 
-def _moved(finding: Finding, edits: Sequence[Edit], old: TextLines, new: TextLines) -> Finding:
+def _move_finding(finding: Finding, edits: Sequence[Edit], old: TextLines, new: TextLines) -> Finding:
     place = finding.place
     start = old.offset(place.line, place.column)
     end = old.offset(place.end_line, place.end_column)
@@ -103,7 +109,7 @@ def _moved(finding: Finding, edits: Sequence[Edit], old: TextLines, new: TextLin
 
 
 def _moved_fix(fix: Fix | None, edits: Sequence[Edit]) -> Fix | None:
-    if fix is None or any(_touch(edit, done) for edit in fix.edits for done in edits):
+    if fix is None or any(_touch(edit, applied_edit) for edit in fix.edits for applied_edit in edits):
         return None
     return replace(
         fix,
@@ -114,8 +120,8 @@ def _moved_fix(fix: Fix | None, edits: Sequence[Edit]) -> Fix | None:
     )
 
 
-def _touch(one: Edit, other: Edit) -> bool:
-    return one.start <= other.end and other.start <= one.end
+def _touch(first: Edit, second: Edit) -> bool:
+    return first.start <= second.end and second.start <= first.end
 
 
 def _shift(offset: int, edits: Sequence[Edit]) -> int:

@@ -36,13 +36,13 @@ def excerpts(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     """
     readable: dict[str, TextLines] = {}
     rows = []
-    numbered = sorted(enumerate(findings, 1), key=lambda pair: (pair[1].severity.rank, pair[0]))
-    for number, finding in numbered[:MOST]:
+    ranked = sorted(enumerate(findings, 1), key=lambda pair: (pair[1].severity.rank, pair[0]))
+    for number, finding in ranked[:MOST]:
         if finding.path not in readable:
             readable[finding.path] = TextLines(texts.get(finding.path, ""))
         rows.append(_row(number, finding, readable[finding.path]))
-    left = f"\n{len(numbered) - MOST} milder findings are left out." if len(numbered) > MOST else ""
-    return "\n".join(msgspec.json.encode(row).decode() for row in rows) + left
+    omission = f"\n{len(ranked) - MOST} milder findings are left out." if len(ranked) > MOST else ""
+    return "\n".join(msgspec.json.encode(row).decode() for row in rows) + omission
 
 
 def _row(number: int, finding: Finding, lines: TextLines) -> dict[str, object]:

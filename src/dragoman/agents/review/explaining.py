@@ -21,24 +21,24 @@ def model_use(turn: KitTurn[ReviewConversation]) -> ModelUse:
     """What the model does in this session; nothing if there is none."""
     if turn.session.conversation.model is None:
         return "none"
-    wanted = turn.session["model_use"]
-    return "review" if wanted == "review" else "explain" if wanted == "explain" else "none"
+    setting = turn.session["model_use"]
+    return "review" if setting == "review" else "explain" if setting == "explain" else "none"
 
 
 async def explain(turn: KitTurn[ReviewConversation], findings: Sequence[Finding], texts: ReviewTexts) -> None:
     """Have findings explained; a model that does not is told of, and nothing else happens."""
     config = turn.session.conversation.model
     assert config is not None
-    reached = reach_model(config)
-    name = config.model if isinstance(reached, str) else reached.model
+    endpoint = reach_model(config)
+    name = config.model if isinstance(endpoint, str) else endpoint.model
     async with turn.tool(f"Ask {name} about {count_of(len(findings), 'finding')}", kind="think") as call:
-        if isinstance(reached, str):
-            why: str | None = reached
+        if isinstance(endpoint, str):
+            why: str | None = endpoint
         else:
             # It takes a second to import what talks to models.
             module: Any = await asyncio.to_thread(importlib.import_module, "dragoman.agents.review.prose")
-            masked = await texts.masked(finding.path for finding in findings)
-            why = await module.ModelExplanation(turn, reached, config).explain(findings, masked)
+            masked_texts = await texts.mask_all(finding.path for finding in findings)
+            why = await module.ModelExplanation(turn, endpoint, config).explain(findings, masked_texts)
         if why is not None:
             await call.fail(why)
             await turn.say(f"{name} did not explain the findings. {why} They are complete without it.\n")

@@ -49,12 +49,12 @@ def _parses(text: str) -> bool:
 async def _rule_problem(path: str, before: str, after: str, settings: ReviewSettings) -> str | None:
     sources = [ReviewSource(_BEFORE + path, before), ReviewSource(_AFTER + path, after)]
     counts: dict[str, Counter[str]] = {_BEFORE: Counter(), _AFTER: Counter()}
-    found = review(sources, replace(settings, baseline=None, cache=None))
-    async with contextlib.aclosing(found):
-        async for finding in found:
+    review_stream = review(sources, replace(settings, baseline=None, cache=None))
+    async with contextlib.aclosing(review_stream):
+        async for finding in review_stream:
             counts[_side(finding)][finding.rule] += 1
-    added = counts[_AFTER] - counts[_BEFORE]
-    return f"the rule {next(iter(added))} complains about it" if added else None
+    new_rules = counts[_AFTER] - counts[_BEFORE]
+    return f"the rule {next(iter(new_rules))} complains about it" if new_rules else None
 
 
 def _side(finding: Finding) -> str:

@@ -24,63 +24,65 @@ OPTIONS = (
     v1.PermissionOption(option_id="stop", name="Leave this and the other files", kind="reject_always"),
 )
 
-Numbered = tuple[int, Finding]
+NumberedFinding = tuple[int, Finding]
 
 
 class ChosenFixes(NamedTuple):
     """What shall be applied, file by file, and what cannot be."""
 
-    files: dict[str, list[Numbered]]
+    files: dict[str, list[NumberedFinding]]
     words: list[str]
 
 
-async def run_fixes(turn: KitTurn[ReviewConversation], wanted: FixIntent, *, plans: bool = True) -> None:
+async def run_fixes(turn: KitTurn[ReviewConversation], intent: FixIntent, *, plans: bool = True) -> None:
     """Apply what is wanted of the last review, and tell what became of it."""
     last = turn.session.conversation.last
     assert last is not None
-    chosen = choose_fixes(last, wanted)
-    work = FixRun(turn, last, unsafe=bool(wanted.numbers) or wanted.unsafe)
+    choice = choose_fixes(last, intent)
+    work = FixRun(turn, last, unsafe=bool(intent.numbers) or intent.unsafe)
     try:
-        if plans and chosen.files:
-            async with Steps(turn, f"Fix {_named(list(chosen.files))}").step():
-                await work.mend_all(chosen.files)
+        if plans and choice.files:
+            async with Steps(turn, f"Fix {_files_text(list(choice.files))}").step():
+                await work.mend_all(choice.files)
         else:
-            await work.mend_all(chosen.files)
+            await work.mend_all(choice.files)
     finally:
-        if work.applied:
+        if work.applied_lines:
             turn.session.conversation.keep(last)
-    await turn.say(_report(work, chosen.words))
+    await turn.say(_report(work, choice.words))
 
 
-def _named(files: Sequence[str]) -> str:
+def _files_text(files: Sequence[str]) -> str:
     return files[0] if len(files) == 1 else f"{len(files)} files"
 
 
-def choose_fixes(last: LastReview, wanted: FixIntent) -> ChosenFixes:
+def choose_fixes(last: LastReview, intent: FixIntent) -> ChosenFixes:
     """Which findings are meant; why some of them cannot be mended."""
     words: list[str] = []
-    found = last.numbered()
-    if wanted.numbers:
-        words += _not_there(last, wanted.numbers)
-        found = [(number, finding) for number, finding in found if number in wanted.numbers]
+    candidates = last.open_findings()
+    if intent.numbers:
+        words += _not_there(last, intent.numbers)
+        candidates = [(number, finding) for number, finding in candidates if number in intent.numbers]
         words += [
             f"Finding {number} ({finding.title}) has no fix that I know."
-            for number, finding in found
+            for number, finding in candidates
             if finding.fix is None
         ]
-    elif not wanted.unsafe:
-        risky = [number for number, finding in found if finding.fix is not None and not finding.fix.safe]
-        found = [
-            (number, finding) for number, finding in found if finding.fix is not None and finding.fix.safe
+    elif not intent.unsafe:
+        risky = [number for number, finding in candidates if finding.fix is not None and not finding.fix.safe]
+        candidates = [
+            (number, finding)
+            for number, finding in candidates
+            if finding.fix is not None and finding.fix.safe
         ]
         if risky:
-            named = ", ".join(map(str, risky[:20]))
+            numbers_text = ", ".join(map(str, risky[:20]))
             words.append(
-                f"Left out, because they may change what the program does: {named}. Name one to have it."
+                f"Left out, because they may change what the program does: {numbers_text}. Name one to have it."
             )
-    files: dict[str, list[Numbered]] = {}
-    for number, finding in found:
-        if finding.fix is not None and is_meant(finding.path, wanted.paths):
+    files: dict[str, list[NumberedFinding]] = {}
+    for number, finding in candidates:
+        if finding.fix is not None and is_meant(finding.path, intent.paths):
             files.setdefault(finding.path, []).append((number, finding))
     return ChosenFixes(files, words)
 
@@ -95,11 +97,12 @@ def _not_there(last: LastReview, numbers: Sequence[int]) -> list[str]:
     return words
 
 
-def is_meant(shown: str, paths: Sequence[str]) -> bool:
+def is_meant(display_path: str, paths: Sequence[str]) -> bool:
     """Whether a file is among those that were named; none named is all."""
-    wanted = [path.removeprefix("./").rstrip("/") for path in paths]
-    return not wanted or any(
-        shown == path or shown.startswith(f"{path}/") or shown.endswith(f"/{path}") for path in wanted
+    wanted_paths = [path.removeprefix("./").rstrip("/") for path in paths]
+    return not wanted_paths or any(
+        display_path == path or display_path.startswith(f"{path}/") or display_path.endswith(f"/{path}")
+        for path in wanted_paths
     )
 
 
@@ -113,42 +116,47 @@ class FixRun:
         self._files = TurnFiles(turn)
         self._answer: bool | None = None
         """What was decided for all further files."""
-        self.applied: list[str] = []
-        self.refused: list[str] = []
+        self.applied_lines: list[str] = []
+        self.refused_files: list[str] = []
         self.stale: list[str] = []
-        self.failed: list[str] = []
-        self.left = 0
+        self.failed_files: list[str] = []
+        self.left_count = 0
 
-    async def mend_all(self, files: Mapping[str, Sequence[Numbered]]) -> None:
-        for shown, findings in files.items():
-            await self.mend(shown, findings)
+    async def mend_all(self, files: Mapping[str, Sequence[NumberedFinding]]) -> None:
+        for display_path, findings in files.items():
+            await self.mend(display_path, findings)
 
-    async def mend(self, shown: str, findings: Sequence[Numbered]) -> None:
+    async def mend(self, display_path: str, findings: Sequence[NumberedFinding]) -> None:
         """Apply fixes to one file, if that is allowed and it is still what was reviewed."""
-        file = self._last.files.get(shown)
+        file = self._last.files.get(display_path)
         if file is None or file.path is None:
-            self.failed.append(f"{shown}: it is in no file")
+            self.failed_files.append(f"{display_path}: it is in no file")
             return
         text = await self._files.read(file.path)
         if isinstance(text, UnreadFile):
-            self.failed.append(f"{shown}: {text.why}")
+            self.failed_files.append(f"{display_path}: {text.why}")
         elif digest(text) != file.digest:
-            self.stale.append(shown)
+            self.stale.append(display_path)
         else:
-            done = apply_fixes(text, [finding for _, finding in findings], unsafe=self._unsafe)
-            await self._offer(shown, file, text, done, findings)
+            result = apply_fixes(text, [finding for _, finding in findings], unsafe=self._unsafe)
+            await self._offer(display_path, file, text, result, findings)
 
     async def _offer(
-        self, shown: str, file: ReviewedText, text: str, done: FixedText, findings: Sequence[Numbered]
+        self,
+        display_path: str,
+        file: ReviewedText,
+        text: str,
+        result: FixedText,
+        findings: Sequence[NumberedFinding],
     ) -> None:
         assert file.path is not None
-        self.left += len(done.left)
-        diff = v1.Diff(path=file.path, old_text=text, new_text=done.text)
-        title = f"Fix {count_of(len(done.applied), 'finding')} in {shown}"
-        places = [v1.ToolCallLocation(path=file.path, line=finding.line) for finding in done.applied]
+        self.left_count += len(result.left)
+        diff = v1.Diff(path=file.path, old_text=text, new_text=result.text)
+        title = f"Fix {count_of(len(result.applied), 'finding')} in {display_path}"
+        places = [v1.ToolCallLocation(path=file.path, line=finding.line) for finding in result.applied]
         async with self._turn.tool(title, kind="edit", locations=places, status="pending") as call:
             await call.progress(content=[diff])
-            asked = v1.ToolCallUpdate(
+            tool_call = v1.ToolCallUpdate(
                 tool_call_id=call.id,
                 title=title,
                 kind="edit",
@@ -156,46 +164,52 @@ class FixRun:
                 content=[diff],
                 locations=places,
             )
-            if not await self._is_allowed(asked):
+            if not await self._is_allowed(tool_call):
                 await call.progress(status="failed")
-                self.refused.append(shown)
+                self.refused_files.append(display_path)
                 return
             await call.progress(status="in_progress")
-            why = await self._files.write(file.path, done.text, over=file.digest)
+            why = await self._files.write(file.path, result.text, over=file.digest)
             await call.progress(status="failed" if why else "completed", content=[diff, why] if why else None)
         if why is not None:
-            (self.stale if why == STALE else self.failed).append(shown if why == STALE else f"{shown}: {why}")
+            (self.stale if why == STALE else self.failed_files).append(
+                display_path if why == STALE else f"{display_path}: {why}"
+            )
             return
-        self._note(shown, text, done, findings)
+        self._note(display_path, text, result, findings)
 
-    async def _is_allowed(self, asked: v1.ToolCallUpdate) -> bool:
+    async def _is_allowed(self, tool_call: v1.ToolCallUpdate) -> bool:
         if self._answer is not None:
             return self._answer
-        permission = await self._turn.ask(asked, OPTIONS)
+        permission = await self._turn.ask(tool_call, OPTIONS)
         if permission.option is not None and permission.option.kind.endswith("_always"):
             self._answer = bool(permission)
         return bool(permission)
 
-    def _note(self, shown: str, text: str, done: FixedText, findings: Sequence[Numbered]) -> None:
-        numbers = [number for number, finding in findings if finding in done.applied]
-        named = ", ".join(map(str, numbers))
-        self.applied.append(f"{shown}: {count_of(len(numbers), 'fix', 'fixes')} ({named})")
-        file = self._last.files[shown]
-        self._last.files[shown] = ReviewedText(path=file.path, digest=digest(done.text))
-        move_findings(self._last, shown, text, done.text, numbers)
+    def _note(
+        self, display_path: str, text: str, result: FixedText, findings: Sequence[NumberedFinding]
+    ) -> None:
+        numbers = [number for number, finding in findings if finding in result.applied]
+        numbers_text = ", ".join(map(str, numbers))
+        self.applied_lines.append(
+            f"{display_path}: {count_of(len(numbers), 'fix', 'fixes')} ({numbers_text})"
+        )
+        file = self._last.files[display_path]
+        self._last.files[display_path] = ReviewedText(path=file.path, digest=digest(result.text))
+        move_findings(self._last, display_path, text, result.text, numbers)
 
 
 def _report(work: FixRun, words: Sequence[str]) -> str:
     parts = [
-        *_part("Applied:", work.applied),
-        *_part("Not applied, because you said no:", work.refused),
+        *_part("Applied:", work.applied_lines),
+        *_part("Not applied, because you said no:", work.refused_files),
         *_part(
             "Not applied, because the file has changed since it was reviewed; review it again:", work.stale
         ),
-        *_part("Not applied, because it failed:", work.failed),
+        *_part("Not applied, because it failed:", work.failed_files),
     ]
-    if work.left:
-        fixes = count_of(work.left, "fix", "fixes")
+    if work.left_count:
+        fixes = count_of(work.left_count, "fix", "fixes")
         parts.append(f"{fixes} touched what another one changed; a new review finds them again.")
     parts += words
     return "\n\n".join(parts or ["There is nothing to apply: no open finding has a fix."]) + "\n"

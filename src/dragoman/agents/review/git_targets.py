@@ -16,25 +16,27 @@ INDEX = ":0"
 _DEFAULTS = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "trunk", "develop")
 
 
-async def find_changes(ground: SessionFolders, wanted: ReviewIntent) -> ReviewTargets:
+async def find_changes(ground: SessionFolders, intent: ReviewIntent) -> ReviewTargets:
     """What changed. Raises `GitRefused` or `ToolFailed`, whose words are meant for people."""
-    paths = [ground.relative(path) for path in wanted.paths] or ["."]
-    staged = wanted.changes == "staged"
-    found, against = await _asked(Path(ground.cwd), wanted.against, staged=staged, paths=paths)
-    targets = [_target(ground, found, changed, staged=staged) for changed in found.files if _counts(changed)]
-    what = "staged changes" if staged else f"changes since {against}" if against else "changes"
+    paths = [ground.relative(path) for path in intent.paths] or ["."]
+    is_staged = intent.changes == "staged"
+    git_changes, against = await _ask_git(Path(ground.cwd), intent.against, is_staged=is_staged, paths=paths)
+    targets = [
+        _target(ground, git_changes, file, is_staged=is_staged) for file in git_changes.files if _counts(file)
+    ]
+    what = "staged changes" if is_staged else f"changes since {against}" if against else "changes"
     inside = tuple(target for target in targets if _is_inside(target))
-    return ReviewTargets(what, inside, changes=found, is_staged=staged)
+    return ReviewTargets(what, inside, changes=git_changes, is_staged=is_staged)
 
 
-async def _asked(
-    folder: Path, against: str | None, *, staged: bool, paths: Sequence[str]
+async def _ask_git(
+    folder: Path, against: str | None, *, is_staged: bool, paths: Sequence[str]
 ) -> tuple[GitChanges, str | None]:
     if against != OWN_BRANCH:
-        return await changes(folder, against=against, staged=staged, paths=paths), against
+        return await changes(folder, against=against, staged=is_staged, paths=paths), against
     for name in _DEFAULTS:
         try:
-            return await changes(folder, against=name, staged=staged, paths=paths), name
+            return await changes(folder, against=name, staged=is_staged, paths=paths), name
         except GitRefused:
             continue
     raise GitRefused(
@@ -42,23 +44,23 @@ async def _asked(
     )
 
 
-def _counts(changed: GitChangedFile) -> bool:
-    return is_worth_it(changed.path)
+def _counts(file: GitChangedFile) -> bool:
+    return is_worth_it(file.path)
 
 
 def _is_inside(target: ReviewTarget) -> bool:
     # A link leads anywhere; what it is worth is reviewed where it lies.
-    return not target.shown.startswith(("/", "..")) and not os.path.islink(target.path or "")
+    return not target.display_path.startswith(("/", "..")) and not os.path.islink(target.path or "")
 
 
 def _target(
-    ground: SessionFolders, found: GitChanges, changed: GitChangedFile, *, staged: bool
+    ground: SessionFolders, git_changes: GitChanges, file: GitChangedFile, *, is_staged: bool
 ) -> ReviewTarget:
     # Git tells real paths; the session's folder may be reached by a link.
-    inside = os.path.relpath(found.top / changed.path, os.path.realpath(ground.cwd))
+    inside = os.path.relpath(git_changes.top / file.path, os.path.realpath(ground.cwd))
     path = os.path.normpath(os.path.join(ground.cwd, inside))
-    base = GitBase(found.top, INDEX if staged else found.base, changed.path)
-    return ReviewTarget(ground.shown(path), path, None, changed.lines, base)
+    base = GitBase(git_changes.top, INDEX if is_staged else git_changes.base, file.path)
+    return ReviewTarget(ground.display(path), path, None, file.lines, base)
 
 
 async def text_in_index(base: GitBase) -> str | None:

@@ -56,7 +56,7 @@ class ExplainIntent(Struct, frozen=True):
 class RulesIntent(Struct, frozen=True):
     """List the rules, perhaps only those whose names hold this."""
 
-    wanted: str = ""
+    query: str = ""
 
 
 class HelpIntent(Struct, frozen=True):
@@ -131,24 +131,24 @@ _PLEASED = _words(
 """What may follow "fix" when the findings of the last review are meant, and nothing else."""
 
 
-def understand(text: str, *, attached: bool = False) -> Intent:
-    """What is wanted. `attached` says whether the prompt brought texts or links to some."""
-    said = _POLITE.sub("", " ".join(drop_unprintable(text).split()))
-    if not said:
-        return ReviewIntent() if attached else HelpIntent()
-    if _HELP.fullmatch(said):
+def understand(text: str, *, has_attachments: bool = False) -> Intent:
+    """What is wanted. `has_attachments` says whether the prompt brought texts or links to some."""
+    request = _POLITE.sub("", " ".join(drop_unprintable(text).split()))
+    if not request:
+        return ReviewIntent() if has_attachments else HelpIntent()
+    if _HELP.fullmatch(request):
         return HelpIntent()
-    if _COMMAND.match(said):
+    if _COMMAND.match(request):
         return UnclearIntent()
-    if (found := _RULES.match(said)) is not None:
-        return RulesIntent(found[1].strip(" ?.!`"))
+    if (match := _RULES.match(request)) is not None:
+        return RulesIntent(match[1].strip(" ?.!`"))
     if (found := _HAND_OVER.match(said)) is not None:
         return HandOverIntent(_numbers(found[1] or found[2] or found[3] or ""))
-    if (fixing := _fixing(said, attached=attached)) is not None:
+    if (fixing := _fixing(request, has_attachments=has_attachments)) is not None:
         return fixing
-    if _REVIEW.search(said) is None and (found := _EXPLAIN.match(said)) is not None:
-        return _explained(found[1])
-    return _reviewing(said, attached=attached)
+    if _REVIEW.search(request) is None and (match := _EXPLAIN.match(request)) is not None:
+        return _explaining(match[1])
+    return _reviewing(request, has_attachments=has_attachments)
 
 
 def named_revision(text: str) -> ReviewIntent:
@@ -173,56 +173,56 @@ def _explained(what: str) -> Intent:
     return ExplainIntent(what) if what and len(what.split()) <= 6 else UnclearIntent()
 
 
-def _fixing(said: str, *, attached: bool) -> Intent | None:
-    found = _FIX.match(said)
-    if found is None:
+def _fixing(request: str, *, has_attachments: bool) -> Intent | None:
+    match = _FIX.match(request)
+    if match is None:
         return None
-    paths = find_mentions(said)
-    rest = " ".join(word for word in found[1].split() if not is_path(word))
+    paths = find_mentions(request)
+    rest = " ".join(word for word in match[1].split() if not is_path(word))
     if _PLEASED.fullmatch(rest):
-        if attached:
+        if has_attachments:
             return ReviewIntent(paths=paths, fix=True)
-        return FixIntent(numbers=_numbers(rest), paths=paths, unsafe=_UNSAFE.search(said) is not None)
+        return FixIntent(numbers=_numbers(rest), paths=paths, unsafe=_UNSAFE.search(request) is not None)
     # More than "fix it": it has to be found first.
-    review = _reviewing(said, attached=attached)
+    review = _reviewing(request, has_attachments=has_attachments)
     return replace(review, fix=True) if isinstance(review, ReviewIntent) else review
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     numbers: list[int] = []
-    for found in _NUMBER.finditer(text):
-        first, last = int(found[1]), int(found[2] or found[1])
+    for match in _NUMBER.finditer(text):
+        first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, min(last, first + 999) + 1)
     return tuple(dict.fromkeys(numbers))
 
 
-def _reviewing(said: str, *, attached: bool) -> Intent:
-    fix = _AND_FIX.search(said) is not None
-    paths = find_mentions(said)
-    is_asked = _REVIEW.search(said) is not None
-    changes = _changes(said)
-    if changes is not None and (is_asked or len(said.split()) <= 5):
-        others = tuple(path for path in paths if path != changes.against)
+def _reviewing(request: str, *, has_attachments: bool) -> Intent:
+    fix = _AND_FIX.search(request) is not None
+    paths = find_mentions(request)
+    is_asked = _REVIEW.search(request) is not None
+    changes = _changes(request)
+    if changes is not None and (is_asked or len(request.split()) <= 5):
+        other_paths = tuple(path for path in paths if path != changes.against)
         # "check app.py against the style guide" is no question about the history.
-        if changes.against is None or not others or _CHANGES.search(said):
-            return replace(changes, paths=others, fix=fix)
-    if not (is_asked or paths or attached):
+        if changes.against is None or not other_paths or _CHANGES.search(request):
+            return replace(changes, paths=other_paths, fix=fix)
+    if not (is_asked or paths or has_attachments):
         return UnclearIntent()
-    everything = not paths and not attached and _EVERYTHING.search(said) is not None
+    everything = not paths and not has_attachments and _EVERYTHING.search(request) is not None
     return ReviewIntent(
-        paths=paths, guesses=guesses(said) if is_asked else (), everything=everything, fix=fix
+        paths=paths, guesses=guesses(request) if is_asked else (), everything=everything, fix=fix
     )
 
 
-def _changes(said: str) -> ReviewIntent | None:
+def _changes(request: str) -> ReviewIntent | None:
     """The part of the history that is meant, if one is."""
-    if _STAGED.search(said):
+    if _STAGED.search(request):
         return ReviewIntent(changes="staged")
-    if (commits := _COMMITS.search(said)) is not None:
+    if (commits := _COMMITS.search(request)) is not None:
         return ReviewIntent(changes="working", against=f"HEAD~{commits['count'] or 1}")
-    against = _AGAINST.search(said)
-    if against is not None and (_CHANGES.search(said) or not against[0].lower().startswith("from")):
+    against = _AGAINST.search(request)
+    if against is not None and (_CHANGES.search(request) or not against[0].lower().startswith("from")):
         return ReviewIntent(changes="working", against=against["ref"].rstrip(".,"))
-    if _BRANCH.search(said):
+    if _BRANCH.search(request):
         return ReviewIntent(changes="working", against=OWN_BRANCH)
-    return ReviewIntent(changes="working") if _CHANGES.search(said) else None
+    return ReviewIntent(changes="working") if _CHANGES.search(request) else None

@@ -34,16 +34,16 @@ _NOTES = 20
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@$")
 
 
-def count_of(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def count_of(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def link(finding: Finding, path: str | None) -> str:
     """`path:line`, as a link if there is a file."""
-    shown = f"{finding.path}:{finding.line}"
+    place_text = f"{finding.path}:{finding.line}"
     if path is None:
-        return f"`{shown}`"
-    name = re.sub(r"([\[\]\\`*_<>])", r"\\\1", shown)
+        return f"`{place_text}`"
+    name = re.sub(r"([\[\]\\`*_<>])", r"\\\1", place_text)
     return f"[{name}]({_address(path)}#L{finding.line})"
 
 
@@ -88,20 +88,20 @@ def _hunk(finding: Finding, text: str) -> str:
     before, after = _parts(text, finding.fix.edits, start, end)
     rows = diff(finding.path, before, after).split("\n")[2:-1]
     first = text.count("\n", 0, start)
-    rows = [_HUNK.sub(lambda found: _moved(found, first), row) for row in rows]
+    rows = [_HUNK.sub(lambda match: _shift_hunk(match, first), row) for row in rows]
     if len(rows) > MOST_LINES:
         rows = [*rows[:MOST_LINES], "…"]
-    return f"\n\n{_fenced(rows, 'diff')}" if rows else ""
+    return f"\n\n{_fence_code(rows, 'diff')}" if rows else ""
 
 
-def _fenced(rows: Sequence[str], language: str = "") -> str:
+def _fence_code(rows: Sequence[str], language: str = "") -> str:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "".join(rows))), default=0))
     return "\n".join([f"{fence}{language}", *rows, fence])
 
 
-def code_view(finding: Finding, masked: str) -> str:
+def code_view(finding: Finding, masked_text: str) -> str:
     """The lines that a finding is about and some around them, from a text whose secrets are masked."""
-    lines = TextLines(masked)
+    lines = TextLines(masked_text)
     place = finding.place
     first = max(1, place.line - VIEW)
     last = min(len(lines), max(place.line, min(place.end_line, place.line + MOST_LINES)) + VIEW)
@@ -110,13 +110,13 @@ def code_view(finding: Finding, masked: str) -> str:
         f"{'>' if place.touches(frozenset({at})) else ' '} {at:>{width}} | {lines.line(at)[:LONGEST_LINE]}"
         for at in range(first, last + 1)
     ]
-    return _fenced([row.rstrip() for row in rows])
+    return _fence_code([row.rstrip() for row in rows])
 
 
-def _moved(found: re.Match[str], by: int) -> str:
+def _shift_hunk(match: re.Match[str], by: int) -> str:
     """The head of a hunk that begins that many lines further down."""
-    before, after = int(found[1]) + by, int(found[3]) + by
-    return f"@@ -{before}{found[2] or ''} +{after}{found[4] or ''} @@"
+    before, after = int(match[1]) + by, int(match[3]) + by
+    return f"@@ -{before}{match[2] or ''} +{after}{match[4] or ''} @@"
 
 
 def _window(text: str, edits: Sequence[Edit], *, around: int) -> tuple[int, int]:
@@ -151,13 +151,13 @@ def by_severity(findings: Sequence[Finding]) -> str:
 def summary(findings: Sequence[Finding], files: int, notes: Sequence[str]) -> str:
     """What it comes to."""
     lines = ["## Summary", ""]
-    reviewed = f"{count_of(files, 'file')} reviewed"
+    reviewed_text = f"{count_of(files, 'file')} reviewed"
     if findings:
-        lines += [f"{reviewed}, {count_of(len(findings), 'finding')}: {by_severity(findings)}.", ""]
+        lines += [f"{reviewed_text}, {count_of(len(findings), 'finding')}: {by_severity(findings)}.", ""]
         lines += ["| severity | findings | rules |", "|---|---|---|", *_rows(findings), ""]
         lines += [*_offers(findings)]
     else:
-        lines += [f"{reviewed}, no findings.", ""]
+        lines += [f"{reviewed_text}, no findings.", ""]
     if notes:
         lines += ["Not everything was reviewed, or not by every tool:", ""]
         lines += [f"- {note}" for note in notes[:_NOTES]]

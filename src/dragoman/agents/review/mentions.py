@@ -77,26 +77,28 @@ def drop_unprintable(text: str) -> str:
 
 def find_mentions(text: str) -> tuple[str, ...]:
     """Everything that is surely meant as a path, in order, each once."""
-    found: list[str] = []
+    paths: list[str] = []
 
     def take(match: re.Match[str]) -> str:
         inner = next(group for group in match.groups() if group is not None)
         if not _looks(inner.strip()) and "@" not in match[0][:1]:
             return inner  # a quoted word is only a guess
-        found.append(inner.strip())
+        paths.append(inner.strip())
         return " "
 
     rest = _WRAPPED.sub(take, text)
-    found += [_bare(word) for word in _WORD.findall(rest) if is_path(word)]
-    return tuple(dict.fromkeys(path for path in found if path))
+    paths += [_bare(word) for word in _WORD.findall(rest) if is_path(word)]
+    return tuple(dict.fromkeys(path for path in paths if path))
 
 
 def guesses(text: str) -> tuple[str, ...]:
     """Bare words that may be the names of files or folders, such as `src` and `Makefile`."""
-    quoted = [next(group for group in match.groups() if group) for match in _WRAPPED.finditer(text)]
+    quoted_words = [next(group for group in match.groups() if group) for match in _WRAPPED.finditer(text)]
     words = [word for word in map(_bare, _WORD.findall(_WRAPPED.sub(" ", text))) if _BARE.fullmatch(word)]
-    named = [*(word for word in quoted if not _looks(word)), *words]
-    return tuple(dict.fromkeys(word for word in named if word in quoted or word.lower() not in _COMMON))
+    candidates = [*(word for word in quoted_words if not _looks(word)), *words]
+    return tuple(
+        dict.fromkeys(word for word in candidates if word in quoted_words or word.lower() not in _COMMON)
+    )
 
 
 def is_path(word: str) -> bool:
@@ -106,11 +108,11 @@ def is_path(word: str) -> bool:
 
 def split_lines(path: str) -> Mention:
     """A path without the lines that are written behind it."""
-    found = _LINES.match(path)
-    if found is None or not found["path"]:
+    match = _LINES.match(path)
+    if match is None or not match["path"]:
         return Mention(path)
-    first = int(found["a"] or found["c"])
-    return Mention(found["path"], (first, max(first, int(found["b"] or found["d"] or first))))
+    first = int(match["a"] or match["c"])
+    return Mention(match["path"], (first, max(first, int(match["b"] or match["d"] or first))))
 
 
 def path_of(uri: str) -> Mention | None:
@@ -132,15 +134,15 @@ def path_of(uri: str) -> Mention | None:
 
 def snippets(text: str) -> tuple[str, tuple[Snippet, ...]]:
     """The text without its fenced pieces of code, and those."""
-    found: list[Snippet] = []
+    pieces: list[Snippet] = []
 
     def take(match: re.Match[str]) -> str:
         language = match["info"].strip().lower().partition(" ")[0]
         suffix = _SUFFIXES.get(language) or (language if language in _SAME else "txt")
-        found.append(Snippet(f"snippet-{len(found) + 1}.{suffix}", match["code"]))
+        pieces.append(Snippet(f"snippet-{len(pieces) + 1}.{suffix}", match["code"]))
         return " "
 
-    return _FENCE.sub(take, text), tuple(found)
+    return _FENCE.sub(take, text), tuple(pieces)
 
 
 def _looks(word: str) -> bool:

@@ -69,9 +69,9 @@ class ModelDialogue:
 
     async def _converse(self, prompt: str, is_over: Callable[[], bool], most: int | None) -> None:
         messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart(content=prompt)])]
-        asked = 0
-        while most is None or asked < most:
-            asked += 1
+        request_count = 0
+        while most is None or request_count < most:
+            request_count += 1
             response = await self._ask(messages)
             calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
             if not calls:
@@ -79,8 +79,8 @@ class ModelDialogue:
             results = await self._calling([model_call(part) for part in calls])
             if is_over():
                 return
-            returned = [tool_return(part, results[part.tool_call_id]) for part in calls]
-            messages += [response, ModelRequest(parts=returned)]
+            returns = [tool_return(part, results[part.tool_call_id]) for part in calls]
+            messages += [response, ModelRequest(parts=returns)]
 
     async def _ask(self, messages: list[ModelMessage]) -> ModelResponse:
         self._meter.check(share=self._share)

@@ -53,18 +53,20 @@ class ReportArguments(Struct, forbid_unknown_fields=True):
 class ModelFindings:
     """What a model has reported in one review."""
 
-    def __init__(self, texts: ReviewTexts, known: Sequence[Finding], settings: ReviewSettings) -> None:
+    def __init__(
+        self, texts: ReviewTexts, known_findings: Sequence[Finding], settings: ReviewSettings
+    ) -> None:
         self._texts = texts
-        self._known = known
+        self._known_findings = known_findings
         self._settings = settings
         self._turns = asyncio.Lock()
         """Reports that come at once are taken one after another, so that none is taken twice."""
-        self.reported: list[Finding] = []
+        self.reported_findings: list[Finding] = []
         self.dropped_fixes = 0
 
-    def sorted(self) -> list[Finding]:
+    def worst_first(self) -> list[Finding]:
         """The worst first."""
-        return sorted(self.reported, key=by_severity)
+        return sorted(self.reported_findings, key=by_severity)
 
     async def report(self, work: ToolContext, arguments: ReportArguments) -> ToolOutcome:
         async with self._turns:
@@ -77,17 +79,19 @@ class ModelFindings:
             return ToolOutcome(
                 f"Not taken: only findings from {self._settings.severity.value} on are wanted."
             )
-        if known := same_finding(finding, self._known):
-            return ToolOutcome(f"Known already: {known.rule} reports it in line {known.line}.")
-        before = same_finding(finding, self.reported)
-        if before is None and len(self.reported) >= MOST:
+        if known_finding := same_finding(finding, self._known_findings):
+            return ToolOutcome(
+                f"Known already: {known_finding.rule} reports it in line {known_finding.line}."
+            )
+        before = same_finding(finding, self.reported_findings)
+        if before is None and len(self.reported_findings) >= MOST:
             return ToolOutcome(f"Not taken: there are {MOST} findings already.")
         if before is not None and (before.fix is not None or not arguments.fix_old):
             return ToolOutcome("Known already: you have reported it.")
         fix, why = await self._fix(text, arguments) if arguments.fix_old else (None, None)
         if before is not None:
-            self.reported.remove(before)
-        self.reported.append(replace(finding, fix=fix))
+            self.reported_findings.remove(before)
+        self.reported_findings.append(replace(finding, fix=fix))
         words = f"Taken: {finding.path}:{finding.line}."
         return ToolOutcome(words if why is None else f"{words} Its fix is dropped: {why}")
 
@@ -95,7 +99,7 @@ class ModelFindings:
         after = text.text
         try:
             after = edit_match.replace(text.text, arguments.fix_old, arguments.fix_new).text
-            why = await fix_problem(text.shown, text.text, after, self._settings)
+            why = await fix_problem(text.display_path, text.text, after, self._settings)
         except ToolProblem as problem:
             why = str(problem)
         if why is not None:
@@ -111,22 +115,24 @@ class ModelFindings:
             "is given as the lines that it replaces and the lines in their place.",
             arguments=ReportArguments,
             kind="other",
-            title=lambda wanted: f"Report {wanted.title} ({wanted.path}:{wanted.line})",
-            path=lambda wanted: wanted.path,
+            title=lambda arguments: f"Report {arguments.title} ({arguments.path}:{arguments.line})",
+            path=lambda arguments: arguments.path,
             run=self.report,
         )
 
 
 def _finding(text: ReviewText, arguments: ReportArguments) -> Finding:
-    first, last = quoted_lines(text.masked, arguments.evidence, near=arguments.line) or (0, 0)
+    first, last = quoted_lines(text.masked_text, arguments.evidence, near=arguments.line) or (0, 0)
     if not first:
-        raise ToolProblem(f"The evidence is not in {text.shown}. Read the file, and copy the lines exactly.")
+        raise ToolProblem(
+            f"The evidence is not in {text.display_path}. Read the file, and copy the lines exactly."
+        )
     lines = TextLines(text.text)
     start, end = lines.offset(first, 1), lines.offset(last, len(lines.line(last)) + 1)
     return Finding(
         rule=RULE,
         severity=Severity(arguments.severity),
-        place=lines.place(text.shown, start, end),
+        place=lines.place(text.display_path, start, end),
         title=" ".join(arguments.title.split()),
         why=arguments.explanation.strip(),
         tool=TOOL,
@@ -138,23 +144,27 @@ def quoted_lines(text: str, quote: str, *, near: int) -> tuple[int, int] | None:
 
     Indentation and empty lines do not count, and neither do the numbers that `read` puts before lines.
     """
-    wanted = [line for row in quote.split("\n") if (line := _NUMBER.sub("", row).strip())]
+    quote_lines = [line for row in quote.split("\n") if (line := _NUMBER.sub("", row).strip())]
     rows = [(at, line.strip()) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
     places = [
-        (rows[at][0], rows[at + len(wanted) - 1][0])
-        for at in range(len(rows) - len(wanted) + 1)
-        if wanted and all(rows[at + by][1] == line for by, line in enumerate(wanted))
+        (rows[at][0], rows[at + len(quote_lines) - 1][0])
+        for at in range(len(rows) - len(quote_lines) + 1)
+        if quote_lines and all(rows[at + by][1] == line for by, line in enumerate(quote_lines))
     ]
     return min(places, key=lambda place: abs(place[0] - near), default=None)
 
 
-def same_finding(finding: Finding, others: Sequence[Finding]) -> Finding | None:
+def same_finding(finding: Finding, other_findings: Sequence[Finding]) -> Finding | None:
     """One of the others that says the same about the same lines: its title has a telling word in common."""
     lines = frozenset(range(finding.line, finding.place.end_line + 1))
     words = _words(finding.title)
-    for other in others:
-        if other.path == finding.path and other.place.touches(lines) and words & _words(other.title):
-            return other
+    for candidate in other_findings:
+        if (
+            candidate.path == finding.path
+            and candidate.place.touches(lines)
+            and words & _words(candidate.title)
+        ):
+            return candidate
     return None
 
 

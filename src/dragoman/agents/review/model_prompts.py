@@ -50,24 +50,27 @@ you."""
 
 
 def look_prompt(
-    request: str, sources: Sequence[ReviewSource], findings: Sequence[Finding], masked: Mapping[str, str]
+    request: str,
+    sources: Sequence[ReviewSource],
+    findings: Sequence[Finding],
+    masked_texts: Mapping[str, str],
 ) -> str:
     """What the model is asked to review: the person's words, the files, what the rules have found."""
     files = [_file(source) for source in sources[:FILES]]
     if len(sources) > FILES:
         files.append(f"(and {len(sources) - FILES} more)")
-    found = excerpts(findings, masked) if findings else "Nothing."
+    findings_text = excerpts(findings, masked_texts) if findings else "Nothing."
     return (
         f"The person wrote:\n{request}\n\nFiles to review:\n"
         + "\n".join(files)
-        + f"\n\nWhat the rules have found, one finding a line, as JSON:\n{found}"
+        + f"\n\nWhat the rules have found, one finding a line, as JSON:\n{findings_text}"
     )
 
 
 def _file(source: ReviewSource) -> str:
     count = source.text.count("\n") + 1
-    changed = "" if source.changed is None else f", changed lines: {_ranges(sorted(source.changed))}"
-    return f"- {source.path} ({count} lines{changed})"
+    changed_text = "" if source.changed is None else f", changed lines: {_ranges(sorted(source.changed))}"
+    return f"- {source.path} ({count} lines{changed_text})"
 
 
 def _ranges(lines: Sequence[int]) -> str:
@@ -81,9 +84,9 @@ def _ranges(lines: Sequence[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges) or "none"
 
 
-def refute_prompt(finding: Finding, masked: str) -> str:
+def refute_prompt(finding: Finding, masked_text: str) -> str:
     """A finding, and the code around it."""
-    lines = TextLines(masked)
+    lines = TextLines(masked_text)
     first, last = max(1, finding.line - AROUND), min(len(lines), finding.place.end_line + AROUND)
     claim = {
         "place": f"{finding.path}:{finding.line}",

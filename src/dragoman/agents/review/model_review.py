@@ -55,7 +55,7 @@ class ModelReview:
         self,
         turn: KitTurn[ReviewConversation],
         texts: ReviewTexts,
-        known: Sequence[Finding],
+        known_findings: Sequence[Finding],
         settings: ReviewSettings,
         *,
         endpoint: ModelEndpoint,
@@ -64,17 +64,17 @@ class ModelReview:
     ) -> None:
         self._turn = turn
         self._texts = texts
-        self._known = known
+        self._known_findings = known_findings
         self._endpoint = endpoint
         self._config = config
         self._meter = BudgetMeter(budget)
         self._tests = _tests_of(turn, self._meter)
         self._tools = ReviewTools(texts, self._tests).all()
-        self._found = ModelFindings(texts, known, settings)
+        self._model_findings = ModelFindings(texts, known_findings, settings)
         self._has_spoken = False
-        self._verified: list[Finding] = []
-        self._unverified: list[Finding] = []
-        self._refuted = 0
+        self._verified_findings: list[Finding] = []
+        self._unverified_findings: list[Finding] = []
+        self._refuted_count = 0
         self.stop_reason: v1.StopReason = "end_turn"
         self.notes: list[str] = []
         """What a reader should know: why the model did not get to the end."""
@@ -82,15 +82,15 @@ class ModelReview:
     @property
     def findings(self) -> list[Finding]:
         """What was found and not refuted; each says whether it is verified."""
-        done = [*self._verified, *self._unverified]
-        waiting = self._found.sorted()[len(done) + self._refuted :]
-        return [*done, *(_marked(finding, f"{UNVERIFIED}.") for finding in waiting)]
+        judged_findings = [*self._verified_findings, *self._unverified_findings]
+        waiting = self._model_findings.worst_first()[len(judged_findings) + self._refuted_count :]
+        return [*judged_findings, *(_with_note(finding, f"{UNVERIFIED}.") for finding in waiting)]
 
     async def look(self, sources: Sequence[ReviewSource]) -> None:
         """Let the model look for bugs."""
-        masked = await self._texts.masked(finding.path for finding in self._known)
-        prompt = look_prompt(self._texts.mask(self._turn.text), sources, self._known, masked)
-        tools = [*self._tools, self._found.tool()]
+        masked_texts = await self._texts.mask_all(finding.path for finding in self._known_findings)
+        prompt = look_prompt(self._texts.mask(self._turn.text), sources, self._known_findings, masked_texts)
+        tools = [*self._tools, self._model_findings.tool()]
         async with ModelClient(self._endpoint, self._config) as model:
             dialogue = self._dialogue(model, LOOK, tools, share=LOOK_SHARE)
             await self._finish(dialogue, prompt)
@@ -115,7 +115,7 @@ class ModelReview:
             findings[:] = [await self._tested(finding) for finding in findings]
 
     async def _refute_all(self) -> None:
-        findings = self._found.sorted()
+        findings = self._model_findings.worst_first()
         why = ""
         async with ModelClient(self._endpoint, self._config) as model:
             for finding in findings:
@@ -125,7 +125,7 @@ class ModelReview:
                     self._stop(exhausted, "not every finding was verified")
                     why = exhausted.words
                 if why:
-                    self._unverified.append(_marked(finding, f"{UNVERIFIED}: {why}."))
+                    self._unverified_findings.append(_with_note(finding, f"{UNVERIFIED}: {why}."))
 
     async def _tested(self, finding: Finding) -> Finding:
         """A finding that says what the project's tests say about its fix; without the fix if they fail."""
@@ -162,10 +162,10 @@ class ModelReview:
         async with self._turn.tool(title, kind="think") as call:
             verdict = SecondLook()
             tools = [*self._tools, verdict.tool()]
-            prompt = refute_prompt(finding, (await self._texts.reviewed(finding.path)).masked)
+            prompt = refute_prompt(finding, (await self._texts.load_reviewed(finding.path)).masked_text)
             try:
                 await self._dialogue(model, REFUTE, tools, is_heard=False).run(
-                    prompt, is_over=lambda: verdict.given is not None, most=REQUESTS
+                    prompt, is_over=lambda: verdict.verdict is not None, most=REQUESTS
                 )
             except (ModelFailed, ModelRefused) as failed:
                 words = failed.fault.words if isinstance(failed, ModelFailed) else "the model refused to"
@@ -174,20 +174,20 @@ class ModelReview:
             except BudgetExhausted as exhausted:
                 await call.fail(exhausted.words)
                 raise
-            await call.complete(self._record(finding, verdict.given))
+            await call.complete(self._record(finding, verdict.verdict))
         return ""
 
-    def _record(self, finding: Finding, given: VerdictArguments | None) -> str:
+    def _record(self, finding: Finding, verdict: VerdictArguments | None) -> str:
         """Keep what came of a second look; returns it in words."""
-        if given is None:
+        if verdict is None:
             words = f"{UNVERIFIED}: the second look came to no verdict."
-            self._unverified.append(_marked(finding, words))
+            self._unverified_findings.append(_with_note(finding, words))
             return words
-        if given.refuted:
-            self._refuted += 1
-            return f"Refuted, and left out: {given.reason}"
-        words = f"Verified by a second look: {given.reason}"
-        self._verified.append(_marked(finding, words))
+        if verdict.refuted:
+            self._refuted_count += 1
+            return f"Refuted, and left out: {verdict.reason}"
+        words = f"Verified by a second look: {verdict.reason}"
+        self._verified_findings.append(_with_note(finding, words))
         return words
 
     def _dialogue(
@@ -222,24 +222,26 @@ class ModelReview:
     async def _hear_thoughts(self, kind: Literal["text", "thought"], text: str) -> None:
         await self._turn.think(text)
 
-    def _stop(self, exhausted: BudgetExhausted, words: str) -> None:
-        self.notes.append(f"{words}: {exhausted.words}")
-        self.stop_reason = exhausted.reason
+    def _stop(self, error: BudgetExhausted, words: str) -> None:
+        self.notes.append(f"{words}: {error.words}")
+        self.stop_reason = error.reason
 
     def words(self) -> str:
         """What came of the second look, in a sentence; empty if the model reported nothing."""
-        count = len(self._found.reported)
+        count = len(self._model_findings.reported_findings)
         if not count:
             return ""
-        parts = [f"{len(self._verified)} verified"]
+        parts = [f"{len(self._verified_findings)} verified"]
         parts += (
-            [f"{waiting} not verified"] if (waiting := count - len(self._verified) - self._refuted) else []
+            [f"{waiting} not verified"]
+            if (waiting := count - len(self._verified_findings) - self._refuted_count)
+            else []
         )
-        parts += [f"{self._refuted} refuted and left out"] if self._refuted else []
-        told = f"{self._endpoint.model} reported {count_of(count, 'finding')}: {', '.join(parts)}."
-        if dropped := self._found.dropped_fixes:
-            told += f" {count_of(dropped, 'fix', 'fixes')} that it proposed did not pass the checks."
-        return f"{told}\n\n"
+        parts += [f"{self._refuted_count} refuted and left out"] if self._refuted_count else []
+        text = f"{self._endpoint.model} reported {count_of(count, 'finding')}: {', '.join(parts)}."
+        if dropped_count := self._model_findings.dropped_fixes:
+            text += f" {count_of(dropped_count, 'fix', 'fixes')} that it proposed did not pass the checks."
+        return f"{text}\n\n"
 
 
 def _tests_of(turn: KitTurn[ReviewConversation], meter: BudgetMeter) -> ProjectTests | None:
@@ -257,10 +259,10 @@ class SecondLook:
     """What a second look at a finding comes to."""
 
     def __init__(self) -> None:
-        self.given: VerdictArguments | None = None
+        self.verdict: VerdictArguments | None = None
 
     async def take(self, work: ToolContext, arguments: VerdictArguments) -> ToolOutcome:
-        self.given = arguments
+        self.verdict = arguments
         return ToolOutcome("Taken.")
 
     def tool(self) -> CoderTool[VerdictArguments]:
@@ -275,5 +277,5 @@ class SecondLook:
         )
 
 
-def _marked(finding: Finding, words: str) -> Finding:
+def _with_note(finding: Finding, words: str) -> Finding:
     return replace(finding, why=f"{finding.why}\n\n{words}")

@@ -69,22 +69,24 @@ class ReviewTools:
         self._tests = tests
 
     async def read(self, work: ToolContext, arguments: ReadArguments) -> ToolOutcome:
-        text = (await self._texts.load(arguments.path)).masked
+        text = (await self._texts.load(arguments.path)).masked_text
         lines = text.split("\n")
         if lines[-1] == "":
             lines.pop()
-        wanted = lines[arguments.line - 1 : arguments.line + arguments.limit]
+        selected_lines = lines[arguments.line - 1 : arguments.line + arguments.limit]
         # One more than wanted tells whether there is more.
         return ToolOutcome(
-            number_lines("".join(f"{row}\n" for row in wanted), first=arguments.line, limit=arguments.limit)
+            number_lines(
+                "".join(f"{row}\n" for row in selected_lines), first=arguments.line, limit=arguments.limit
+            )
         )
 
     async def references(self, work: ToolContext, arguments: ReferenceArguments) -> ToolOutcome:
         pattern = rf"\b{re.escape(arguments.name)}\b"
-        found = await search(work, SearchArguments(pattern=pattern, path=arguments.path))
-        return ToolOutcome("\n".join([await self._masked(row) for row in found.text.splitlines()]))
+        outcome = await search(work, SearchArguments(pattern=pattern, path=arguments.path))
+        return ToolOutcome("\n".join([await self._mask_row(row) for row in outcome.text.splitlines()]))
 
-    async def _masked(self, row: str) -> str:
+    async def _mask_row(self, row: str) -> str:
         """A match, with its line as models may see it: alone, a line of a key looks like any other."""
         match = _MATCH.match(row)
         if match is None:
@@ -93,11 +95,13 @@ class ReviewTools:
             text = await self._texts.load(match[1])
         except ToolProblem:
             return f"{match[0]} (not shown)"
-        return f"{match[0]} {TextLines(text.masked).line(int(match[2]))[:WIDTH]}"
+        return f"{match[0]} {TextLines(text.masked_text).line(int(match[2]))[:WIDTH]}"
 
     async def rules(self, work: ToolContext, arguments: ReviewArguments) -> ToolOutcome:
         texts = [await self._texts.load(path) for path in arguments.paths]
-        return ToolOutcome(await judge_sources([ReviewSource(text.shown, text.text) for text in texts]))
+        return ToolOutcome(
+            await judge_sources([ReviewSource(text.display_path, text.text) for text in texts])
+        )
 
     async def history(self, work: ToolContext, arguments: HistoryArguments) -> ToolOutcome:
         text = await self._texts.load(arguments.path)
@@ -107,12 +111,12 @@ class ReviewTools:
             raise ToolProblem("The file is in no git repository.")
         inside = await asyncio.to_thread(_path_below, text.path, top)
         try:
-            blamed = await blame(top, inside, text.text, arguments.line, last)
+            commits = await blame(top, inside, text.text, arguments.line, last)
         except ToolFailed as failed:
             raise ToolProblem(str(failed)) from None
         rows = []
         for line in range(arguments.line, min(last, len(TextLines(text.text))) + 1):
-            commit = blamed.get(line)
+            commit = commits.get(line)
             rows.append(
                 f"{line}: not committed yet"
                 if commit is None
@@ -155,8 +159,8 @@ class ReviewTools:
                 "are masked with asterisks.",
                 arguments=ReadArguments,
                 kind="read",
-                title=lambda wanted: f"Read {wanted.path}",
-                path=lambda wanted: wanted.path,
+                title=lambda arguments: f"Read {arguments.path}",
+                path=lambda arguments: arguments.path,
                 run=self.read,
             ),
             CoderTool(
@@ -164,7 +168,7 @@ class ReviewTools:
                 description="Find where a name is used: path, line number and line of each place.",
                 arguments=ReferenceArguments,
                 kind="search",
-                title=lambda wanted: f"Find references to {wanted.name}",
+                title=lambda arguments: f"Find references to {arguments.name}",
                 run=self.references,
             ),
             CoderTool(
@@ -172,8 +176,8 @@ class ReviewTools:
                 description="Run static rules on files: place, severity and reason of each finding.",
                 arguments=ReviewArguments,
                 kind="search",
-                title=lambda wanted: f"Run the rules on {', '.join(wanted.paths[:3])}",
-                path=lambda wanted: wanted.paths[0],
+                title=lambda arguments: f"Run the rules on {', '.join(arguments.paths[:3])}",
+                path=lambda arguments: arguments.paths[0],
                 run=self.rules,
             ),
             CoderTool(
@@ -181,8 +185,8 @@ class ReviewTools:
                 description="Which commit each of some lines comes from (git blame): date, author, subject.",
                 arguments=HistoryArguments,
                 kind="search",
-                title=lambda wanted: f"History of {wanted.path}:{wanted.line}",
-                path=lambda wanted: wanted.path,
+                title=lambda arguments: f"History of {arguments.path}:{arguments.line}",
+                path=lambda arguments: arguments.path,
                 run=self.history,
             ),
         )

@@ -66,10 +66,10 @@ async def reply(turn: KitTurn[ReviewConversation], command: str, argument: str) 
 async def answer(turn: KitTurn[ReviewConversation], text: str) -> v1.PromptResponse:
     """A prompt in somebody's own words."""
     words, pieces = snippets(text)
-    attached = bool(pieces) or any(
+    has_attachments = bool(pieces) or any(
         isinstance(block, v1.ResourceLink | v1.EmbeddedResource) for block in turn.prompt
     )
-    return await carry_out(turn, understand(words, attached=attached), pieces)
+    return await carry_out(turn, understand(words, has_attachments=has_attachments), pieces)
 
 
 async def carry_out(
@@ -87,9 +87,9 @@ async def carry_out(
         case ExplainIntent(what=what):
             entries, complaint = await asyncio.to_thread(load_all_rules, turn.session.cwd)
             await turn.say(complaint + rule_details(entries, turn.session.conversation.last, what))
-        case RulesIntent(wanted=wanted):
+        case RulesIntent(query=query):
             entries, complaint = await asyncio.to_thread(load_all_rules, turn.session.cwd)
-            await turn.say(complaint + rules_summary(entries, wanted))
+            await turn.say(complaint + rules_summary(entries, query))
         case HelpIntent():
             await turn.say(HELP)
         case _:
@@ -97,22 +97,22 @@ async def carry_out(
     return v1.PromptResponse(stop_reason=stop_reason, usage=turn.spent.shown())
 
 
-async def _fix(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> v1.StopReason:
+async def _fix(turn: KitTurn[ReviewConversation], intent: FixIntent) -> v1.StopReason:
     ground = SessionFolders(turn.session)
-    named = tuple(ground.shown(ground.absolute(split_lines(path).path)) for path in wanted.paths)
-    wanted = replace(wanted, paths=named)
+    paths = tuple(ground.display(ground.absolute(split_lines(path).path)) for path in intent.paths)
+    intent = replace(intent, paths=paths)
     last = turn.session.conversation.last
-    known = last is not None and (not wanted.paths or _has_any(turn, wanted))
-    if known:
-        await run_fixes(turn, wanted)
-    elif wanted.paths:
-        return await run_review(turn, ReviewIntent(paths=wanted.paths, fix=True))
+    was_reviewed = last is not None and (not intent.paths or _has_any(turn, intent))
+    if was_reviewed:
+        await run_fixes(turn, intent)
+    elif intent.paths:
+        return await run_review(turn, ReviewIntent(paths=intent.paths, fix=True))
     else:
         await turn.say("Nothing was reviewed in this session yet. Say “review my changes”, or name files.\n")
     return "end_turn"
 
 
-def _has_any(turn: KitTurn[ReviewConversation], wanted: FixIntent) -> bool:
+def _has_any(turn: KitTurn[ReviewConversation], intent: FixIntent) -> bool:
     """Whether the last review was about one of these paths."""
     last = turn.session.conversation.last
-    return last is not None and any(is_meant(shown, wanted.paths) for shown in last.files)
+    return last is not None and any(is_meant(display_path, intent.paths) for display_path in last.files)

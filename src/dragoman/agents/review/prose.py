@@ -35,13 +35,13 @@ class ModelExplanation:
 
     async def explain(self, findings: Sequence[Finding], texts: Mapping[str, str]) -> str | None:
         """Say what matters most; None if that was done, else why it was not."""
-        asked = ModelRequest(parts=[UserPromptPart(content=excerpts(findings, texts))])
+        request = ModelRequest(parts=[UserPromptPart(content=excerpts(findings, texts))])
         await self._turn.say(f"## Explained by {self._endpoint.model}\n\n")
         async with ModelClient(self._endpoint, self._config) as model:
             asking = ModelRequests(model, self._config, hear=self._hear, tell=self._tell)
             self._turn.count_request()
             try:
-                response = await asking([asked], RequestOffer(fixed_text=SYSTEM))
+                response = await asking([request], RequestOffer(fixed_text=SYSTEM))
             except ModelFailed as failed:
                 return failed.fault.words
             await spend(self._turn, response, model, self._config)

@@ -52,29 +52,29 @@ if TYPE_CHECKING:
 
 
 async def run_review(
-    turn: KitTurn[ReviewConversation], wanted: ReviewIntent, pieces: Sequence[Snippet] = ()
+    turn: KitTurn[ReviewConversation], intent: ReviewIntent, pieces: Sequence[Snippet] = ()
 ) -> v1.StopReason:
     """Review what is wanted, and mend it if that is wanted too; returns why it ended."""
-    mends = wanted.fix or turn.session.mode_id == "fix"
+    mends = intent.fix or turn.session.mode_id == "fix"
     use = model_use(turn)
     steps = Steps(turn, *_step_names(use, mends=mends))
     async with steps.step():
-        targets = await choose(turn, wanted, pieces)
+        targets = await choose(turn, intent, pieces)
     if targets.words:
         await turn.say(f"{targets.words}\n\n")
-    if not targets.found:
-        await turn.say(_nothing(wanted, targets.notes))
+    if not targets.targets:
+        await turn.say(_nothing(intent, targets.notes))
         await steps.finish()
         return "end_turn"
     await _entitle(turn, targets.what)
-    async with steps.step(f"Read {count_of(len(targets.found), 'file')}"):
-        gathered = await read_sources(turn, targets.found)
-    notes = [*targets.notes, *gathered.notes]
-    if not gathered.sources:
-        await turn.say(_nothing(wanted, notes))
+    async with steps.step(f"Read {count_of(len(targets.targets), 'file')}"):
+        review_input = await read_sources(turn, targets.targets)
+    notes = [*targets.notes, *review_input.notes]
+    if not review_input.sources:
+        await turn.say(_nothing(intent, notes))
         await steps.finish()
         return "end_turn"
-    run = ReviewRun(turn, gathered, targets, notes)
+    run = ReviewRun(turn, review_input, targets, notes)
     try:
         await run.review(steps, use)
     finally:
@@ -101,17 +101,17 @@ class ReviewRun:
     def __init__(
         self,
         turn: KitTurn[ReviewConversation],
-        gathered: ReviewInput,
+        review_input: ReviewInput,
         targets: ReviewTargets,
         notes: Sequence[str],
     ) -> None:
         self._turn = turn
-        self._gathered = gathered
+        self._input = review_input
         self._targets = targets
         self._notes = list(notes)
         self._settings = ReviewSettings(severity=Severity(str(turn.session["severity"])))
-        self._texts = ReviewTexts(turn, gathered, ())
-        self._analysis = Analysis(turn, gathered, self._texts)
+        self._texts = ReviewTexts(turn, review_input, ())
+        self._analysis = Analysis(turn, review_input, self._texts)
         self._model: ModelReview | None = None
         self.stop_reason: v1.StopReason = "end_turn"
 
@@ -124,7 +124,7 @@ class ReviewRun:
 
     async def review(self, steps: Steps, use: ModelUse) -> None:
         """Everything but the fixes."""
-        turn, count = self._turn, len(self._gathered.sources)
+        turn, count = self._turn, len(self._input.sources)
         await self._load_settings()
         model = await self._start_model() if use == "review" else None
         async with steps.step(f"Analyse {count_of(count, 'file')}"):
@@ -139,10 +139,10 @@ class ReviewRun:
                     await explain(turn, self.findings, self._texts)
 
     async def _analyse(self, *, tells: bool) -> None:
-        self._analysis = Analysis(self._turn, self._gathered, self._texts, tells=tells)
+        self._analysis = Analysis(self._turn, self._input, self._texts, tells=tells)
         await self._analysis.run(self._settings)
         await self._find_broken_callers()
-        self._notes += [_noted(note) for note in self._analysis.notes]
+        self._notes += [_note_text(note) for note in self._analysis.notes]
 
     async def _find_broken_callers(self) -> None:
         """What a change breaks elsewhere. A caller that the editor does not give us is not told of."""
@@ -150,11 +150,11 @@ class ReviewRun:
         if changes is None:
             return
         try:
-            found = await broken_callers(changes, folder, self._settings, staged=self._targets.is_staged)
+            findings = await broken_callers(changes, folder, self._settings, staged=self._targets.is_staged)
         except ToolFailed as failed:
             self._notes.append(f"callers of what changed were not looked at: {failed}")
             return
-        for finding in found:
+        for finding in findings:
             with contextlib.suppress(ToolProblem):
                 await self._analysis.tell(finding)
 
@@ -163,7 +163,7 @@ class ReviewRun:
         async with steps.step():
             if model is not None:
                 self._model = model(self._analysis.findings)
-                await self._model.look(self._gathered.sources)
+                await self._model.look(self._input.sources)
         async with steps.step():
             if self._model is not None:
                 await self._model.verify()
@@ -175,10 +175,10 @@ class ReviewRun:
         self._notes += model.notes
         page = rules_page()
         for number, finding in enumerate(self.findings, 1):
-            text = await self._texts.reviewed(finding.path)
-            view = code_view(finding, text.masked)
+            text = await self._texts.load_reviewed(finding.path)
+            view = code_view(finding, text.masked_text)
             await self._turn.say(
-                finding_paragraph(number, finding, text.path, text.masked, evidence=view, page=page)
+                finding_paragraph(number, finding, text.path, text.masked_text, evidence=view, page=page)
             )
         await self._turn.say(model.words())
 
@@ -187,18 +187,18 @@ class ReviewRun:
         conversation = self._turn.session.conversation
         config = conversation.model
         assert config is not None
-        reached = reach_model(config)
-        if isinstance(reached, str):
-            self._notes.append(f"{config.model} was not asked: {reached}")
+        endpoint = reach_model(config)
+        if isinstance(endpoint, str):
+            self._notes.append(f"{config.model} was not asked: {endpoint}")
             return None
         # It takes a second to import what talks to models.
         module: Any = await asyncio.to_thread(importlib.import_module, "dragoman.agents.review.model_review")
-        return lambda known: module.ModelReview(
+        return lambda known_findings: module.ModelReview(
             self._turn,
             self._texts,
-            known,
+            known_findings,
             self._settings,
-            endpoint=reached,
+            endpoint=endpoint,
             config=config,
             budget=conversation.budget,
         )
@@ -214,7 +214,7 @@ class ReviewRun:
             self._notes.append(f"the project's own rules are not used: {error}")
             return
         self._settings = replace(self._settings, rules=rules, baseline=baseline)
-        self._texts = ReviewTexts(self._turn, self._gathered, rules)
+        self._texts = ReviewTexts(self._turn, self._input, rules)
 
     def keep(self) -> None:
         """The session remembers what was told."""
@@ -235,17 +235,19 @@ async def _entitle(turn: KitTurn[ReviewConversation], what: str) -> None:
         await turn.title(title if len(title) <= 80 else f"{title[:79]}…")
 
 
-def _nothing(wanted: ReviewIntent, notes: Sequence[str]) -> str:
+def _nothing(intent: ReviewIntent, notes: Sequence[str]) -> str:
     if notes:
-        told = "".join(f"- {note}\n" for note in notes)
-        return f"There is nothing that I can review:\n\n{told}\nName files or folders, or attach some.\n"
-    if wanted.changes == "staged":
+        notes_text = "".join(f"- {note}\n" for note in notes)
+        return (
+            f"There is nothing that I can review:\n\n{notes_text}\nName files or folders, or attach some.\n"
+        )
+    if intent.changes == "staged":
         return "Nothing is staged. “review my changes” also looks at what is not.\n"
-    if wanted.changes is not None:
-        since = wanted.against or "the last commit"
+    if intent.changes is not None:
+        since = intent.against or "the last commit"
         return f"Nothing has changed since {since}. Name files or folders to review them as they are.\n"
     return "There is nothing here to review. Name files or folders, or attach some.\n"
 
 
-def _noted(note: ReviewNote) -> str:
+def _note_text(note: ReviewNote) -> str:
     return note.text if note.path is None else f"{note.path}: {note.text}"

@@ -33,75 +33,77 @@ PRIVATE = (
 class ReviewText(NamedTuple):
     """One text."""
 
-    shown: str
+    display_path: str
     """What it is called in findings."""
     path: str | None
     """Where it lies; None if in no file."""
     text: str
-    masked: str
+    masked_text: str
     """The same with its secrets masked: line for line, character for character."""
 
 
 class ReviewTexts:
     """All texts of one review, by what they are called in findings."""
 
-    def __init__(self, turn: KitTurn[Any], gathered: ReviewInput, rules: Sequence[ReviewRule]) -> None:
+    def __init__(self, turn: KitTurn[Any], review_input: ReviewInput, rules: Sequence[ReviewRule]) -> None:
         self._files = TurnFiles(turn)
         self._rules = all_rules(rules)
         self.folders = SessionFolders(turn.session)
-        self._unmasked = {
-            source.path: (gathered.paths.get(source.path), source.text) for source in gathered.sources
+        self._unmasked_texts = {
+            source.path: (review_input.paths.get(source.path), source.text) for source in review_input.sources
         }
         self._texts: dict[str, ReviewText] = {}
 
     async def load(self, path: str) -> ReviewText:
         """A text by its path; raises a `ToolProblem` that says why a model does not get it."""
-        shown = path if path in self._unmasked else self.folders.shown(self.folders.absolute(path))
-        if is_private(shown):
-            raise ToolProblem(f"{shown} may hold secrets: its text is not given to models.")
-        return await self.reviewed(shown)
+        display_path = (
+            path if path in self._unmasked_texts else self.folders.display(self.folders.absolute(path))
+        )
+        if is_private(display_path):
+            raise ToolProblem(f"{display_path} may hold secrets: its text is not given to models.")
+        return await self.load_reviewed(display_path)
 
-    async def reviewed(self, shown: str) -> ReviewText:
+    async def load_reviewed(self, display_path: str) -> ReviewText:
         """A text that a finding is about."""
-        if shown not in self._unmasked:
-            self._unmasked[shown] = await self._read(shown)
-        if shown not in self._texts:
-            path, text = self._unmasked[shown]
-            masked = await asyncio.to_thread(mask_secrets, text, path=shown, rules=self._rules)
-            self._texts[shown] = ReviewText(shown, path, text, masked)
-        return self._texts[shown]
+        if display_path not in self._unmasked_texts:
+            self._unmasked_texts[display_path] = await self._read(display_path)
+        if display_path not in self._texts:
+            path, text = self._unmasked_texts[display_path]
+            masked_text = await asyncio.to_thread(mask_secrets, text, path=display_path, rules=self._rules)
+            self._texts[display_path] = ReviewText(display_path, path, text, masked_text)
+        return self._texts[display_path]
 
-    async def masked(self, paths: Iterable[str]) -> Mapping[str, str]:
+    async def mask_all(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Texts as a model may see them; those that are made for secrets are left out."""
         return {
-            shown: (await self.reviewed(shown)).masked
-            for shown in dict.fromkeys(paths)
-            if not is_private(shown)
+            display_path: (await self.load_reviewed(display_path)).masked_text
+            for display_path in dict.fromkeys(paths)
+            if not is_private(display_path)
         }
 
     def mask(self, words: str) -> str:
         """A text that is no file, such as what a person wrote."""
         return mask_secrets(words, rules=self._rules)
 
-    async def _read(self, shown: str) -> tuple[str, str]:
-        path = self.folders.absolute(shown)
+    async def _read(self, display_path: str) -> tuple[str, str]:
+        path = self.folders.absolute(display_path)
         if "\0" in path or not await asyncio.to_thread(self.folders.holds, path):
-            raise ToolProblem(f"{shown} lies outside the folders of the session.")
+            raise ToolProblem(f"{display_path} lies outside the folders of the session.")
         real = await asyncio.to_thread(os.path.realpath, path)
         if ".git" in PurePath(real).parts or is_private(real):
-            raise ToolProblem(f"{shown} may hold secrets: its text is not given to models.")
+            raise ToolProblem(f"{display_path} may hold secrets: its text is not given to models.")
         text = await self._files.read(path)
         if isinstance(text, UnreadFile):
-            raise ToolProblem(f"{shown} cannot be read: {text.why}")
+            raise ToolProblem(f"{display_path} cannot be read: {text.why}")
         if len(text) > LARGEST:
-            raise ToolProblem(f"{shown} has more than {LARGEST} characters.")
+            raise ToolProblem(f"{display_path} has more than {LARGEST} characters.")
         return path, text
 
     def digests(self) -> Mapping[str, ReviewedText]:
         """What a session remembers of the texts."""
         return {
-            shown: ReviewedText(path=path, digest=digest(text))
-            for shown, (path, text) in self._unmasked.items()
+            display_path: ReviewedText(path=path, digest=digest(text))
+            for display_path, (path, text) in self._unmasked_texts.items()
         }
 
 

@@ -27,9 +27,9 @@ def load_all_rules(root: str) -> tuple[tuple[CatalogueEntry, ...], str]:
     return catalogue(more), complaint
 
 
-def rules_summary(entries: Sequence[CatalogueEntry], wanted: str) -> str:
+def rules_summary(entries: Sequence[CatalogueEntry], query: str) -> str:
     """A list of rules; without a wish, how many there are of each kind."""
-    if not wanted:
+    if not query:
         kinds = Counter(entry.id.partition("/")[0] for entry in entries)
         rows = [f"- `{kind}`: {count_of(count, 'rule')}" for kind, count in sorted(kinds.items())]
         return "\n".join(
@@ -43,12 +43,12 @@ def rules_summary(entries: Sequence[CatalogueEntry], wanted: str) -> str:
                 "“explain python/eval” for one.\n",
             ]
         )
-    needle = wanted.lower()
-    found = [entry for entry in entries if _fits(entry, needle)]
-    if not found:
-        return f"No rule is about “{wanted}”. Say “rules” for all kinds.\n"
-    rows = [f"- `{entry.id}` ({entry.severity.value}): {entry.title}" for entry in found[:MOST]]
-    more = [f"- and {len(found) - MOST} more"] if len(found) > MOST else []
+    needle = query.lower()
+    matches = [entry for entry in entries if _fits(entry, needle)]
+    if not matches:
+        return f"No rule is about “{query}”. Say “rules” for all kinds.\n"
+    rows = [f"- `{entry.id}` ({entry.severity.value}): {entry.title}" for entry in matches[:MOST]]
+    more = [f"- and {len(matches) - MOST} more"] if len(matches) > MOST else []
     return "\n".join([*rows, *more]) + "\n"
 
 
@@ -61,9 +61,9 @@ def rule_details(entries: Sequence[CatalogueEntry], last: LastReview | None, wha
     if what.isdigit():
         return _finding_in_full(last, int(what))
     name = what.lower().replace(" ", "-")
-    named = [entry for entry in entries if name in (entry.id, entry.id.rpartition("/")[2])]
-    if named:
-        return "\n".join(map(_in_full, named))
+    matches = [entry for entry in entries if name in (entry.id, entry.id.rpartition("/")[2])]
+    if matches:
+        return "\n".join(map(_in_full, matches))
     for finding in last.findings if last else ():
         # What ruff and oxlint know is in no list of ours, but we have just heard it.
         if name in (finding.rule, finding.rule.rpartition("/")[2]) or what.lower() in finding.title.lower():
@@ -93,5 +93,5 @@ def _finding_in_full(last: LastReview | None, number: int) -> str:
     about = f"\n\n{about_rule(address)}" if address else ""
     return (
         f"**{number}. {finding.severity.value}: {finding.title}** ({link(finding, path)}, `{finding.rule}`, "
-        f"found by {finding.tool})\n\n{finding.why}{done}{fix}{about}\n"
+        f"found by {finding.tool})\n\n{finding.why}{mended_text}{fix}{about}\n"
     )

@@ -31,14 +31,14 @@ class ReviewInput(NamedTuple):
 async def read_sources(turn: KitTurn[ReviewConversation], targets: Sequence[ReviewTarget]) -> ReviewInput:
     """Read everything. Files that cannot be read are told, and left out."""
     places = [v1.ToolCallLocation(path=target.path) for target in targets if target.path]
-    title = f"Read {targets[0].shown}" if len(targets) == 1 else f"Read {len(targets)} files"
+    title = f"Read {targets[0].display_path}" if len(targets) == 1 else f"Read {len(targets)} files"
     async with turn.tool(title, kind="read", locations=places[:LOCATIONS]) as call:
-        found = await _read(turn, targets)
-        count = sum(source.text.count("\n") + 1 for source in found.sources)
-        told = f"{count_of(len(found.sources), 'file')}, {count_of(count, 'line')}"
-        status: v1.ToolCallStatus = "completed" if found.sources else "failed"
-        await call.progress(status=status, content=["\n".join([told, *found.notes])])
-    return found
+        review_input = await _read(turn, targets)
+        count = sum(source.text.count("\n") + 1 for source in review_input.sources)
+        summary = f"{count_of(len(review_input.sources), 'file')}, {count_of(count, 'line')}"
+        status: v1.ToolCallStatus = "completed" if review_input.sources else "failed"
+        await call.progress(status=status, content=["\n".join([summary, *review_input.notes])])
+    return review_input
 
 
 async def _read(turn: KitTurn[ReviewConversation], targets: Sequence[ReviewTarget]) -> ReviewInput:
@@ -50,10 +50,10 @@ async def _read(turn: KitTurn[ReviewConversation], targets: Sequence[ReviewTarge
     for target, task in zip(targets, tasks, strict=True):
         source = task.result()
         if isinstance(source, UnreadFile):
-            notes.append(f"{target.shown}: not reviewed: {source.why}")
+            notes.append(f"{target.display_path}: not reviewed: {source.why}")
         else:
             sources.append(source)
-    return ReviewInput(tuple(sources), {target.shown: target.path for target in targets}, tuple(notes))
+    return ReviewInput(tuple(sources), {target.display_path: target.path for target in targets}, tuple(notes))
 
 
 class _SourceReader:
@@ -67,7 +67,7 @@ class _SourceReader:
             text = await self._text(target)
             if isinstance(text, UnreadFile):
                 return text
-            return ReviewSource(target.shown, text, await self._lines(target, text))
+            return ReviewSource(target.display_path, text, await self._lines(target, text))
 
     async def _text(self, target: ReviewTarget) -> str | UnreadFile:
         if target.text is not None:

@@ -16,7 +16,7 @@ class Steps:
     def __init__(self, turn: KitTurn[Any], *names: str) -> None:
         self._turn = turn
         self._names = list(names)
-        self._done = 0
+        self._done_count = 0
         self._is_running = False
 
     async def tell(self) -> None:
@@ -26,24 +26,24 @@ class Steps:
         )
 
     def _status(self, at: int) -> v1.PlanEntryStatus:
-        if at < self._done:
+        if at < self._done_count:
             return "completed"
-        return "in_progress" if at == self._done and self._is_running else "pending"
+        return "in_progress" if at == self._done_count and self._is_running else "pending"
 
     @asynccontextmanager
     async def step(self, name: str | None = None) -> AsyncIterator[None]:
         """The next one; `name` says it more exactly, now that more is known."""
         if name is not None:
-            self._names[self._done] = name
+            self._names[self._done_count] = name
         self._is_running = True
         await self.tell()
         yield
         self._is_running = False
-        self._done += 1
+        self._done_count += 1
         await self.tell()
 
     async def finish(self) -> None:
         """Nothing is left to do, whatever was planned."""
-        if self._done < len(self._names):
-            self._done, self._is_running = len(self._names), False
+        if self._done_count < len(self._names):
+            self._done_count, self._is_running = len(self._names), False
             await self.tell()

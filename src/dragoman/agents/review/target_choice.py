@@ -22,48 +22,48 @@ LOCATIONS = 100
 
 
 async def choose(
-    turn: KitTurn[ReviewConversation], wanted: ReviewIntent, pieces: Sequence[Snippet]
+    turn: KitTurn[ReviewConversation], intent: ReviewIntent, pieces: Sequence[Snippet]
 ) -> ReviewTargets:
     """What is meant by a prompt, its attachments and the code in it."""
     ground = SessionFolders(turn.session)
-    async with turn.tool(_title(wanted), kind="search", raw_input=_input(wanted)) as call:
-        targets = await _found(turn, ground, wanted, pieces)
-        places = [v1.ToolCallLocation(path=target.path) for target in targets.found if target.path]
+    async with turn.tool(_title(intent), kind="search", raw_input=_input(intent)) as call:
+        targets = await _find_targets(turn, ground, intent, pieces)
+        places = [v1.ToolCallLocation(path=target.path) for target in targets.targets if target.path]
         await call.progress(
-            status="completed" if targets.found else "failed",
+            status="completed" if targets.targets else "failed",
             content=[_listing(targets)],
             locations=places[:LOCATIONS],
         )
     return targets
 
 
-async def _found(
-    turn: KitTurn[ReviewConversation], ground: SessionFolders, wanted: ReviewIntent, pieces: Sequence[Snippet]
+async def _find_targets(
+    turn: KitTurn[ReviewConversation], ground: SessionFolders, intent: ReviewIntent, pieces: Sequence[Snippet]
 ) -> ReviewTargets:
-    if wanted.changes is not None:
+    if intent.changes is not None:
         try:
-            return await find_changes(ground, wanted)
+            return await find_changes(ground, intent)
         except (GitRefused, ToolFailed) as error:
             return ReviewTargets("changes", notes=(str(error),))
     naming = TargetCollector(ground)
     naming.add_snippets(pieces)
     naming.add_attached(turn.prompt)
     await naming.add_links(turn.prompt)
-    await naming.add_paths(wanted.paths, is_sure=True)
-    await naming.add_paths(wanted.guesses, is_sure=False)
-    if wanted.everything and not naming:
+    await naming.add_paths(intent.paths, is_sure=True)
+    await naming.add_paths(intent.guesses, is_sure=False)
+    if intent.everything and not naming:
         await naming.add_folder(ground.cwd, "the whole folder")
-    return naming.result() if naming else await _usual(ground, wanted, naming)
+    return naming.result() if naming else await _usual(ground, intent, naming)
 
 
-async def _usual(ground: SessionFolders, wanted: ReviewIntent, naming: TargetCollector) -> ReviewTargets:
+async def _usual(ground: SessionFolders, intent: ReviewIntent, naming: TargetCollector) -> ReviewTargets:
     """Nothing was named: what has changed, or everything if that is nothing."""
     try:
-        changed = await find_changes(ground, replace(wanted, changes="working"))
+        changed_targets = await find_changes(ground, replace(intent, changes="working"))
     except (GitRefused, ToolFailed):
-        changed = ReviewTargets("")
-    if changed.found:
-        return changed._replace(
+        changed_targets = ReviewTargets("")
+    if changed_targets.targets:
+        return changed_targets._replace(
             words="No file was named, so this is about what changed since the last commit."
         )
     await naming.add_folder(ground.cwd, "the whole folder")
@@ -72,29 +72,33 @@ async def _usual(ground: SessionFolders, wanted: ReviewIntent, naming: TargetCol
     )
 
 
-def _title(wanted: ReviewIntent) -> str:
-    if wanted.changes == "staged":
+def _title(intent: ReviewIntent) -> str:
+    if intent.changes == "staged":
         return "Ask git what is staged"
-    if wanted.changes is not None:
-        return f"Ask git what changed since {wanted.against}" if wanted.against else "Ask git what changed"
+    if intent.changes is not None:
+        return f"Ask git what changed since {intent.against}" if intent.against else "Ask git what changed"
     return "Find what to review"
 
 
-def _input(wanted: ReviewIntent) -> dict[str, object]:
-    said = {
-        "paths": list(wanted.paths),
-        "changes": wanted.changes,
-        "against": wanted.against,
+def _input(intent: ReviewIntent) -> dict[str, object]:
+    fields = {
+        "paths": list(intent.paths),
+        "changes": intent.changes,
+        "against": intent.against,
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _listing(targets: ReviewTargets) -> str:
-    names = [_line(target) for target in targets.found[:LOCATIONS]]
-    more = len(targets.found) - len(names)
+    names = [_line(target) for target in targets.targets[:LOCATIONS]]
+    more = len(targets.targets) - len(names)
     rest = [f"and {more} more"] if more > 0 else []
-    return "\n".join([count_of(len(targets.found), "file"), *names, *rest, *targets.notes])
+    return "\n".join([count_of(len(targets.targets), "file"), *names, *rest, *targets.notes])
 
 
 def _line(target: ReviewTarget) -> str:
-    return target.shown if target.lines is None else f"{target.shown} ({count_of(len(target.lines), 'line')})"
+    return (
+        target.display_path
+        if target.lines is None
+        else f"{target.display_path} ({count_of(len(target.lines), 'line')})"
+    )

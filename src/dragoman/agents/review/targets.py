@@ -34,7 +34,7 @@ class GitBase(NamedTuple):
 class ReviewTarget(NamedTuple):
     """One text to review."""
 
-    shown: str
+    display_path: str
     """What it is called in findings: its path within the session's folder, if it lies in there."""
     path: str | None = None
     """Where it lies; None if in no file."""
@@ -50,7 +50,7 @@ class ReviewTargets(NamedTuple):
 
     what: str
     """In a few words, for titles."""
-    found: tuple[ReviewTarget, ...] = ()
+    targets: tuple[ReviewTarget, ...] = ()
     notes: tuple[str, ...] = ()
     """What was not found, or not taken."""
     words: str = ""
@@ -81,7 +81,7 @@ class SessionFolders:
     def is_folder(path: str) -> bool:
         return os.path.isdir(path)
 
-    def shown(self, path: str) -> str:
+    def display(self, path: str) -> str:
         """A path as short as it can be told."""
         inside = os.path.relpath(path, self.cwd)
         short = path if inside.startswith("..") or os.path.isabs(inside) else inside
@@ -94,10 +94,10 @@ class SessionFolders:
 
     async def files(self, folder: str) -> list[str]:
         """The files of a folder that are worth a review; git knows best which those are."""
-        listed = await list_files(Path(folder))
-        if listed is None:
+        listed_files = await list_files(Path(folder))
+        if listed_files is None:
             return await asyncio.to_thread(_below, folder)
-        return await asyncio.to_thread(_worthy, listed)
+        return await asyncio.to_thread(_worthy, listed_files)
 
 
 def _below(folder: str) -> list[str]:
@@ -116,7 +116,7 @@ class TargetCollector:
 
     def __init__(self, ground: SessionFolders) -> None:
         self._ground = ground
-        self._found: dict[str, ReviewTarget] = {}
+        self._targets: dict[str, ReviewTarget] = {}
         self._notes: list[str] = []
         self._names: list[str] = []
         self._rest = 0
@@ -130,7 +130,7 @@ class TargetCollector:
         names = ", ".join(self._names[:3])
         more = len(self._names) - 3
         what = f"{names} and {more} more" if more > 0 else names
-        return ReviewTargets(what, tuple(self._found.values()), tuple(self._notes))
+        return ReviewTargets(what, tuple(self._targets.values()), tuple(self._notes))
 
     def add_snippets(self, pieces: Iterable[Snippet]) -> None:
         for piece in pieces:
@@ -152,10 +152,10 @@ class TargetCollector:
         if mention is None or not os.path.isabs(mention.path):
             self._add(ReviewTarget(uri.rpartition("/")[2] or uri, None, text), uri)
             return
-        shown = self._ground.shown(mention.path)
+        display_path = self._ground.display(mention.path)
         # A part of a file begins somewhere in it: its lines are not the file's, and its fixes fit nowhere.
         path = None if mention.lines else mention.path
-        self._add(ReviewTarget(shown, path, text), shown)
+        self._add(ReviewTarget(display_path, path, text), display_path)
 
     async def add_links(self, blocks: Sequence[v1.ContentBlock]) -> None:
         for block in blocks:
@@ -176,38 +176,38 @@ class TargetCollector:
         files = await self._ground.files(folder)
         self._names.append(name)
         for path in files:
-            if len(self._found) >= MOST:
+            if len(self._targets) >= MOST:
                 self._rest += 1
             else:
-                self._put(ReviewTarget(self._ground.shown(path), path))
+                self._put(ReviewTarget(self._ground.display(path), path))
 
     async def _add_mention(self, mention: Mention) -> None:
         path = self._ground.absolute(mention.path)
-        shown = self._ground.shown(path)
+        display_path = self._ground.display(path)
         if self._ground.is_folder(path):
             if self._ground.holds(path):
-                await self.add_folder(path, shown)
+                await self.add_folder(path, display_path)
             else:
-                self._notes.append(f"{shown}: not reviewed: it lies outside of this session's folders")
+                self._notes.append(f"{display_path}: not reviewed: it lies outside of this session's folders")
             return
         if "/" not in mention.path and not self._ground.has(mention.path):
             path = await self._by_name(mention.path) or path
-            shown = self._ground.shown(path)
+            display_path = self._ground.display(path)
         lines = None if mention.lines is None else frozenset(range(mention.lines[0], mention.lines[1] + 1))
-        self._add(ReviewTarget(shown, path, None, lines), shown)
+        self._add(ReviewTarget(display_path, path, None, lines), display_path)
 
     async def _by_name(self, name: str) -> str | None:
         """The one file of that name, wherever it lies."""
-        named = [
+        matches = [
             path for path in await self._ground.files(self._ground.cwd) if os.path.basename(path) == name
         ]
-        return named[0] if len(named) == 1 else None
+        return matches[0] if len(matches) == 1 else None
 
     def _add(self, target: ReviewTarget, name: str) -> None:
         self._names.append(name)
         self._put(target)
 
     def _put(self, target: ReviewTarget) -> None:
-        known = self._found.get(target.shown)
-        if known is None or (known.text is None and target.text is not None):
-            self._found[target.shown] = target
+        existing = self._targets.get(target.display_path)
+        if existing is None or (existing.text is None and target.text is not None):
+            self._targets[target.display_path] = target
