@@ -64,8 +64,9 @@ class Wishes:
         look_again: LookAgain | None = None,
         interruption: Interruption | None = None,
     ) -> int:
-        """Judge, waive, report; the exit status. `block_reason` says why most could not be tried; `look_again`
-        plays scenes in which something failed once more; `interruption` says whether a signal came.
+        """Judge, waive, report; returns the exit status. `block_reason` says why most could not be tried.
+        `look_again` plays the scenes again in which something failed. `interruption` knows whether a signal
+        came.
         """
         report = self.report(
             recordings,

@@ -74,7 +74,8 @@ def _tell(args: argparse.Namespace, copies: list[CopiedStream], error: JournalEr
         return
     if error is None:
         say(
-            f"{len(copies)} streams with {entries} entries are the same in both; {written_entries} entries were written"
+            f"{len(copies)} streams with {entries} entries are the same in both; "
+            f"{written_entries} entries were written"
         )
         return
     again = f"\n{len(copies)} streams were copied before; another run goes on behind them" if copies else ""

@@ -52,7 +52,8 @@ def run_explain(args: argparse.Namespace) -> int:
     for command, steps, part_decision in explanation:
         if len(explanation) > 1:
             say(
-                f"\n{part_decision.outcome}: {sanitize_line(command)}\n  rule: {sanitize_line(part_decision.rule)}"
+                f"\n{part_decision.outcome}: {sanitize_line(command)}\n"
+                f"  rule: {sanitize_line(part_decision.rule)}"
             )
         for step in steps:
             why = sanitize_line(step.objection or "speaks about it")

@@ -65,8 +65,8 @@ async def _run(args: argparse.Namespace, path: Path) -> None:
         if journal.salvaged is not None:
             salvage = journal.salvaged
             say(
-                f"The history was damaged: {salvage.entries} entries of {salvage.streams} sessions were saved, "
-                f"{salvage.lost} lost. The damaged file is kept as {salvage.aside}.",
+                f"The history was damaged: {salvage.entries} entries of {salvage.streams} sessions were "
+                f"saved, {salvage.lost} lost. The damaged file is kept as {salvage.aside}.",
                 file=sys.stderr,
             )
         await ACTIONS[args.action](journal, args)

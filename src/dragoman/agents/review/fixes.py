@@ -78,7 +78,8 @@ def choose_fixes(last: LastReview, intent: FixIntent) -> ChosenFixes:
         if risky:
             numbers_text = ", ".join(map(str, risky[:20]))
             words.append(
-                f"Left out, because they may change what the program does: {numbers_text}. Name one to have it."
+                "Left out, because they may change what the program does: "
+                f"{numbers_text}. Name one to have it."
             )
     files: dict[str, list[NumberedFinding]] = {}
     for number, finding in candidates:

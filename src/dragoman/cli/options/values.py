@@ -58,7 +58,7 @@ def add_json(parser: argparse.ArgumentParser, *, default: object = False, instea
 def add_dialect(
     parser: argparse._ActionsContainer, *, default: str | None = None, default_text: str = "auto"
 ) -> None:
-    """`--dialect`, for every command that starts an agent. `default_text` is what the help calls the default."""
+    """`--dialect`, for every command that starts an agent. The help calls the default `default_text`."""
     parser.add_argument(
         "--dialect",
         metavar="DIALECT",

@@ -30,8 +30,8 @@ Actions: TypeAlias = Sequence[tuple[int, Action]]
 """With the number of the line."""
 
 OnSettled: TypeAlias = Callable[["ScriptScene", bool | None, Json], None]
-"""Called with the first answer of a scene: whether it is a result (None when there will never be any), and what
-it is.
+"""Called with the first answer of a scene: whether it is a result (None if there will never be an answer),
+and the result.
 """
 
 

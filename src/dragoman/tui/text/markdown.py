@@ -116,8 +116,8 @@ def code(text: str, width: int, *, language: str = "") -> list[Content]:
     is_coloured = bool(language) and len(text) <= HIGHLIGHTED
     content = highlight(text, language=language.lower()) if is_coloured else Content(text)
     lines: list[Content] = []
-    for line in content.split("\n", allow_blank=True) if text else [Content("")]:
-        lines += hanging(line, width, bar, bar)
+    for code_line in content.split("\n", allow_blank=True) if text else [Content("")]:
+        lines += hanging(code_line, width, bar, bar)
     return lines
 
 

@@ -75,7 +75,9 @@ def plan_login(
     prefer: str | None = None,
     agent_variables: Collection[str] | None = None,
 ) -> LoginPlan:
-    """Choose a method. `environ` is our environment, `agent_variables` the names that the agent gets (None: all)."""
+    """Choose a method. `environ` is our environment; `agent_variables` are the names that the agent gets, all
+    if it is None.
+    """
     methods = [_Method.of(method) for method in auth_methods]
     candidates = [method for method in methods if method is not None]
     if prefer is not None:
