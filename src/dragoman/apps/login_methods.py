@@ -64,8 +64,8 @@ def login_hint(
     agent_variables: Iterable[str],
     ours: Mapping[str, str],
 ) -> str:
-    """What a person can do, one way a line: a login by name, or a variable. `agent_name` is how the person named
-    the agent, `allow` are the variables that it inherits, `agent_variables` are those that it has got.
+    """What a person can do, one way a line: a login by name, or a variable. `agent_name` is how the
+    person named the agent, `allow` are the variables that it inherits, `agent_variables` those that it has.
     """
     methods = list(methods)
     lines = [_command(agent_name, method) for method in methods if method.kind != "variable"]

@@ -95,7 +95,7 @@ class Analysis:
         if self._tells:
             number = len(self.findings)
             await self._turn.say(
-                finding_paragraph(number, finding, text.path, text.masked, page=rules_page())
+                finding_paragraph(number, finding, text.path, text.masked_text, page=rules_page())
             )
 
     def _content(self, findings: Sequence[Finding]) -> list[v1.ToolCallContent | str]:

@@ -65,7 +65,7 @@ def _chosen(last: LastReview | None, wanted: HandOverIntent) -> Sequence[Numbere
     """The findings that are meant, or why there are none."""
     if last is None:
         return "Nothing was reviewed in this session yet. Say “review my changes”, or name files."
-    found = [(number, finding) for number, finding in last.numbered() if number in wanted.numbers]
+    found = [(number, finding) for number, finding in last.open_findings() if number in wanted.numbers]
     if not found:
         return "Say which finding the coder shall mend, by its number: “let the coder fix 3”."
     return found

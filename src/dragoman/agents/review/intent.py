@@ -142,8 +142,8 @@ def understand(text: str, *, has_attachments: bool = False) -> Intent:
         return UnclearIntent()
     if (match := _RULES.match(request)) is not None:
         return RulesIntent(match[1].strip(" ?.!`"))
-    if (found := _HAND_OVER.match(said)) is not None:
-        return HandOverIntent(_numbers(found[1] or found[2] or found[3] or ""))
+    if (match := _HAND_OVER.match(request)) is not None:
+        return HandOverIntent(_numbers(match[1] or match[2] or match[3] or ""))
     if (fixing := _fixing(request, has_attachments=has_attachments)) is not None:
         return fixing
     if _REVIEW.search(request) is None and (match := _EXPLAIN.match(request)) is not None:
@@ -167,7 +167,7 @@ def handed_over(text: str) -> HandOverIntent:
     return HandOverIntent(_numbers(text))
 
 
-def _explained(what: str) -> Intent:
+def _explaining(what: str) -> Intent:
     what = re.sub(r"^(?:the |a )?(?:rules?|findings?|number|issue|no\.)?\s*", "", what.strip(" ?.!`'\""))
     what = re.sub(r"\s+(?:means?|bad|wrong|a problem)$", "", what).strip("`'\"# ")
     return ExplainIntent(what) if what and len(what.split()) <= 6 else UnclearIntent()

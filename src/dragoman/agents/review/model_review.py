@@ -111,7 +111,7 @@ class ModelReview:
     async def verify(self) -> None:
         """Try to refute each finding, the worst first, and test the fixes of those that stand."""
         await self._refute_all()
-        for findings in (self._verified, self._unverified):
+        for findings in (self._verified_findings, self._unverified_findings):
             findings[:] = [await self._tested(finding) for finding in findings]
 
     async def _refute_all(self) -> None:
@@ -133,8 +133,8 @@ class ModelReview:
             return finding
         if self._tests is None:
             why = "the project has none that are known" if _may_test(self._turn) else "the session says never"
-            return _marked(finding, f"{TESTS} not run: {why}.")
-        text = await self._texts.reviewed(finding.path)
+            return _with_note(finding, f"{TESTS} not run: {why}.")
+        text = await self._texts.load_reviewed(finding.path)
         title = f"Run {self._tests.command.name} in a copy with the fix of {finding.path}:{finding.line}"
         async with self._turn.tool(title, kind="execute", status="pending") as call:
             try:
@@ -143,17 +143,17 @@ class ModelReview:
                 ran = await self._tests.run_with(call, text.path, apply_edits(text.text, finding.fix.edits))
             except SuiteNotRun as why:
                 await call.fail(f"Not run: {why}.")
-                return _marked(finding, f"{TESTS} not run: {why}.")
+                return _with_note(finding, f"{TESTS} not run: {why}.")
             name, output = self._tests.command.name, self._texts.mask(ran.output)
             await call.progress(
                 status="completed" if ran.result == "passed" else "failed",
                 content=[f"```\n{output[-SHOWN:]}\n```"],
             )
         if ran.result == "passed":
-            return _marked(finding, f"{TESTS} passed with the fix ({name}).")
-        self._found.dropped_fixes += 1
+            return _with_note(finding, f"{TESTS} passed with the fix ({name}).")
+        self._model_findings.dropped_fixes += 1
         words = f"{TESTS} failed with the fix that was proposed ({name}), so it is not shown."
-        return _marked(replace(finding, fix=None), words)
+        return _with_note(replace(finding, fix=None), words)
 
     async def _judge(self, model: ModelClient, finding: Finding) -> str:
         """A second look at one finding; returns why the model cannot be asked about others, if so."""

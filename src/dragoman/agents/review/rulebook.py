@@ -87,8 +87,10 @@ def _finding_in_full(last: LastReview | None, number: int) -> str:
         return f"There is no finding {number}: {have}.\n"
     finding: Finding = last.findings[number - 1]
     path = last.files[finding.path].path if finding.path in last.files else None
-    done = " It is mended already." if number in last.applied else ""
-    fix = f"\n\nFix: {finding.fix.title}. Say “apply fix {number}”." if finding.fix and not done else ""
+    mended_text = " It is mended already." if number in last.applied else ""
+    fix = (
+        f"\n\nFix: {finding.fix.title}. Say “apply fix {number}”." if finding.fix and not mended_text else ""
+    )
     address = rule_link(finding, rules_page())
     about = f"\n\n{about_rule(address)}" if address else ""
     return (

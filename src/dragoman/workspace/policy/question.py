@@ -158,8 +158,8 @@ def about_tool_call(
     session_id: str = "",
     known_call: v1.ToolCallUpdate | None = None,
 ) -> PolicyQuestion:
-    """The question that a permission request asks. `known_call` is what the agent reported about the same call
-    before: the request may leave that out or repeat it, but it takes no command, path or change back.
+    """The question that a permission request asks. `known_call` is what the agent reported about the same
+    call before: the request may leave that out or repeat it, but it takes no command, path or change back.
     """
     calls = [each for each in (call, known_call) if each is not None]
     raw: dict[Any, Any] = {}
