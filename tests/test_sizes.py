@@ -18,6 +18,7 @@ REASONS: dict[str, str] = {
     "src/dragoman/hub/engine/live_session.py": "where a session meets journal, agent and clients",
     "tests/hub/session/test_machine.py": "one table: a case for each event and each effect of `step`",
     "src/dragoman/hub/agents/process.py": "one process of an agent: its words, its calls, its bytes",
+    "src/dragoman/hub/agents/pool.py": "processes, and how they bring sessions back: one owner ends both",
 }
 """Why a file over the limit is not several."""
 

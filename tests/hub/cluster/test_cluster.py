@@ -91,6 +91,22 @@ async def test_who_loads_a_session_whose_node_is_lost_is_told_all_of_it() -> Non
         assert far.texts() == ["0 ", "1 "]
 
 
+async def test_a_late_word_of_the_node_before_does_not_move_a_session_again() -> None:
+    """The client would be told a second time what the node that has the session is telling it."""
+    gate = Gate()
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        prompt = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        (router,) = group["a"].cluster.routers
+        before = router.branch("b" if group.owner(session) == "a" else "a")
+        router.on_elsewhere(before, prompt, session, "")
+        assert router.sessions[session].held is None, "it does not move"
+        gate.open.set()
+        await client.answer(prompt)
+
+
 async def test_a_node_that_was_cut_off_loses_its_sessions_and_writes_nothing_more() -> None:
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:

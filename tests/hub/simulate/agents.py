@@ -109,6 +109,10 @@ class ScriptedAgent:
     def _requested(self, request_id: Any, method: str, params: dict[str, Any]) -> None:
         name = method.replace("/", "_").removeprefix("_")
         handler = getattr(self, f"_on_{name}", None)
+        session = params.get("sessionId")
+        if method == "session/prompt" and session not in self._sessions:
+            text = params["prompt"][-1]["text"]
+            self._book.story.find(f"{text.split()[0]} was given to an agent that does not know {session}")
         if handler is None:
             self._fail(request_id, -32601, "Method not found")
         else:
@@ -218,8 +222,9 @@ class ScriptedAgent:
         book.told.setdefault(key, []).append(asyncio.get_running_loop().time())
         book.story.turns += 1
         book.story.tell(self._process.name, f"is prompted in {session}: {key} {' '.join(steps)}")
-        if session not in self._sessions:
-            book.story.find(f"{key} was given to an agent that does not know {session}")
+        if session not in self._sessions:  # what came behind the prompt, a close, was done before it
+            self._reply(request_id, {"stopReason": "cancelled"})
+            return
         if session in self._turns:
             book.story.find(f"{key} was given to an agent while {self._turns[session].key} ran in {session}")
         turn = self._turns[session] = Turn(request_id, session, key, steps)

@@ -289,6 +289,10 @@ class AgentPool:
 
     async def bind(self, session: LiveSession) -> SessionProcess:
         """A process that knows the session. It is bound to the end though whoever asks leaves meanwhile."""
+        process = session.process
+        if process is not None and not process.over and not session.binding.in_use:  # nearly always
+            process.used = asyncio.get_running_loop().time()
+            return process
         bound: asyncio.Future[SessionProcess] = asyncio.get_running_loop().create_future()
         bound.add_done_callback(_retrieve_exception)
         self._tasks.start(_settle(bound, self._bind(session)))
@@ -406,8 +410,8 @@ class AgentPool:
         finally:
             self._first_loads.pop(session.id, None)
         await session.log.flush(STORE_SECONDS)
-        state = session.state
-        await session.hub.journal.describe(session.id, agent=state.agent, cwd=state.cwd, state="idle")
+        state = session.state  # how it stands, it has said itself: a prompt may run by now
+        await session.hub.journal.describe(session.id, agent=state.agent, cwd=state.cwd)
 
     async def wait_until_loaded(self, session: LiveSession) -> None:
         """Until its first load has come to an end, whatever that is."""

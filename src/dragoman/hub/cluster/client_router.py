@@ -339,6 +339,8 @@ class ClientRouter:
         pending = self.pending.get(request)
         if self.calls.on_elsewhere(request, session, node) or pending is None:
             return
+        if pending.node != branch.node:
+            return  # it was said again to the node that has the session now
         pending.hops += 1
         pending.lost_since = pending.lost_since or asyncio.get_running_loop().time()
         if asyncio.get_running_loop().time() - pending.lost_since > LOST_SECONDS:
