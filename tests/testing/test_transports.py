@@ -142,7 +142,7 @@ class WritesAfterClose(Broken):
 
 class DrainsAtOnce(Broken):
     async def drain(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise LinkClosed("closed")
 
 

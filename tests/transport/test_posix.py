@@ -43,7 +43,7 @@ async def test_nothing_outlives_a_program_that_ends_at_eof() -> None:
 async def test_nothing_outlives_a_program_that_dies() -> None:
     async with brood() as (child, pids):
         os.kill(child.tree.pid, signal.SIGKILL)
-        await eventually(lambda: child.tree.gone)
+        await eventually(lambda: child.tree.is_gone)
         await eventually(lambda: not any(map(alive, pids)))  # they are killed; the system takes its time
 
 

@@ -52,9 +52,9 @@ class TappedTransport(PassingTransport):
 class _TappedSink:
     __slots__ = ("_came", "_sink", "ended", "oversized")
 
-    def __init__(self, sink: Sink, tapped: TappedTransport) -> None:
+    def __init__(self, sink: Sink, transport: TappedTransport) -> None:
         self._sink = sink
-        self._came = tapped.came
+        self._came = transport.came
         self.oversized = sink.oversized
         self.ended = sink.ended
 
