@@ -24,7 +24,7 @@ PAUSES = (0.0, 0.25, 1.0, 2.0)
 
 
 class EventStreamReader:
-    """`opened` is the status that the server gave the stream; `last` is the id of the last event."""
+    """`status_future` gets the HTTP status of the stream; `last` is the id of the last event."""
 
     def __init__(
         self, client: httpx2.AsyncClient, url: str, headers: dict[str, str], *, limit: int, last: str
@@ -46,7 +46,7 @@ class EventStreamReader:
         on_loss: Callable[[BaseException | None], None],
         orderly: bool,
     ) -> None:
-        """`orderly`: its end is not to be mended. `lost` is called when it is needed and cannot be had."""
+        """`orderly`: its end is not to be mended. `on_loss` is called when it is needed and cannot be had."""
         self.status_future.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.task = asyncio.create_task(self._run(hear, is_needed, on_loss, orderly))
 

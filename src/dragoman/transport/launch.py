@@ -22,7 +22,7 @@ else:
 
 
 def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> OwnedTree:
-    """Start a program; `exited` is called once when it ends. Needs a running loop, raises the system's
+    """Start a program; `on_exit` is called once when it ends. Needs a running loop, raises the system's
     errors.
     """
     if sys.platform == "win32":

@@ -32,7 +32,7 @@ class StderrTail:
         show: Callable[[bytes], None] | None = None,
         on_end: Callable[[], None] | None = None,
     ) -> None:
-        """`show` is called with each chunk as it comes, for a log or a terminal; `ended` at the end."""
+        """`show` is called with each chunk as it comes, for a log or a terminal; `on_end` at the end."""
         self.total = 0
         self.has_ended = False
         self._tail = bytearray()

@@ -43,7 +43,7 @@ class Reader(Protocol):
 
 
 def open_reader(fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> Reader:
-    """Read `fd`, and own it, in the way that suits it. `ended` is called once, unless `close` comes first."""
+    """Read `fd`, and own it, in the way that suits it. `on_end` is called once, unless `close` comes first."""
     if os.name != "nt":  # there, a loop may promise to watch a handle, and fail when it is too late
         try:
             return LoopReader(fd, intake=intake, on_end=on_end)
