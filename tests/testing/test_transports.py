@@ -124,7 +124,7 @@ class EndsTwice(Broken):
     async def aclose(self) -> None:
         await super().aclose()
         assert self._sink is not None
-        self._sink.ended(None)
+        self._sink.on_end(None)
 
 
 class IgnoresPause(Broken):

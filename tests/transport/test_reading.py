@@ -44,7 +44,7 @@ async def test_however_the_chunks_are_cut_the_frames_are_the_same(chunks: list[b
 async def test_a_closed_reader_says_nothing_more() -> None:
     heard = SinkRecorder()
     read, write = os.pipe()
-    reader = open_reader(read, intake=recorded(heard), on_end=heard.ended)
+    reader = open_reader(read, intake=recorded(heard), on_end=heard.on_end)
     os.write(write, b"1\n")
     reader.close()
     reader.close()
@@ -69,7 +69,7 @@ async def test_a_thread_tells_of_a_failing_read() -> None:
 async def test_a_thread_in_a_read_that_never_returns_is_left_behind() -> None:
     read, write = os.pipe()
     heard = SinkRecorder()
-    reader = ThreadReader(read, intake=recorded(heard), on_end=heard.ended)
+    reader = ThreadReader(read, intake=recorded(heard), on_end=heard.on_end)
     reader.close()
     os.write(write, b"too late\n")
     os.close(write)

@@ -140,11 +140,11 @@ class MemoryTransport:
     def _feed(self, block: bytes) -> None:
         assert self._sink is not None
         for size in self._framer.take_skipped():
-            self._sink.oversized(size)
+            self._sink.on_oversized(size)
         if block:
             self._sink.feed(block)
 
     def _end(self) -> None:
         if self._sink is not None and not self._has_ended:
             self._has_ended = True
-            self._sink.ended(None)
+            self._sink.on_end(None)

@@ -192,7 +192,7 @@ class MessageTransport:
         if type(message) is MessageBatch:
             sink.feed(message)
         elif len(message) > self.limits.frame:
-            sink.oversized(len(message))
+            sink.on_oversized(len(message))
         elif message and not message.isspace():
             sink.feed(message.replace(b"\n", b" ") + b"\n")
 
@@ -206,4 +206,4 @@ class MessageTransport:
     def _end(self, reason: BaseException | None) -> None:
         if self._sink is not None and not self._has_ended:
             self._has_ended = True
-            self._sink.ended(reason)
+            self._sink.on_end(reason)

@@ -146,4 +146,4 @@ class PipeTransport:
     def _end(self, reason: BaseException | None) -> None:
         if self._sink is not None and not self._has_ended:
             self._has_ended = True
-            self._sink.ended(reason)
+            self._sink.on_end(reason)

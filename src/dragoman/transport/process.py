@@ -88,7 +88,7 @@ class ChildTransport:
         if self._sink is not None:
             raise RuntimeError("a transport is started once")
         self._sink = sink
-        self._inlet = _ChildSink(sink, ended=self._output_ended)
+        self._inlet = _ChildSink(sink, on_end=self._output_ended)
         self._pipe.start(self._inlet)
         self._settle()  # it may have come and gone already
 
@@ -183,7 +183,7 @@ class ChildTransport:
             self._has_ended = True
             self._cancel_timer()
             self._pipe.release()
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -194,15 +194,15 @@ class ChildTransport:
 class _ChildSink:
     """Stands between the pipe and the sink: the end of the output is not yet the end of the link."""
 
-    __slots__ = ("ended", "feed", "oversized")
+    __slots__ = ("feed", "on_end", "on_oversized")
 
-    def __init__(self, sink: Sink, *, ended: Callable[[BaseException | None], None]) -> None:
+    def __init__(self, sink: Sink, *, on_end: Callable[[BaseException | None], None]) -> None:
         self.feed: Callable[[bytes], None] = sink.feed
-        self.oversized: Callable[[int], None] = sink.oversized
-        self.ended = ended
+        self.on_oversized: Callable[[int], None] = sink.on_oversized
+        self.on_end = on_end
 
     def discard(self) -> None:
-        self.feed = self.oversized = _ignore
+        self.feed = self.on_oversized = _ignore
 
 
 def _ignore(_: object) -> None:

@@ -43,7 +43,7 @@ class Reader(Protocol):
 
 
 def open_reader(fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> Reader:
-    """Read `fd`, and own it, in the way that suits it. `on_end` is called once, unless `close` comes first."""
+    """Read `fd` in the way that suits it, and own it. `on_end` is called once, unless `close` comes first."""
     if os.name != "nt":  # there, a loop may promise to watch a handle, and fail when it is too late
         try:
             return LoopReader(fd, intake=intake, on_end=on_end)
@@ -70,7 +70,7 @@ class Frames:
 
     def _pass_on(self, block: bytes) -> None:
         for size in self._framer.take_skipped():
-            self._sink.oversized(size)
+            self._sink.on_oversized(size)
         if block:
             self._sink.feed(block)
 

@@ -95,9 +95,8 @@ class TranslatedTransport(PassingTransport):
         translation = self._interpreter.from_inside(bytes(block))
         if not self._has_peer_ended:
             self.take(translation)
-        elif (
-            translation.peer
-        ):  # it says nothing more, but may listen still: whose input ended waits for answers
+        elif translation.peer:
+            # The peer sends nothing more, but it may still read: it may wait for our answers.
             self.inner.write(translation.peer)
         elif translation.inside:  # the interpreter answers in its place, but the end has been told
             raise LinkClosed("the peer has closed its end")
@@ -148,7 +147,7 @@ class TranslatedTransport(PassingTransport):
             self._sink.feed(block)
         if self._end is not None and not self._blocks and self._sink is not None:
             (reason,), self._end = self._end, None
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
 
     def _wake(self) -> None:
         self._is_woken = False
@@ -186,11 +185,11 @@ class TranslatedTransport(PassingTransport):
 
 
 class _TranslatingSink:
-    __slots__ = ("_transport", "oversized")
+    __slots__ = ("_transport", "on_oversized")
 
     def __init__(self, transport: TranslatedTransport, sink: Sink) -> None:
         self._transport = transport
-        self.oversized = sink.oversized
+        self.on_oversized = sink.on_oversized
 
     def feed(self, block: bytes) -> None:
         try:
@@ -198,5 +197,5 @@ class _TranslatingSink:
         except LinkClosed:  # an answer of the interpreter came too late for its peer
             self._transport.feed()
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._transport.on_peer_end(reason)
