@@ -98,10 +98,10 @@ class CountingClient:
                 if update["sessionUpdate"] == "agent_message_chunk":
                     self.texts.append((update["content"]["text"], now))
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise RuntimeError(f"a message of {size} bytes")
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionError(str(reason)))

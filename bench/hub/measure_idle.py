@@ -45,10 +45,10 @@ class Peer:
     def say(self, **message: Any) -> None:
         self.transport.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None: ...
+    def on_end(self, reason: BaseException | None) -> None: ...
 
 
 class QuickAgent(Peer):

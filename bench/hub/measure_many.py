@@ -62,10 +62,10 @@ class Counter:
         elif waiting is not None:
             waiting.set_result(message["result"])
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None: ...
+    def on_end(self, reason: BaseException | None) -> None: ...
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         self._id += 1

@@ -194,10 +194,10 @@ class Person:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(LinkClosed(str(reason)))

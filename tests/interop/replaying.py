@@ -51,10 +51,10 @@ class Replay:
         for line in block.splitlines():
             self._heard.put_nowait(json.loads(line))
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         pass
 
 

@@ -51,10 +51,10 @@ class RawEnd:
         self.seen += [json.loads(line) for line in block.splitlines() if line.strip()]
         self._changed.wake()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self.oversize.append(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.hung_up = True
         self._changed.wake()
 

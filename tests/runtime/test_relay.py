@@ -200,7 +200,7 @@ async def test_a_program_hears_the_end_of_its_input_and_is_heard_to_its_own_end(
     relay.start()
     far.write(REQUEST)
     await asyncio.sleep(0)
-    relay.to_agent.ended(None)  # memory has no half-close: the client's input ends, its output stays open
+    relay.to_agent.on_end(None)  # memory has no half-close: the client's input ends, its output stays open
     await relay.wait_ended()
     await relay.aclose()
     await hears.until_ended()

@@ -124,7 +124,7 @@ class EndsTwice(Broken):
     async def aclose(self) -> None:
         await super().aclose()
         assert self._sink is not None
-        self._sink.ended(None)
+        self._sink.on_end(None)
 
 
 class IgnoresPause(Broken):
@@ -142,7 +142,7 @@ class WritesAfterClose(Broken):
 
 class DrainsAtOnce(Broken):
     async def drain(self) -> None:
-        if self._closed:
+        if self._is_closed:
             raise LinkClosed("closed")
 
 

@@ -88,10 +88,10 @@ class Heard:
         self.messages += [json.loads(line) for line in block.splitlines()]
         self._news.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.reason = reason
         self.over.set()
         self._news.set()

@@ -24,7 +24,7 @@ class Reader:
     async def take(self, *, delivered: bool = True) -> list[bytes]:
         events = await self.outlet.take(self.left, 1)
         if delivered:
-            self.outlet.delivered()
+            self.outlet.on_delivery()
         return [event.split(b"data: ")[1] for event in (events or b"").split(b"\n\n") if event]
 
     async def leave(self) -> None:
@@ -64,7 +64,7 @@ async def test_a_reader_that_comes_back_gets_what_it_missed_of_its_own_stream_on
 
 
 async def test_what_is_kept_is_bounded_for_all_streams_together() -> None:
-    backlog = Backlog(kept=10)
+    backlog = Backlog(kept_limit=10)
     old, new = SseOutlet(backlog), SseOutlet(backlog)
     reader, other = Reader(old), Reader(new)
     with old.reading(""), new.reading(""):

@@ -49,14 +49,14 @@ def test_what_has_room_arrives(pipe: tuple[int, int]) -> None:
     file = PatientFile(pipe[1])
     assert file.write(b"a" * 10_000) == 10_000
     assert os.read(pipe[0], 20_000) == b"a" * 10_000
-    assert file.dropped == 0
+    assert file.dropped_bytes == 0
 
 
 def test_what_finds_no_room_is_dropped_and_counted(pipe: tuple[int, int]) -> None:
     file = PatientFile(pipe[1])
     assert file.write(b"a" * 1_000_000) == 1_000_000
     taken = len(os.read(pipe[0], 1_000_000))
-    assert file.dropped == 1_000_000 - taken
+    assert file.dropped_bytes == 1_000_000 - taken
 
 
 def test_who_did_not_read_once_is_not_waited_for_again_until_there_is_room(pipe: tuple[int, int]) -> None:
@@ -77,7 +77,7 @@ def test_a_reader_that_is_gone_is_no_error(pipe: tuple[int, int]) -> None:
     file = PatientFile(write)
     file.write(b"abc")
     os.close(write)
-    assert file.dropped == 3
+    assert file.dropped_bytes == 3
 
 
 @pytest.mark.parametrize(

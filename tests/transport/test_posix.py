@@ -43,7 +43,7 @@ async def test_nothing_outlives_a_program_that_ends_at_eof() -> None:
 async def test_nothing_outlives_a_program_that_dies() -> None:
     async with brood() as (child, pids):
         os.kill(child.tree.pid, signal.SIGKILL)
-        await eventually(lambda: child.tree.gone)
+        await eventually(lambda: child.tree.is_gone)
         await eventually(lambda: not any(map(alive, pids)))  # they are killed; the system takes its time
 
 
@@ -125,8 +125,8 @@ class Print:
     def feed(self, block):
         sys.stdout.write(block.decode())
         sys.stdout.flush()
-    def oversized(self, size): ...
-    def ended(self, reason): ...
+    def on_oversized(self, size): ...
+    def on_end(self, reason): ...
 
 async def main():
     child = spawn(["/bin/sh", "-c", sys.argv[1]])

@@ -90,7 +90,7 @@ async def test_a_paused_reader_gets_the_last_words_of_the_dead_when_it_resumes()
         child.pause()
         heard.is_paused = True
         child.write(b"go\n")
-        await eventually(lambda: child.tree.gone)
+        await eventually(lambda: child.tree.is_gone)
         await asyncio.sleep(1.2)  # longer than the silence that ends a link whose reader is not paused
         assert heard.endings == []
         heard.is_paused = False
@@ -118,13 +118,13 @@ async def test_a_program_that_hangs_up_and_lives_on_is_ended(script: str) -> Non
                 child.write(b"hello?\n")
         await heard.until_ended()
         assert "hung up" in str(death(heard))
-        await eventually(lambda: child.tree.gone)
+        await eventually(lambda: child.tree.is_gone)
 
 
 async def test_a_program_that_hangs_up_and_ignores_requests_is_killed() -> None:
     async with started(shell("trap '' TERM; exec >&-; while :; do sleep 1000; done")) as (child, heard):
         await heard.until_ended()
-        await eventually(lambda: child.tree.gone)
+        await eventually(lambda: child.tree.is_gone)
         assert child.tree.returncode == -signal.SIGKILL
 
 
@@ -178,7 +178,7 @@ async def test_a_flood_on_stderr_holds_nothing_up_and_only_its_end_is_kept() -> 
 
 async def test_a_program_that_closes_its_stderr_works_on() -> None:
     async with started(shell("exec 2>&-; exec cat")) as (child, heard):
-        await eventually(lambda: child.stderr.ended)
+        await eventually(lambda: child.stderr.has_ended)
         child.write(b"still there\n")
         await heard.until_size(12)
         assert heard.endings == []
@@ -211,7 +211,7 @@ async def test_a_cancelled_close_kills_at_once() -> None:
     closing.cancel()
     await asyncio.wait({closing})
     assert closing.cancelled()
-    assert child.tree.gone
+    assert child.tree.is_gone
     assert not alive(child.tree.pid)
     assert heard.endings == [None]
 
@@ -247,7 +247,7 @@ async def test_the_working_directory_is_the_given_one(tmp_path: Path) -> None:
 
 async def test_a_program_may_come_and_go_before_anybody_listens() -> None:
     child = spawn(shell("echo here; exit 4"))
-    await eventually(lambda: child.tree.gone)
+    await eventually(lambda: child.tree.is_gone)
     child.start(heard := SinkRecorder())
     await heard.until_ended()
     await child.aclose()
@@ -258,7 +258,7 @@ async def test_a_program_may_come_and_go_before_anybody_listens() -> None:
 async def test_a_child_that_was_never_started_on_can_be_closed() -> None:
     child = spawn("cat")
     await child.aclose()
-    assert child.tree.gone
+    assert child.tree.is_gone
 
 
 @pytest.mark.bound(40)

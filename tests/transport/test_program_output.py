@@ -12,7 +12,7 @@ from dragoman.transport.program_output import StderrTail
 async def test_only_the_end_is_kept(kept: int) -> None:
     read, write = os.pipe()
     over = asyncio.Event()
-    tail = StderrTail(read, kept=kept, ended=over.set)
+    tail = StderrTail(read, limit=kept, on_end=over.set)
     said = "".join(f"line {n}\n" for n in range(100))
     for line in said.splitlines(keepends=True):
         os.write(write, line.encode())
@@ -21,14 +21,14 @@ async def test_only_the_end_is_kept(kept: int) -> None:
     await over.wait()
     assert tail.text == (said[-kept:] if kept else "")
     assert tail.total == len(said)
-    assert tail.ended
+    assert tail.has_ended
 
 
 async def test_what_is_no_text_can_be_shown_all_the_same() -> None:
     read, write = os.pipe()
     over = asyncio.Event()
     seen: list[bytes] = []
-    tail = StderrTail(read, show=seen.append, ended=over.set)
+    tail = StderrTail(read, show=seen.append, on_end=over.set)
     os.write(write, b"caf\xe9\n")
     os.close(write)
     await over.wait()

@@ -18,9 +18,9 @@ async def test_a_pipe_is_watched_and_a_file_is_read_by_a_thread() -> None:
     heard = SinkRecorder()
     read, write = os.pipe()
     over = asyncio.Event()
-    watched = open_reader(read, intake=recorded(heard), ended=lambda _: over.set())
+    watched = open_reader(read, intake=recorded(heard), on_end=lambda _: over.set())
     threaded = open_reader(
-        os.open(os.devnull, os.O_RDONLY), intake=recorded(heard), ended=lambda _: over.set()
+        os.open(os.devnull, os.O_RDONLY), intake=recorded(heard), on_end=lambda _: over.set()
     )
     assert isinstance(watched, LoopReader)
     assert isinstance(threaded, ThreadReader)
@@ -44,7 +44,7 @@ async def test_however_the_chunks_are_cut_the_frames_are_the_same(chunks: list[b
 async def test_a_closed_reader_says_nothing_more() -> None:
     heard = SinkRecorder()
     read, write = os.pipe()
-    reader = open_reader(read, intake=recorded(heard), ended=heard.ended)
+    reader = open_reader(read, intake=recorded(heard), on_end=heard.on_end)
     os.write(write, b"1\n")
     reader.close()
     reader.close()
@@ -59,7 +59,9 @@ async def test_a_closed_reader_says_nothing_more() -> None:
 async def test_a_thread_tells_of_a_failing_read() -> None:
     read, write = os.pipe()
     told: asyncio.Future[OSError | None] = asyncio.get_running_loop().create_future()
-    ThreadReader(write, intake=recorded(SinkRecorder()), ended=told.set_result)  # the end that cannot be read
+    ThreadReader(
+        write, intake=recorded(SinkRecorder()), on_end=told.set_result
+    )  # the end that cannot be read
     assert isinstance(await told, OSError)
     os.close(read)
 
@@ -67,7 +69,7 @@ async def test_a_thread_tells_of_a_failing_read() -> None:
 async def test_a_thread_in_a_read_that_never_returns_is_left_behind() -> None:
     read, write = os.pipe()
     heard = SinkRecorder()
-    reader = ThreadReader(read, intake=recorded(heard), ended=heard.ended)
+    reader = ThreadReader(read, intake=recorded(heard), on_end=heard.on_end)
     reader.close()
     os.write(write, b"too late\n")
     os.close(write)

@@ -25,8 +25,8 @@ claim = claim_stdio()
 class Echo:
     def feed(self, block):
         transport.write(block.upper())
-    def oversized(self, size): ...
-    def ended(self, reason):
+    def on_oversized(self, size): ...
+    def on_end(self, reason):
         over.set()
 
 async def main():

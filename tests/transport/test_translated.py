@@ -174,7 +174,7 @@ async def test_an_end_that_comes_during_a_pause_waits_for_what_is_held() -> None
     heard.is_paused = True
     ours.pause()
     ours.write(b"1\n")
-    left.sink.ended(None)
+    left.sink.on_end(None)
     await turns_of_the_loop()
     assert (heard.blocks, heard.endings) == ([], [])
     heard.is_paused = False
@@ -212,7 +212,7 @@ async def test_an_answer_that_comes_too_late_for_the_peer_does_not_keep_us_from_
     ours.start(heard)
     left.sink.feed(b"1\n")
     assert heard.stream == b"1\n"
-    left.sink.ended(None)
+    left.sink.on_end(None)
     assert heard.stream == b"1\ngone\n"
 
 

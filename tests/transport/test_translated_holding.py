@@ -60,7 +60,7 @@ async def test_a_peer_whose_input_ended_still_hears_its_answers() -> None:
     inner = Listens()
     ours = TranslatedTransport(inner, Passes())
     ours.start(SinkRecorder())
-    inner.sink.ended(None)
+    inner.sink.on_end(None)
     ours.write(b"an answer\n")
     assert inner.written == b"an answer\n"
 
@@ -86,6 +86,6 @@ async def test_a_close_does_not_wait_for_a_peer_that_is_gone() -> None:
     ours = TranslatedTransport(inner, Waits())
     ours.start(SinkRecorder())
     ours.write(b"kept\n")
-    inner.sink.ended(None)
+    inner.sink.on_end(None)
     await ours.aclose()
     assert inner.written == b"(closed)"

@@ -107,10 +107,10 @@ class Ear:
     def feed(self, block: bytes) -> None:
         raise AssertionError(block)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.over.set_result(reason)
 
 

@@ -15,8 +15,8 @@ LIMITS = TransportLimits(low=1000)
 
 def make(kind: str, fd: int, broken: list[OSError]) -> FrameWriter:
     if kind == "thread":
-        return ThreadWriter(fd, limits=LIMITS, broken=broken.append)
-    return LoopWriter(FileOutlet(fd), limits=LIMITS, broken=broken.append)
+        return ThreadWriter(fd, limits=LIMITS, on_broken=broken.append)
+    return LoopWriter(FileOutlet(fd), limits=LIMITS, on_broken=broken.append)
 
 
 async def read_all(fd: int) -> bytes:
@@ -82,7 +82,7 @@ async def test_closing_twice_closes_once(kind: str) -> None:
 async def test_a_large_block_is_kept_without_a_copy() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
-    writer = LoopWriter(FileOutlet(write), limits=LIMITS, broken=lambda _: None)
+    writer = LoopWriter(FileOutlet(write), limits=LIMITS, on_broken=lambda _: None)
     block = b"x" * 1_000_000
     writer.write(block)
     assert writer._head.obj is block

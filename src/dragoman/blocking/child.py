@@ -127,7 +127,7 @@ class Child:
 
     async def _end(self, read_fd: int) -> None:
         self._ending = asyncio.current_task()
-        output = open_reader(read_fd, intake=_DiscardingSink(), ended=lambda _: None)
+        output = open_reader(read_fd, intake=_DiscardingSink(), on_end=lambda _: None)
         try:
             await self._tree.aclose()
         finally:

@@ -165,8 +165,8 @@ class HubCaller:
                 if future is not None and not future.done():
                     future.set_result(message)
 
-    def oversized(self, size: int) -> None:
-        self.ended(BadAnswer(f"an answer of {size} bytes is too large"))
+    def on_oversized(self, size: int) -> None:
+        self.on_end(BadAnswer(f"an answer of {size} bytes is too large"))
 
     def ended(self, reason: BaseException | None) -> None:
         self._end_reason = (

@@ -116,7 +116,7 @@ def _words(data: Json, depth: int = 0) -> str:
 
 
 def later_clues(message: Message, request_method: str) -> list[Clue]:
-    """What an agent says after its introduction; `asked` is the method that an answer answers."""
+    """Clues in a message after the handshake; `request_method` is the method that an answer belongs to."""
     params = as_object(message.params)
     if message.method == "session/update":
         return _update(params, update_of(message))

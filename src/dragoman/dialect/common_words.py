@@ -18,7 +18,7 @@ ACPEX = frozenset({"acpex", "acpex-wire"})
 
 
 def read_undecided(message: Message, request_method: str, candidates: frozenset[str], edge: Edge) -> Message:
-    """A message of an agent in valid v1; `asked` is what it answers, if it is an answer."""
+    """A message of an agent in valid v1; `request_method` is what it answers, if it is an answer."""
     if message.method == "session/update":
         return _with_valid_block(message, edge)
     if request_method == "initialize" and message.error is UNSET:

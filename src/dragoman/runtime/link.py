@@ -239,14 +239,14 @@ class Link:
             else:
                 self._consider(event)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self.complaints += 1
         limit = self.transport.limits.frame
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
         self._complain(failure(None, error_object(INVALID_REQUEST, why)))
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         """No more will come: every open call fails now, with the reason."""
         close_reason = (
             reason

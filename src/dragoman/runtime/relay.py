@@ -109,13 +109,13 @@ class RelayDirection:
         # The last frame of a stream may lack its newline; behind it may come one of ours.
         self._relay.passes(self, block if block[-1:] == b"\n" else block + b"\n")
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         limit = self.source.limits.frame
         log.warning("%s: skipped a message of %d bytes; the limit is %d", self.direction, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
         self._relay.back(self).send(failure(None, error_object(INVALID_REQUEST, why)))
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.reason = reason
         self.over.set()
         self._relay.end_event.set()

@@ -94,7 +94,7 @@ async def _ask_shell(shell: str, source: Mapping[str, str]) -> str:
         read_fd, write_fd = os.pipe()
         try:
             program = Program(command=command, env=env, files=(nowhere, write_fd, nowhere))
-            tree = start_tree(program, grace=ENDING, exited=moment.wake)
+            tree = start_tree(program, grace=ENDING, on_exit=moment.wake)
         except BaseException:
             os.close(read_fd)
             raise
@@ -103,9 +103,9 @@ async def _ask_shell(shell: str, source: Mapping[str, str]) -> str:
     finally:
         os.close(nowhere)
     # Readers of a stream that is kept in part; that it was made for standard error is only its name.
-    heard = StderrTail(read_fd, kept=KEPT, show=lambda _: moment.wake(), ended=moment.wake)
+    heard = StderrTail(read_fd, limit=KEPT, show=lambda _: moment.wake(), on_end=moment.wake)
     try:
-        while heard.text.count(mark) < 2 and not heard.ended:
+        while heard.text.count(mark) < 2 and not heard.has_ended:
             await moment.wait()
         return _between(heard.text, mark)
     finally:

@@ -176,7 +176,7 @@ class RawPeer:
         assert process.stdout is not None
         assert process.stderr is not None
         self._writer = open_writer(
-            _take_descriptor(process.stdin), limits=DEFAULT_LIMITS, broken=lambda _: None
+            _take_descriptor(process.stdin), limits=DEFAULT_LIMITS, on_broken=lambda _: None
         )
         self._reader = open_reader(_take_descriptor(process.stdout), intake=self, ended=self._on_output_end)
         self._stderr = StderrTail(_take_descriptor(process.stderr), kept=1024 * 1024)

@@ -69,11 +69,11 @@ class _RecordingSink:
         _note(self._transcript, self._party, block)
         self._sink.feed(block)
 
-    def oversized(self, size: int) -> None:
-        self._sink.oversized(size)
+    def on_oversized(self, size: int) -> None:
+        self._sink.on_oversized(size)
 
-    def ended(self, reason: BaseException | None) -> None:
-        self._sink.ended(reason)
+    def on_end(self, reason: BaseException | None) -> None:
+        self._sink.on_end(reason)
 
 
 def _note(transcript: Transcript, to: Party, block: bytes) -> None:

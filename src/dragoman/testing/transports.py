@@ -53,7 +53,7 @@ class SinkRecorder:
         self.skipped_sizes.append(size)
         self._change_event.set()
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.endings.append(reason)
         self._change_event.set()
 

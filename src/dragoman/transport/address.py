@@ -75,7 +75,7 @@ Address = CommandAddress | StdioAddress | UnixAddress | RemoteAddress
 def parse_address(text: str) -> Address:
     """Read an address; raise `LocalMistake` with what is wrong with it, and what would be right."""
     text = text.strip()
-    scheme = found[1] if (found := SCHEME.match(text)) else ""
+    scheme = match[1] if (match := SCHEME.match(text)) else ""
     rest = text[len(scheme) + 1 :]
     if scheme == "stdio":
         if rest:
@@ -89,8 +89,8 @@ def parse_address(text: str) -> Address:
             raise LocalMistake(f"{text!r} needs the extra {extra!r}: pip install 'dragoman[{extra}]'")
         return RemoteAddress(text)
     if scheme and rest.startswith("//"):
-        known = ", ".join(["stdio:", "unix:", *(f"{name}:" for name in NEEDED)])
-        raise LocalMistake(f"{text!r} has an unknown scheme; known are {known}, or give a command")
+        schemes = ", ".join(["stdio:", "unix:", *(f"{name}:" for name in NEEDED)])
+        raise LocalMistake(f"{text!r} has an unknown scheme; known are {schemes}, or give a command")
     return CommandAddress(_words(text))
 
 

@@ -51,10 +51,10 @@ class Sink(Protocol):
     def feed(self, block: bytes) -> None:
         """Take one or more whole frames; each ends with a newline, except that a lone frame may lack it."""
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         """A frame of `size` bytes was above the limit and has been skipped; the frames behind it follow."""
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         """No more blocks will come. Called exactly once; None means that the stream ended in an orderly
         way.
         """
@@ -94,5 +94,5 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Flush within `limits.flush`, then let go of everything. May be called again; the sink has seen
-        `ended`.
+        `on_end`.
         """

@@ -56,14 +56,14 @@ class Greeting:
         if about.is_too_long and (self.is_done or about.method == "initialize"):
             return Rejected(refuse_long_id(about))
         if about.method == "initialize":
-            return self._initialized(about.id if about.is_request else None)
+            return self._on_initialize(about.id if about.is_request else None)
         if self.is_done:
             return PASSED
         if about.is_answer:
             return Rejected()  # nobody has asked anything yet
         return Disconnected(PROTOCOL_ERROR, FIRST)
 
-    def _initialized(self, request: object) -> Forwarded | Rejected | Disconnected:
+    def _on_initialize(self, request: object) -> Forwarded | Rejected | Disconnected:
         if not isinstance(request, int | str):
             return Disconnected(PROTOCOL_ERROR, "initialize needs an id")
         if self.is_done and self._once:
@@ -74,9 +74,9 @@ class Greeting:
 
     def _unusual(self, message: bytes) -> Forwarded | Rejected | Disconnected:
         """What cannot be outlined is garbage, or so strange that the agent had better look at it."""
-        found = decode(message)
-        if isinstance(found, Malformed):
-            return _refused(found)
+        envelope = decode(message)
+        if isinstance(envelope, Malformed):
+            return _refuse(envelope)
         return PASSED if self.is_done else Disconnected(PROTOCOL_ERROR, FIRST)
 
 
@@ -93,7 +93,7 @@ def refuse_long_id(about: RoutedMessage[Any]) -> bytes:
     return failure(None, error_object(INVALID_REQUEST, why))
 
 
-def _refused(garbage: Malformed) -> Rejected:
+def _refuse(garbage: Malformed) -> Rejected:
     if garbage.code is None:
         return Rejected()
     return Rejected(failure(None, error_object(garbage.code, f"{NAMES[garbage.code]}: {garbage.why}")))

@@ -59,13 +59,13 @@ class TreeGuard:
 
     def __init__(self, mark: str) -> None:
         self._shell: subprocess.Popen[bytes] | None = None
-        watched, self._pipe = os.pipe()
+        read_end, self._pipe = os.pipe()
         _pipes.add(self._pipe)
         words = ["/bin/sh", "-c", SCRIPT, "dragoman-guard", _interpreter(), tree.__file__, mark]
         try:
             self._shell = subprocess.Popen(
                 words,
-                stdin=watched,
+                stdin=read_end,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",  # or it would keep a file system from being unmounted
@@ -75,7 +75,7 @@ class TreeGuard:
         except OSError as error:  # a system without a shell, or without room for one more process
             logger.warning("no guard for a process tree, should we be killed: %s", error)
         finally:
-            os.close(watched)
+            os.close(read_end)
 
     def watch(self, root: int, *, start: int) -> None:
         """Tell the guard which process the tree began with."""

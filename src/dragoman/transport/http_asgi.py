@@ -31,21 +31,21 @@ async def respond(
     headers: list[tuple[bytes, bytes]] | None = None,
 ) -> None:
     """A whole answer."""
-    given = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(headers or [])]
-    await send({"type": "http.response.start", "status": status, "headers": given})
+    all_headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": body})
 
 
 async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -> bytes | int:
     """The whole body, or the status to refuse it with. Nothing of what is announced as too large is read."""
-    announced = headers.get(b"content-length", b"0")
-    if not announced.isdigit() or len(announced) > 18 or int(announced) > limit:
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or len(length) > 18 or int(length) > limit:
         return 413
     parts = bytearray()
-    begun = asyncio.get_running_loop().time()
+    start = asyncio.get_running_loop().time()
     while True:
         try:
-            async with asyncio.timeout_at(begun + BODY_WITHIN + len(parts) / BODY_RATE):
+            async with asyncio.timeout_at(start + BODY_WITHIN + len(parts) / BODY_RATE):
                 event = await receive()
         except TimeoutError:
             return 408
@@ -67,21 +67,21 @@ async def stream(outlet: SseOutlet, last: str, receive: Receive, send: Send) -> 
             (b"x-accel-buffering", b"no"),  # a proxy that collects answers would hold events back
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        left = asyncio.create_task(gone(receive))
+        disconnect = asyncio.create_task(wait_for_disconnect(receive))
         try:
-            while (events := await outlet.take(left, IDLE)) is not None:
+            while (events := await outlet.take(disconnect, IDLE)) is not None:
                 await send({"type": "http.response.body", "body": events or KEEPALIVE, "more_body": True})
-                if not left.done():  # else it was thrown away, and waits for the next reader
-                    outlet.delivered()
+                if not disconnect.done():  # else it was thrown away, and waits for the next reader
+                    outlet.on_delivery()
         except OSError:
             pass  # the reader has left
         finally:
-            left.cancel()
-            await asyncio.wait((left,))
+            disconnect.cancel()
+            await asyncio.wait((disconnect,))
     await send({"type": "http.response.body", "body": b""})
 
 
-async def gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Until whoever made the request has left."""
     while (await receive())["type"] != "http.disconnect":
         pass

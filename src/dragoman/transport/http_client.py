@@ -72,32 +72,34 @@ class HttpStream:
         self._client = client
         self._url = url
         self._limits = limits
-        self._named: dict[str, str] = {}  # the headers that name the connection, once it has a name
-        self._heard = Inbox(limits.high)
+        self._connection_headers: dict[
+            str, str
+        ] = {}  # the headers that name the connection, once it has a name
+        self._inbox = Inbox(limits.high)
         self._routes = Routes()
-        self._followed: dict[str, EventStreamReader] = {}
+        self._readers: dict[str, EventStreamReader] = {}
 
     async def receive(self) -> bytes | None:
-        return await self._heard.take()
+        return await self._inbox.take()
 
     async def send(self, messages: list[bytes]) -> None:
         for message in messages:
             about = outline(message) or RoutedMessage()
-            if self._named:
+            if self._connection_headers:
                 await self._post(message, about)
             else:
                 await self._introduce(message)
 
     async def close(self) -> None:
-        tasks = [following.task for following in self._followed.values()]
+        tasks = [following.task for following in self._readers.values()]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
         try:
-            if self._named:
+            if self._connection_headers:
                 with contextlib.suppress(Exception):
-                    await self._client.delete(self._url, headers=self._named)
+                    await self._client.delete(self._url, headers=self._connection_headers)
         finally:
             await self._client.aclose()
 
@@ -107,14 +109,14 @@ class HttpStream:
         status, connection, body = await self._exchange(message, {}, self._limits.frame)
         if status != 200 or not connection:
             raise LinkClosed(f"{self._url} answered initialize with status {status}")
-        self._named = {CONNECTION: connection}
+        self._connection_headers = {CONNECTION: connection}
         about = outline(body)
         version = None if about is None else about.in_result("protocolVersion")
         if type(version) is int:
-            self._named[VERSION] = str(version)
+            self._connection_headers[VERSION] = str(version)
         if (status := await self._open("")) != 200:
             raise LinkClosed(f"{self._url} refused the connection's stream with status {status}")
-        self._heard.put(body)
+        self._inbox.put(body)
 
     async def _post(self, message: bytes, about: RoutedMessage[Any]) -> None:
         session = self._routes.session_of_answer(about) if about.is_answer else about.session
@@ -130,7 +132,7 @@ class HttpStream:
 
     async def _exchange(self, message: bytes, headers: dict[str, str], limit: int) -> tuple[int, str, bytes]:
         """Status, the connection's id and the body, as far as it is within the limit."""
-        headers = {**_JSON, **self._named, **headers}
+        headers = {**_JSON, **self._connection_headers, **headers}
         body = bytearray()
         async with self._client.stream("POST", self._url, content=message, headers=headers) as answer:
             async for chunk in answer.aiter_bytes():
@@ -141,38 +143,38 @@ class HttpStream:
 
     def _fail(self, about: RoutedMessage[Any], why: str) -> None:
         """What was asked gets an answer, whoever gives it."""
-        if not self._routes.answered(about):
+        if not self._routes.settle(about):
             return
         error = error_object(INTERNAL_ERROR, f"Internal error: {why}")
-        self._heard.put(failure(about.id, error).rstrip(b"\n"))  # type: ignore[arg-type]
+        self._inbox.put(failure(about.id, error).rstrip(b"\n"))  # type: ignore[arg-type]
 
     # What is streamed.
 
     async def _open(self, session: str) -> int:
         """A stream that is being read, once its server has accepted it; the status that it was given."""
-        following = self._followed.get(session)
+        following = self._readers.get(session)
         if following is None or following.task.done():
             following = self._begin(session, following.last if following is not None else "")
-        return await asyncio.shield(following.opened)
+        return await asyncio.shield(following.status_future)
 
     def _begin(self, session: str, last: str = "") -> EventStreamReader:
-        headers = {**self._named, **({SESSION: session} if session else {})}
+        headers = {**self._connection_headers, **({SESSION: session} if session else {})}
         following = EventStreamReader(
             self._client, self._url, headers, limit=2 * self._limits.frame, last=last
         )
-        self._followed[session] = following
+        self._readers[session] = following
         following.start(
             self._hear,
-            needed=lambda: not session or bool(self._routes.open_in(session)),
-            lost=lambda why: self._lost(session, why),
+            is_needed=lambda: not session or bool(self._routes.open_in(session)),
+            on_loss=lambda why: self._on_stream_end(session, why),
             orderly=not session,
         )
         return following
 
-    def _lost(self, session: str, why: BaseException | None) -> None:
+    def _on_stream_end(self, session: str, why: BaseException | None) -> None:
         """A stream has ended for good. With the connection's own, the connection has."""
         if not session or self._all_or_nothing:
-            self._heard.end(why)
+            self._inbox.end(why)
             return
         for request in self._routes.open_in(session):
             self._fail(RoutedMessage(id=request), f"the session's stream broke ({why})")
@@ -197,7 +199,7 @@ class HttpStream:
         if about is not None:
             self._routes.stream_of(about)
             session = about.in_result("sessionId")
-            if isinstance(session, str) and session not in self._followed:
+            if isinstance(session, str) and session not in self._readers:
                 self._begin(session)
 
 

@@ -63,7 +63,7 @@ class HttpConnection:
         """Held while a body is read: one at a time, so that no more than one waits in memory."""
         self._bounds = bounds
         self._forget = forget
-        self._heard = Inbox(limits.high)
+        self._inbox = Inbox(limits.high)
         self._backlog = Backlog(unread=bounds.unread, patience=bounds.patience)
         self._outlets: dict[str, SseOutlet] = {"": SseOutlet(self._backlog)}
         self._routes = Routes()
@@ -94,7 +94,7 @@ class HttpConnection:
 
     async def wait_for_room(self) -> None:
         """Until the agent has taken enough of what was posted."""
-        await self._heard.wait_for_room()
+        await self._inbox.wait_for_room()
 
     def take(self, body: bytes, about: RoutedMessage[Any], session: str) -> int:
         """What the client posted; gives the status to answer with."""
@@ -114,7 +114,7 @@ class HttpConnection:
         if about.is_answer:
             self._routes.session_of_answer(about)
         self._routes.asked_by_client(about)
-        self._heard.put(body)
+        self._inbox.put(body)
         return 202
 
     def end(self) -> None:
@@ -122,7 +122,7 @@ class HttpConnection:
         if not self._over:
             self._over = True
             self._timer.cancel()
-            self._heard.end()
+            self._inbox.end()
             self._backlog.end()
             if not self.first.done():
                 self.first.set_exception(LinkClosed("the connection was closed"))
@@ -133,7 +133,7 @@ class HttpConnection:
     # The stream of messages, for its transport.
 
     async def receive(self) -> bytes | None:
-        return await self._heard.take()
+        return await self._inbox.take()
 
     async def send(self, messages: list[bytes]) -> None:
         for message in messages:
@@ -173,9 +173,9 @@ class HttpConnection:
         loop = asyncio.get_running_loop()
         if not self.is_idle:
             self.used = loop.time()
-        left = self.used + self._bounds.idle - loop.time()
-        if left <= 0:
+        seconds_left = self.used + self._bounds.idle - loop.time()
+        if seconds_left <= 0:
             log.info("connection %s is forgotten: nobody has come for %g s", self.id[:8], self._bounds.idle)
             self._forget(self)
         else:
-            self._timer = loop.call_later(left, self._look)
+            self._timer = loop.call_later(seconds_left, self._look)

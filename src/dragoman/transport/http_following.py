@@ -24,12 +24,12 @@ PAUSES = (0.0, 0.25, 1.0, 2.0)
 
 
 class EventStreamReader:
-    """`opened` is the status that the server gave the stream; `last` is the id of the last event."""
+    """`status_future` gets the HTTP status of the stream; `last` is the id of the last event."""
 
     def __init__(
         self, client: httpx2.AsyncClient, url: str, headers: dict[str, str], *, limit: int, last: str
     ) -> None:
-        self.opened: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.status_future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.last = last
         self.task: asyncio.Task[None]
         self._client = client
@@ -42,13 +42,13 @@ class EventStreamReader:
         self,
         hear: Hear,
         *,
-        needed: Callable[[], bool],
-        lost: Callable[[BaseException | None], None],
+        is_needed: Callable[[], bool],
+        on_loss: Callable[[BaseException | None], None],
         orderly: bool,
     ) -> None:
-        """`orderly`: its end is not to be mended. `lost` is called when it is needed and cannot be had."""
-        self.opened.add_done_callback(lambda opened: opened.cancelled() or opened.exception())
-        self.task = asyncio.create_task(self._run(hear, needed, lost, orderly))
+        """`orderly`: its end is not to be mended. `on_loss` is called when it is needed and cannot be had."""
+        self.status_future.add_done_callback(lambda future: future.cancelled() or future.exception())
+        self.task = asyncio.create_task(self._run(hear, is_needed, on_loss, orderly))
 
     async def _run(
         self,
@@ -64,16 +64,16 @@ class EventStreamReader:
                     return  # whoever wanted it opened knows
             except Exception as error:  # noqa: BLE001 -- whoever waits for the stream, or reads from it, hears of it
                 broke = error
-                if not self.opened.done():
-                    self.opened.set_exception(error)
+                if not self.status_future.done():
+                    self.status_future.set_exception(error)
                     return
             if orderly and broke is None:
-                lost(None)
+                on_loss(None)
                 return
-            if not needed():
+            if not is_needed():
                 return
             if self._attempts >= len(PAUSES):
-                lost(broke or LinkClosed("it ended"))
+                on_loss(broke or LinkClosed("it ended"))
                 return
             await asyncio.sleep(PAUSES[self._attempts])
             self._attempts += 1
@@ -84,9 +84,9 @@ class EventStreamReader:
         if self.last:
             headers["last-event-id"] = self.last
         async with self._client.stream("GET", self._url, headers=headers) as answer:
-            first = not self.opened.done()
+            first = not self.status_future.done()
             if first:
-                self.opened.set_result(answer.status_code)
+                self.status_future.set_result(answer.status_code)
             if answer.status_code != 200 and first:
                 return False
             if answer.status_code != 200:

@@ -31,13 +31,13 @@ AT_ONCE = 64 * 1024
 class Backlog:
     """What all streams of one connection hold."""
 
-    def __init__(self, *, unread: int = UNREAD, kept: int = KEPT, patience: float = PATIENCE) -> None:
+    def __init__(self, *, unread: int = UNREAD, kept_limit: int = KEPT, patience: float = PATIENCE) -> None:
         self.waiting = 0  # bytes
         self.over = False
         self._unread = unread
-        self._most_kept = kept
+        self._most_kept = kept_limit
         self._patience = patience
-        self._kept: deque[tuple[SseOutlet, int, bytes]] = deque()
+        self._delivered_events: deque[tuple[SseOutlet, int, bytes]] = deque()
         self._kept_bytes = 0
         self._room = Waiters()
 
@@ -50,20 +50,26 @@ class Backlog:
             except TimeoutError:
                 raise LinkClosed(f"nothing was read for {self._patience:g} s, and too much waits") from None
 
-    def delivered(self, outlet: SseOutlet, events: list[tuple[int, bytes]]) -> None:
+    def on_delivery(self, outlet: SseOutlet, events: list[tuple[int, bytes]]) -> None:
         """They wait no more; they are kept for a while, because a wire may break behind them."""
         for number, message in events:
             self.waiting -= len(message)
-            self._kept.append((outlet, number, message))
+            self._delivered_events.append((outlet, number, message))
             self._kept_bytes += len(message)
         while self._kept_bytes > self._most_kept:
-            self._kept_bytes -= len(self._kept.popleft()[2])
+            self._kept_bytes -= len(self._delivered_events.popleft()[2])
         self._room.wake()
 
     def take_back(self, outlet: SseOutlet, last: int) -> list[tuple[int, bytes]]:
         """What was delivered to this outlet after event `last`, as far as it is kept; it waits again."""
-        again = [(number, message) for of, number, message in self._kept if of is outlet and number > last]
-        self._kept = deque(entry for entry in self._kept if entry[0] is not outlet or entry[1] <= last)
+        again = [
+            (number, message)
+            for of, number, message in self._delivered_events
+            if of is outlet and number > last
+        ]
+        self._delivered_events = deque(
+            entry for entry in self._delivered_events if entry[0] is not outlet or entry[1] <= last
+        )
         self._kept_bytes -= (size := sum(len(message) for _, message in again))
         self.waiting += size
         return again
@@ -84,8 +90,8 @@ class SseOutlet:
         self._on_the_way: list[tuple[int, bytes]] = []
         self._number = 0
         self._news = asyncio.Event()
-        self._left = Waiters()
-        self._over = self._evicted = False
+        self._reader_waiters = Waiters()
+        self._over = self._is_evicted = False
 
     @property
     def is_empty(self) -> bool:
@@ -105,39 +111,39 @@ class SseOutlet:
 
     def evict(self) -> None:
         """Its reader came back by another way: the old one, which may not know yet that it is gone, ends."""
-        self._evicted = True
+        self._is_evicted = True
         self._news.set()
 
     async def wait_left(self) -> None:
         """Until nobody reads it."""
         while self.is_read:
-            await self._left.wait()
+            await self._reader_waiters.wait()
 
     @contextmanager
     def reading(self, last: str) -> Iterator[None]:
         """Somebody reads it; `last` is the number of the event that they saw last, if they saw one before."""
         self.is_read = self.was_read = True
-        self._evicted = False
+        self._is_evicted = False
         if last.isascii() and last.isdigit():
             self._waiting.extendleft(reversed(self._backlog.take_back(self, int(last[:18]))))
         try:
             yield
         finally:
             self.is_read = False
-            self._left.wake()
+            self._reader_waiters.wake()
             self._waiting.extendleft(reversed(self._on_the_way))
             self._on_the_way = []
 
-    async def take(self, left: asyncio.Task[None], seconds: float) -> bytes | None:
+    async def take(self, disconnect: asyncio.Task[None], seconds: float) -> bytes | None:
         """Events that wait, nothing if there were none for a while, None at the end."""
-        if not (self._waiting or self._over or self._evicted):
+        if not (self._waiting or self._over or self._is_evicted):
             self._news.clear()
             news = asyncio.ensure_future(self._news.wait())
             try:
-                await asyncio.wait((news, left), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((news, disconnect), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 news.cancel()
-        if left.done() or self._evicted or (self._over and not self._waiting):
+        if disconnect.done() or self._is_evicted or (self._over and not self._waiting):
             return None
         size = 0
         while self._waiting and size < AT_ONCE:
@@ -145,7 +151,7 @@ class SseOutlet:
             size += len(self._on_the_way[-1][1])
         return b"".join(encode_event(message, event_id=str(number)) for number, message in self._on_the_way)
 
-    def delivered(self) -> None:
+    def on_delivery(self) -> None:
         """What was taken is on the wire."""
-        self._backlog.delivered(self, self._on_the_way)
+        self._backlog.on_delivery(self, self._on_the_way)
         self._on_the_way = []

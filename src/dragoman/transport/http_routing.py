@@ -57,8 +57,8 @@ class RoutedMessage(Outline[P], Generic[P]):
 
     @property
     def is_too_long(self) -> bool:
-        named = self.id if isinstance(self.id, str) else ""
-        return max(len(named), len(self.session)) > ID_LENGTH
+        own_id = self.id if isinstance(self.id, str) else ""
+        return max(len(own_id), len(self.session)) > ID_LENGTH
 
     @property
     def needs_header(self) -> bool:
@@ -78,14 +78,14 @@ class RoutedMessage(Outline[P], Generic[P]):
         return result.get(name) if isinstance(result, dict) else None
 
 
-_named = json_decoder(RoutedMessage[_SessionParams])
+_routed_decoder = json_decoder(RoutedMessage[_SessionParams])
 _any = json_decoder(RoutedMessage[Raw])
 
 
 def outline(message: bytes) -> RoutedMessage[Any] | None:
     """None for what is no JSON-RPC object."""
     try:
-        return _named.decode(message)  # the usual case: nothing but the session's name is built
+        return _routed_decoder.decode(message)  # the usual case: nothing but the session's name is built
     except msgspec.ValidationError:
         pass  # params that name no session, such as an array
     except UNREADABLE_TEXT:
@@ -131,7 +131,7 @@ class Routes:
         key = id_key(message.id)
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
-    def answered(self, message: RoutedMessage[Any]) -> bool:
+    def settle(self, message: RoutedMessage[Any]) -> bool:
         """A question of the client has its answer; False if it had one before."""
         return self._from_client.pop(id_key(message.id), None) is not None
 

@@ -18,7 +18,7 @@ from typing import Any
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, TransportLimits
 from dragoman.transport.greeting import refuse_long_id
-from dragoman.transport.http_asgi import Receive, Send, gone, read_body, respond, stream
+from dragoman.transport.http_asgi import Receive, Send, read_body, respond, stream, wait_for_disconnect
 from dragoman.transport.http_connection import Bounds, HttpConnection
 from dragoman.transport.http_outlet import SseOutlet
 from dragoman.transport.http_routing import ID_LENGTH, RoutedMessage, outline
@@ -73,14 +73,14 @@ class HttpConnections:
         there was one. A connection that was used a moment ago, or is read from, is not abandoned.
         """
         latest = asyncio.get_running_loop().time() - ABANDONED
-        found = [
+        idle_connections = [
             connection
             for connection in self._connections.values()
             if connection.is_idle and connection.used <= latest
         ]
-        if not found:
+        if not idle_connections:
             return False
-        self._forget(min(found, key=lambda connection: connection.used))
+        self._forget(min(idle_connections, key=lambda connection: connection.used))
         return True
 
     async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -88,20 +88,20 @@ class HttpConnections:
         headers = dict(scope["headers"])
         method = scope["method"]
         if method == "POST":
-            await self._posted(scope, headers, receive, send)
+            await self._on_post(scope, headers, receive, send)
         elif method == "GET":
-            await self._followed(scope, headers, receive, send)
+            await self._on_get(scope, headers, receive, send)
         elif method == "DELETE":
-            await self._deleted(scope, headers, send)
+            await self._on_delete(scope, headers, send)
         else:
             await respond(send, 405, b"", headers=[(b"allow", b"GET, POST, DELETE")])
 
-    def _known(self, scope: Any, headers: dict[bytes, bytes]) -> HttpConnection | int:
+    def _find_connection(self, scope: Any, headers: dict[bytes, bytes]) -> HttpConnection | int:
         """The connection that a request names, or the status to refuse it with."""
-        named = headers.get(CONNECTION, b"").decode(errors="replace")
-        if not named:
+        connection_id = headers.get(CONNECTION, b"").decode(errors="replace")
+        if not connection_id:
             return 400
-        connection = self._connections.get(named)
+        connection = self._connections.get(connection_id)
         if connection is None or connection.owner != scope.get("grant"):
             return 404
         connection.touch()
@@ -109,7 +109,7 @@ class HttpConnections:
 
     # Posts.
 
-    async def _posted(self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+    async def _on_post(self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
         coding = headers.get(b"content-encoding", b"identity").strip().lower()
         if kind != b"application/json" or coding != b"identity":
@@ -117,9 +117,9 @@ class HttpConnections:
             await respond(send, 415, b"it must be application/json, as it is")
             return
         if CONNECTION not in headers:
-            await self._introduced(scope, headers, receive, send)
+            await self._on_initialize(scope, headers, receive, send)
             return
-        connection = self._known(scope, headers)
+        connection = self._find_connection(scope, headers)
         if isinstance(connection, int):
             await respond(send, connection, b"the connection is not known")
             return
@@ -134,7 +134,7 @@ class HttpConnections:
             status = 400 if again or len(session) > ID_LENGTH else connection.take(body, about, session)
         await respond(send, status, REASONS.get(status, b""))
 
-    async def _introduced(
+    async def _on_initialize(
         self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         read = await _read(headers, receive, send, FIRST_BODY)
@@ -158,11 +158,11 @@ class HttpConnections:
             self._forget(connection)
             await respond(send, 503, answer, kind=b"application/json")
             return
-        named = [(CONNECTION, connection.id.encode())]
-        await respond(send, 200, answer, kind=b"application/json", headers=named)
+        id_header = [(CONNECTION, connection.id.encode())]
+        await respond(send, 200, answer, kind=b"application/json", headers=id_header)
 
-    async def _deleted(self, scope: Any, headers: dict[bytes, bytes], send: Send) -> None:
-        connection = self._known(scope, headers)
+    async def _on_delete(self, scope: Any, headers: dict[bytes, bytes], send: Send) -> None:
+        connection = self._find_connection(scope, headers)
         if isinstance(connection, int):
             await respond(send, connection, b"")
             return
@@ -175,12 +175,12 @@ class HttpConnections:
 
     # Streams.
 
-    async def _followed(self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-        accepted = headers.get(b"accept", b"").lower()
-        if b"text/event-stream" not in accepted and b"*/*" not in accepted:
+    async def _on_get(self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        accept = headers.get(b"accept", b"").lower()
+        if b"text/event-stream" not in accept and b"*/*" not in accept:
             await respond(send, 406, b"an event stream must be accepted")
             return
-        connection = self._known(scope, headers)
+        connection = self._find_connection(scope, headers)
         session = headers.get(SESSION, b"").decode(errors="replace")
         if not isinstance(connection, int) and len(session) > ID_LENGTH:
             connection = 400
@@ -221,16 +221,16 @@ async def _read(
 
 async def _first_answer(connection: HttpConnection, receive: Receive) -> bytes | None:
     """What the agent answers to `initialize`; None if it does not, or if nobody waits for it any more."""
-    left = asyncio.create_task(gone(receive))
+    disconnect = asyncio.create_task(wait_for_disconnect(receive))
     try:
-        waited: set[asyncio.Future[Any]] = {connection.first, left}
-        await asyncio.wait(waited, timeout=INITIALIZE_WITHIN, return_when=asyncio.FIRST_COMPLETED)
+        futures: set[asyncio.Future[Any]] = {connection.first, disconnect}
+        await asyncio.wait(futures, timeout=INITIALIZE_WITHIN, return_when=asyncio.FIRST_COMPLETED)
         return connection.first.result() if connection.first.done() else None
     except LinkClosed:
         return None
     finally:
-        left.cancel()
-        await asyncio.wait((left,))
+        disconnect.cancel()
+        await asyncio.wait((disconnect,))
 
 
 def _is_refusal(answer: bytes) -> bool:

@@ -15,42 +15,42 @@ class Inbox:
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._held: deque[bytes] = deque()
+        self._messages: deque[bytes] = deque()
         self._bytes = 0
         self._over = False
         self._reason: BaseException | None = None
-        self._changed = Waiters()
+        self._waiters = Waiters()
 
     @property
     def has_room(self) -> bool:
-        return self._over or not self._held or self._bytes < self._room
+        return self._over or not self._messages or self._bytes < self._room
 
     async def wait_for_room(self) -> None:
         while not self.has_room:
-            await self._changed.wait()
+            await self._waiters.wait()
 
     def put(self, message: bytes) -> None:
         """Takes it whatever room there is: call it behind `wait_for_room`."""
         if not self._over:
-            self._held.append(message)
+            self._messages.append(message)
             self._bytes += len(message)
-            self._changed.wake()
+            self._waiters.wake()
 
     def end(self, reason: BaseException | None = None) -> None:
         """Nothing more will come; what waits can still be taken."""
         if not self._over:
             self._over = True
             self._reason = reason
-            self._changed.wake()
+            self._waiters.wake()
 
     async def take(self) -> bytes | None:
         """The next message, None at the end. Raises the reason of an end that has one."""
-        while not self._held and not self._over:
-            await self._changed.wait()
-        if self._held:
-            message = self._held.popleft()
+        while not self._messages and not self._over:
+            await self._waiters.wait()
+        if self._messages:
+            message = self._messages.popleft()
             self._bytes -= len(message)
-            self._changed.wake()
+            self._waiters.wake()
             return message
         if self._reason is not None:
             raise self._reason

@@ -21,13 +21,13 @@ else:
     from dragoman.transport.posix import PosixTree
 
 
-def start_tree(program: Program, *, grace: Grace, exited: Callable[[], None]) -> OwnedTree:
-    """Start a program; `exited` is called once when it ends. Needs a running loop, raises the system's
+def start_tree(program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> OwnedTree:
+    """Start a program; `on_exit` is called once when it ends. Needs a running loop, raises the system's
     errors.
     """
     if sys.platform == "win32":
-        return WindowsTree(program, grace=grace, exited=exited)
-    return PosixTree(program, grace=grace, exited=exited)
+        return WindowsTree(program, grace=grace, on_exit=on_exit)
+    return PosixTree(program, grace=grace, on_exit=on_exit)
 
 
 def why_not(program: Program, error: Exception) -> str:
@@ -51,10 +51,10 @@ def _what_is_missing(program: Program) -> str:
     name = program.command[0]
     if os.path.dirname(name):
         # A relative path counts from the program's working directory, not from ours.
-        found = os.path.exists(os.path.join(program.cwd or "", name))
+        is_there = os.path.exists(os.path.join(program.cwd or "", name))
         missing = "there is no such file; check the path"
     else:
         env = os.environ if program.env is None else program.env
-        found = shutil.which(name, path=env.get("PATH", os.defpath)) is not None
+        is_there = shutil.which(name, path=env.get("PATH", os.defpath)) is not None
         missing = "no such program on PATH; install it, or give its full path"
-    return "the interpreter named in its first line is missing; install that" if found else missing
+    return "the interpreter named in its first line is missing; install that" if is_there else missing

@@ -16,9 +16,9 @@ from dragoman.wire.framing import LineFramer
 
 def memory_pair(*, limits: TransportLimits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:
     """Two ends that are joined to each other."""
-    left, right = MemoryTransport(limits=limits), MemoryTransport(limits=limits)
-    left.peer, right.peer = right, left
-    return left, right
+    first, second = MemoryTransport(limits=limits), MemoryTransport(limits=limits)
+    first.peer, second.peer = second, first
+    return first, second
 
 
 class MemoryTransport:
@@ -27,12 +27,12 @@ class MemoryTransport:
     __slots__ = (
         "_arriving",
         "_arriving_size",
-        "_closed",
-        "_ended",
         "_framer",
+        "_has_ended",
         "_hung_up",
-        "_paused",
-        "_scheduled",
+        "_is_closed",
+        "_is_paused",
+        "_is_scheduled",
         "_sink",
         "_writers",
         "limits",
@@ -48,8 +48,8 @@ class MemoryTransport:
         self._arriving: list[bytes] = []  # written by the peer, not yet fed to our sink
         self._arriving_size = 0
         self._writers = Waiters()  # of the peer, waiting for `_arriving` to shrink
-        self._paused = self._scheduled = False
-        self._closed = self._hung_up = self._ended = (
+        self._is_paused = self._is_scheduled = False
+        self._is_closed = self._hung_up = self._has_ended = (
             False  # we closed; the peer closed; the sink has been told
         )
 
@@ -57,36 +57,36 @@ class MemoryTransport:
         if self._sink is not None:
             raise RuntimeError("a transport is started once")
         self._sink = sink
-        if self._closed:
+        if self._is_closed:
             self._end()
         self._schedule()
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        if self._closed or self.peer._closed:
-            raise LinkClosed("written to after close" if self._closed else "the peer has closed its end")
+        if self._is_closed or self.peer._is_closed:
+            raise LinkClosed("written to after close" if self._is_closed else "the peer has closed its end")
         self.peer._arrive(bytes(block))
 
     @property
     def pending(self) -> int:
-        return 0 if self._closed else self.peer._arriving_size
+        return 0 if self._is_closed else self.peer._arriving_size
 
     async def drain(self) -> None:
         while self.pending > self.limits.low:
             await self.peer._writers.wait()
-        if self._closed or self.peer._closed:
+        if self._is_closed or self.peer._is_closed:
             raise LinkClosed("the link was closed while waiting to write")
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
 
     def resume(self) -> None:
-        self._paused = False
+        self._is_paused = False
         self._schedule()
 
     async def aclose(self) -> None:
-        if self._closed:
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         self._arriving.clear()
         self._arriving_size = 0
         self._writers.wake()  # the peer's writers, who write to nobody now
@@ -104,14 +104,18 @@ class MemoryTransport:
         self._schedule()
 
     def _schedule(self) -> None:
-        wanted = self._arriving or self._hung_up
-        if wanted and self._sink is not None and not (self._scheduled or self._paused or self._ended):
-            self._scheduled = True
+        has_work = self._arriving or self._hung_up
+        if (
+            has_work
+            and self._sink is not None
+            and not (self._is_scheduled or self._is_paused or self._has_ended)
+        ):
+            self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._deliver)
 
     def _deliver(self) -> None:
-        self._scheduled = False
-        if self._paused or self._ended:
+        self._is_scheduled = False
+        if self._is_paused or self._has_ended:
             return
         if self._arriving:
             self._feed(self._framer.feed(self._take()))
@@ -126,21 +130,21 @@ class MemoryTransport:
         while count < len(self._arriving) and size + len(self._arriving[count]) <= READ_SIZE:
             size += len(self._arriving[count])
             count += 1
-        taken = self._arriving[:count]
+        blocks = self._arriving[:count]
         del self._arriving[:count]
         self._arriving_size -= size
         if self._arriving_size <= self.limits.low:
             self._writers.wake()
-        return b"".join(taken)
+        return b"".join(blocks)
 
     def _feed(self, block: bytes) -> None:
         assert self._sink is not None
         for size in self._framer.take_skipped():
-            self._sink.oversized(size)
+            self._sink.on_oversized(size)
         if block:
             self._sink.feed(block)
 
     def _end(self) -> None:
-        if self._sink is not None and not self._ended:
-            self._ended = True
-            self._sink.ended(None)
+        if self._sink is not None and not self._has_ended:
+            self._has_ended = True
+            self._sink.on_end(None)

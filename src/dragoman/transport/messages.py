@@ -60,14 +60,14 @@ class MessageTransport:
         self._pending = 0
         # Waiters, not events: an idle connection is to cost little, and an event costs most of a kilobyte.
         self._work = Waiters()  # for something to send
-        self._paused = False
-        self._resumed = Waiters()
-        self._drained = Waiters()
+        self._is_paused = False
+        self._resume_waiters = Waiters()
+        self._drain_waiters = Waiters()
         self._was_let_go = False
         self._let_go = Waiters()
-        self._closed = ""  # why nothing can be written any more
+        self._close_reason = ""  # why nothing can be written any more
         self._closing: asyncio.Task[None] | None = None
-        self._ended = False
+        self._has_ended = False
         loop = asyncio.get_running_loop()
         self._writer = loop.create_task(self._write_all())
         self._reader: asyncio.Task[None] | None = None
@@ -76,14 +76,14 @@ class MessageTransport:
         if self._sink is not None:
             raise RuntimeError("a transport is started once")
         self._sink = sink
-        if self._closed:
+        if self._close_reason:
             self._end(None)
             return
         self._reader = asyncio.get_running_loop().create_task(self._read_all(sink))
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
         lines = bytes(block).split(b"\n")
         if not lines[-1]:
             lines.pop()
@@ -106,24 +106,24 @@ class MessageTransport:
             await self._let_go.wait()
 
     async def drain(self) -> None:
-        while self._pending > self.limits.low and not self._closed:
-            await self._drained.wait()
-        if self._closed:
-            raise LinkClosed(self._closed)
+        while self._pending > self.limits.low and not self._close_reason:
+            await self._drain_waiters.wait()
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
 
     def resume(self) -> None:
-        self._paused = False
-        self._resumed.wake()
+        self._is_paused = False
+        self._resume_waiters.wake()
 
     async def finish_writing(self) -> None:
         """Send what waits. A stream of messages cannot be closed by halves: the peer hears of no end yet."""
         try:
             async with asyncio.timeout(self.limits.flush):
-                while self._pending and not self._closed:
-                    await self._drained.wait()
+                while self._pending and not self._close_reason:
+                    await self._drain_waiters.wait()
         except TimeoutError:
             pass  # a peer that does not read loses what it did not read
 
@@ -136,7 +136,7 @@ class MessageTransport:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        why = self._closed or "written to after close"
+        why = self._close_reason or "written to after close"
         await self.finish_writing()
         self._break(why)
         tasks = [task for task in (self._writer, self._reader) if task is not None]
@@ -171,20 +171,20 @@ class MessageTransport:
                 self._sending = False
                 self._pending -= sum(map(len, messages))
                 if self._pending <= self.limits.low:
-                    self._drained.wake()
+                    self._drain_waiters.wake()
 
     async def _read_all(self, sink: Sink) -> None:
         reason: BaseException | None = None
         try:
             while (message := await self._stream.receive()) is not None:
                 # Looked at after the wait as well: a pause that came meanwhile holds what arrived.
-                while self._paused:
-                    await self._resumed.wait()
+                while self._is_paused:
+                    await self._resume_waiters.wait()
                 self._feed(sink, message)
         except Exception as error:  # noqa: BLE001 -- whoever reads hears how it ended
             reason = error
-        while self._paused:
-            await self._resumed.wait()
+        while self._is_paused:
+            await self._resume_waiters.wait()
         self._break("the peer is gone")
         self._end(reason)
 
@@ -192,18 +192,18 @@ class MessageTransport:
         if type(message) is MessageBatch:
             sink.feed(message)
         elif len(message) > self.limits.frame:
-            sink.oversized(len(message))
+            sink.on_oversized(len(message))
         elif message and not message.isspace():
             sink.feed(message.replace(b"\n", b" ") + b"\n")
 
     def _break(self, why: str) -> None:
-        if not self._closed:
-            self._closed = why
+        if not self._close_reason:
+            self._close_reason = why
         self._outgoing.clear()
         self._pending = 0
-        self._drained.wake()
+        self._drain_waiters.wake()
 
     def _end(self, reason: BaseException | None) -> None:
-        if self._sink is not None and not self._ended:
-            self._ended = True
-            self._sink.ended(reason)
+        if self._sink is not None and not self._has_ended:
+            self._has_ended = True
+            self._sink.on_end(reason)

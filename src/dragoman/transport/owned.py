@@ -61,36 +61,36 @@ class Program:
     files: tuple[int, int, int]
 
 
-_owned: dict[int, OwnedTree] = {}
+_owned_trees: dict[int, OwnedTree] = {}
 
 
 def owned_trees() -> list[OwnedTree]:
     """Every tree that this process owns now, oldest first."""
-    return sorted(_owned.values(), key=lambda tree: tree.started)
+    return sorted(_owned_trees.values(), key=lambda tree: tree.started_at)
 
 
 class OwnedTree(ABC):
     """One started program and everything that came of it."""
 
-    def __init__(self, program: Program, *, pid: int, grace: Grace, exited: Callable[[], None]) -> None:
+    def __init__(self, program: Program, *, pid: int, grace: Grace, on_exit: Callable[[], None]) -> None:
         self.pid = pid
         self.command = list(program.command)
-        self.started = time.time()
+        self.started_at = time.time()
         self.grace = grace
         self.returncode: int | None = None
         """How the program ended, negative for a signal; None while it runs, and when nobody could tell."""
         self.has_exited = False
         """Whether the program itself has ended; what it started may still run."""
-        self.gone = False
+        self.is_gone = False
         """Whether nothing is left of the tree."""
-        self.halted = False
+        self.is_halted = False
         """Whether its owner holds it still. It is killed then where it would be asked to end: it may not run
         to hear that.
         """
         self._loop = asyncio.get_running_loop()
-        self._exited = exited
+        self._on_exit = on_exit
         self._waiters = Waiters()
-        _owned[pid] = self
+        _owned_trees[pid] = self
 
     def __repr__(self) -> str:
         return f"<OwnedTree {self.pid} {shlex.join(self.command)}>"
@@ -120,7 +120,7 @@ class OwnedTree(ABC):
         """Wait until nothing is left of the tree; False when that took longer than `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                while not self.gone:
+                while not self.is_gone:
                     await self._waiters.wait()
         except TimeoutError:
             return False
@@ -148,11 +148,11 @@ class OwnedTree(ABC):
         """What we may not kill (it took another user's identity) or cannot (it hangs in the system) is let
         go.
         """
-        left = [process.pid for process in self.processes()]
-        logger.warning("could not end process %d; still running: %s", self.pid, left)
+        pids = [process.pid for process in self.processes()]
+        logger.warning("could not end process %d; still running: %s", self.pid, pids)
         self._bury()
 
     def _bury(self) -> None:
-        self.gone = True
-        _owned.pop(self.pid, None)
+        self.is_gone = True
+        _owned_trees.pop(self.pid, None)
         self._waiters.wake()

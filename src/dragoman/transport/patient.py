@@ -40,7 +40,7 @@ class PatientFile(io.RawIOBase):
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self.dropped = 0
+        self.dropped_bytes = 0
         self._stuck = False
 
     def writable(self) -> bool:
@@ -57,11 +57,11 @@ class PatientFile(io.RawIOBase):
         rest = memoryview(data).cast("B")  # type: ignore[arg-type]  # any buffer, as the base class says
         size = len(rest)
         try:
-            while rest and (sent := self._write_some(rest)):
-                rest = rest[sent:]
+            while rest and (count := self._write_some(rest)):
+                rest = rest[count:]
         except OSError:
             pass  # it is closed: counting is all that is left to do
-        self.dropped += len(rest)
+        self.dropped_bytes += len(rest)
         self._stuck = bool(rest)
         return size
 

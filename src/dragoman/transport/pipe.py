@@ -27,11 +27,11 @@ class PipeTransport:
     """
 
     __slots__ = (
-        "_closed",
         "_closing",
-        "_ended",
+        "_has_ended",
+        "_is_closed",
+        "_is_paused",
         "_linger",
-        "_paused",
         "_read_fd",
         "_reader",
         "_sink",
@@ -45,11 +45,11 @@ class PipeTransport:
         self._read_fd = read_fd
         # One descriptor for both would be closed twice.
         write_fd = os.dup(write_fd) if write_fd == read_fd else write_fd
-        self._writer = open_writer(write_fd, limits=limits, broken=self._deafened)
+        self._writer = open_writer(write_fd, limits=limits, on_broken=self._on_write_broken)
         self._reader: Reader | None = None
         self._sink: Sink | None = None
         self._linger: asyncio.TimerHandle | None = None
-        self._paused = self._ended = self._closing = self._closed = False
+        self._is_paused = self._has_ended = self._closing = self._is_closed = False
         self._waiters = Waiters()
 
     def start(self, sink: Sink) -> None:
@@ -60,8 +60,8 @@ class PipeTransport:
             self._end(None)
             return
         frames = Frames(sink, limit=self.limits.frame)
-        self._reader = open_reader(self._read_fd, intake=frames, ended=self._exhausted)
-        if self._paused:
+        self._reader = open_reader(self._read_fd, intake=frames, on_end=self._on_read_end)
+        if self._is_paused:
             self._reader.pause()
 
     def write(self, block: Block) -> None:
@@ -77,19 +77,19 @@ class PipeTransport:
         await self._writer.drain(self.limits.low)
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
         if self._reader is not None:
             self._reader.pause()
 
     def resume(self) -> None:
-        self._paused = False
+        self._is_paused = False
         if self._reader is not None:
             self._reader.resume()
 
     @property
-    def taken(self) -> int:
+    def read_bytes(self) -> int:
         """Bytes that have been read so far; whoever waits for a silence looks here."""
-        return self._reader.taken if self._reader is not None else 0
+        return self._reader.read_bytes if self._reader is not None else 0
 
     async def finish_writing(self) -> None:
         """Flush what can be flushed and close the way out, so that the peer sees the end; reading goes on."""
@@ -104,7 +104,7 @@ class PipeTransport:
 
     async def aclose(self) -> None:
         if self._closing:
-            while not self._closed:
+            while not self._is_closed:
                 await self._waiters.wait()
             return
         try:
@@ -120,30 +120,30 @@ class PipeTransport:
             self._linger.cancel()
         if self._reader is not None:
             self._reader.close()
-        elif not self._closed:
+        elif not self._is_closed:
             os.close(self._read_fd)
-        self._closed = True
+        self._is_closed = True
         self._end(None)
         self._waiters.wake()
 
-    def _exhausted(self, error: OSError | None) -> None:
+    def _on_read_end(self, error: OSError | None) -> None:
         self._end(None if error is None else LinkClosed(f"reading failed: {error.strerror}"))
 
-    def _deafened(self, error: OSError) -> None:
-        if not (self._ended or self._closing):
-            self._await_last_words(error, taken=-1)
+    def _on_write_broken(self, error: OSError) -> None:
+        if not (self._has_ended or self._closing):
+            self._await_last_words(error, read_before=-1)
 
-    def _await_last_words(self, error: OSError, *, taken: int) -> None:
-        heard = self.taken
-        if heard == taken and not self._paused:
+    def _await_last_words(self, error: OSError, *, read_before: int) -> None:
+        read_now = self.read_bytes
+        if read_now == read_before and not self._is_paused:
             if self._reader is not None:
                 self._reader.close()
             self._end(LinkClosed(f"the peer no longer reads ({error.strerror})"))
             return
         loop = asyncio.get_running_loop()
-        self._linger = loop.call_later(LINGER, lambda: self._await_last_words(error, taken=heard))
+        self._linger = loop.call_later(LINGER, lambda: self._await_last_words(error, read_before=read_now))
 
     def _end(self, reason: BaseException | None) -> None:
-        if self._sink is not None and not self._ended:
-            self._ended = True
-            self._sink.ended(reason)
+        if self._sink is not None and not self._has_ended:
+            self._has_ended = True
+            self._sink.on_end(reason)

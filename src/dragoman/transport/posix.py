@@ -25,7 +25,7 @@ POLL = 0.01
 class PosixTree(OwnedTree):
     """A tree that is known by session, descent and mark (see `tree`)."""
 
-    def __init__(self, program: Program, *, grace: Grace, exited: Callable[[], None]) -> None:
+    def __init__(self, program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> None:
         self._mark = secrets.token_hex(8)
         self._guard = TreeGuard(self._mark)
         try:
@@ -33,18 +33,18 @@ class PosixTree(OwnedTree):
         except BaseException:
             self._guard.dismiss()
             raise
-        super().__init__(program, pid=self._program.pid, grace=grace, exited=exited)
-        seen = tree.look_up(self.pid)
-        self._start = seen.start if seen else 0
+        super().__init__(program, pid=self._program.pid, grace=grace, on_exit=on_exit)
+        process = tree.look_up(self.pid)
+        self._start = process.start if process else 0
         self._guard.watch(self.pid, start=self._start)
         self._killing = False
         self._pidfd = self._watch()
 
     def processes(self) -> list[tree.Process]:
-        return [] if self.gone else tree.members(self.pid, start=self._start, mark=self._mark)
+        return [] if self.is_gone else tree.members(self.pid, start=self._start, mark=self._mark)
 
     def terminate(self) -> None:
-        if self.halted:
+        if self.is_halted:
             self.kill()
         else:
             _ask_to_end(self.processes())
@@ -54,11 +54,11 @@ class PosixTree(OwnedTree):
         tree.send(signal.SIGKILL, self.processes())
 
     def kill_now(self) -> None:
-        if not self.gone:
+        if not self.is_gone:
             self._killing = True
             tree.kill_tree(self.pid, start=self._start, mark=self._mark)
             self._note_exit()
-            if not self.gone:
+            if not self.is_gone:
                 self._abandon()
 
     def _watch(self) -> int:
@@ -93,8 +93,8 @@ class PosixTree(OwnedTree):
         self.returncode = self._peek()
         self.has_exited = True
         self._unwatch()
-        self._sweep(self._loop.time() + self.grace.leftovers, asked=False)
-        self._exited()
+        self._sweep(self._loop.time() + self.grace.leftovers, is_asked=False)
+        self._on_exit()
 
     def _peek(self) -> int | None:
         """How the program ended, without reaping it."""
@@ -108,22 +108,22 @@ class PosixTree(OwnedTree):
             return None
         return status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
 
-    def _sweep(self, deadline: float, *, asked: bool) -> None:
+    def _sweep(self, deadline: float, *, is_asked: bool) -> None:
         """End what the program left running: ask once, look again and again, and kill when time is up."""
-        if self.gone:
+        if self.is_gone:
             return
-        left = self.processes()
-        if not left:
+        processes = self.processes()
+        if not processes:
             self._bury()
             return
         if self._loop.time() > deadline + UNKILLABLE:
             self._abandon()
             return
-        if self._killing or self.halted or self._loop.time() > deadline:
-            tree.send(signal.SIGKILL, left)
-        elif not asked:
-            _ask_to_end(left)
-        self._loop.call_later(POLL, lambda: self._sweep(deadline, asked=True))
+        if self._killing or self.is_halted or self._loop.time() > deadline:
+            tree.send(signal.SIGKILL, processes)
+        elif not is_asked:
+            _ask_to_end(processes)
+        self._loop.call_later(POLL, lambda: self._sweep(deadline, is_asked=True))
 
     def _abandon(self) -> None:
         super()._abandon()

@@ -68,7 +68,7 @@ class ChildTransport:
         ours, theirs = open_pipes()
         program = Program(command=command, cwd=cwd, env=env, files=theirs)
         try:
-            self.tree = start_tree(program, grace=grace, exited=self._settle)
+            self.tree = start_tree(program, grace=grace, on_exit=self._settle)
         except (OSError, ValueError) as error:
             close_all(ours)
             raise SpawnFailed(why_not(program, error)) from error
@@ -77,18 +77,18 @@ class ChildTransport:
         self._name = os.path.basename(command[0])
         self._loop = asyncio.get_running_loop()
         self._pipe = PipeTransport(ours[1], ours[0], limits=limits)
-        self.stderr = StderrTail(ours[2], show=on_stderr, ended=self._settle)
+        self.stderr = StderrTail(ours[2], show=on_stderr, on_end=self._settle)
         self._sink: Sink | None = None
         self._inlet: _ChildSink | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._silent = self._ended = self._paused = self._closing = self._closed = False
+        self._silent = self._has_ended = self._is_paused = self._closing = self._is_closed = False
         self._waiters = Waiters()
 
     def start(self, sink: Sink) -> None:
         if self._sink is not None:
             raise RuntimeError("a transport is started once")
         self._sink = sink
-        self._inlet = _ChildSink(sink, ended=self._output_ended)
+        self._inlet = _ChildSink(sink, on_end=self._output_ended)
         self._pipe.start(self._inlet)
         self._settle()  # it may have come and gone already
 
@@ -103,14 +103,14 @@ class ChildTransport:
         await self._pipe.drain()
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
         if self._closing:
             self._discard()
         else:
             self._pipe.pause()
 
     def resume(self) -> None:
-        self._paused = False
+        self._is_paused = False
         self._pipe.resume()
 
     async def close_input(self) -> None:
@@ -119,11 +119,11 @@ class ChildTransport:
 
     async def aclose(self) -> None:
         if self._closing:
-            while not self._closed:
+            while not self._is_closed:
                 await self._waiters.wait()
             return
         self._closing = True
-        if self._paused:
+        if self._is_paused:
             self._discard()
         try:
             await self._pipe.finish_writing()
@@ -142,7 +142,7 @@ class ChildTransport:
         self._cancel_timer()
         self._pipe.release()
         self.stderr.close()
-        self._closed = True
+        self._is_closed = True
         self._tell(None)
         self._waiters.wake()
 
@@ -152,18 +152,18 @@ class ChildTransport:
 
     def _settle(self) -> None:
         """The link ends when the program has exited and everything that it said has been heard."""
-        if self._sink is None or self._closing or self._ended:
+        if self._sink is None or self._closing or self._has_ended:
             return
-        if self.tree.has_exited and self._silent and self.stderr.ended:
+        if self.tree.has_exited and self._silent and self.stderr.has_ended:
             self._tell(self._obituary())
         elif (self.tree.has_exited or self._silent) and self._timer is None:
-            self._await_the_rest(heard=-1)
+            self._await_the_rest(read_before=-1)
 
-    def _await_the_rest(self, *, heard: int) -> None:
+    def _await_the_rest(self, *, read_before: int) -> None:
         """The other signs of an end follow the first one soon, or something is wrong."""
-        now = self._pipe.taken + (self.stderr.total if self.tree.has_exited else 0)
-        if now != heard or self._paused:
-            self._timer = self._loop.call_later(HANG_UP, lambda: self._await_the_rest(heard=now))
+        now = self._pipe.read_bytes + (self.stderr.total if self.tree.has_exited else 0)
+        if now != read_before or self._is_paused:
+            self._timer = self._loop.call_later(HANG_UP, lambda: self._await_the_rest(read_before=now))
         elif self.tree.has_exited:  # somebody whom we did not find still holds its output
             self._tell(self._obituary())
         else:
@@ -179,11 +179,11 @@ class ChildTransport:
         return obituary(self._name + circumstance, self.tree.returncode, self.stderr.text)
 
     def _tell(self, reason: BaseException | None) -> None:
-        if self._sink is not None and not self._ended:
-            self._ended = True
+        if self._sink is not None and not self._has_ended:
+            self._has_ended = True
             self._cancel_timer()
             self._pipe.release()
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -194,15 +194,15 @@ class ChildTransport:
 class _ChildSink:
     """Stands between the pipe and the sink: the end of the output is not yet the end of the link."""
 
-    __slots__ = ("ended", "feed", "oversized")
+    __slots__ = ("feed", "on_end", "on_oversized")
 
-    def __init__(self, sink: Sink, *, ended: Callable[[BaseException | None], None]) -> None:
+    def __init__(self, sink: Sink, *, on_end: Callable[[BaseException | None], None]) -> None:
         self.feed: Callable[[bytes], None] = sink.feed
-        self.oversized: Callable[[int], None] = sink.oversized
-        self.ended = ended
+        self.on_oversized: Callable[[int], None] = sink.on_oversized
+        self.on_end = on_end
 
     def discard(self) -> None:
-        self.feed = self.oversized = _ignore
+        self.feed = self.on_oversized = _ignore
 
 
 def _ignore(_: object) -> None:
@@ -221,16 +221,16 @@ def words_of(command: Sequence[str] | str) -> list[str]:
 
 def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Our ends and the child's ends of its three standard descriptors."""
-    made: list[int] = []
+    fds: list[int] = []
     try:
-        while len(made) < 6:
-            made += os.pipe()
+        while len(fds) < 6:
+            fds += os.pipe()
     except OSError as error:
-        close_all(made)
+        close_all(fds)
         raise SpawnFailed(
             f"cannot start a program: {error.strerror}; close some, or raise `ulimit -n`"
         ) from error
-    their_in, our_in, our_out, their_out, our_err, their_err = made
+    their_in, our_in, our_out, their_out, our_err, their_err = fds
     widen(our_in)
     widen(our_out)
     if os.name != "nt":  # there, threads do the waiting

@@ -22,46 +22,46 @@ KEPT = 64 * 1024
 class StderrTail:
     """Reads a descriptor, which it owns, to its end. Needs a running loop."""
 
-    __slots__ = ("_kept", "_limit", "_reader", "_show", "_tell", "ended", "total")
+    __slots__ = ("_limit", "_reader", "_show", "_tail", "_tell", "has_ended", "total")
 
     def __init__(
         self,
         fd: int,
         *,
-        kept: int = KEPT,
+        limit: int = KEPT,
         show: Callable[[bytes], None] | None = None,
-        ended: Callable[[], None] | None = None,
+        on_end: Callable[[], None] | None = None,
     ) -> None:
-        """`show` is called with each chunk as it comes, for a log or a terminal; `ended` at the end."""
+        """`show` is called with each chunk as it comes, for a log or a terminal; `on_end` at the end."""
         self.total = 0
-        self.ended = False
-        self._kept = bytearray()
-        self._limit = kept
+        self.has_ended = False
+        self._tail = bytearray()
+        self._limit = limit
         self._show = show
-        self._tell = ended
-        self._reader = open_reader(fd, intake=self, ended=self._ended)
+        self._tell = on_end
+        self._reader = open_reader(fd, intake=self, on_end=self._on_end)
 
     @property
     def text(self) -> str:
         """The kept end, readable whatever its encoding was meant to be."""
-        return self._kept[max(0, len(self._kept) - self._limit) :].decode(errors="replace")
+        return self._tail[max(0, len(self._tail) - self._limit) :].decode(errors="replace")
 
     def close(self) -> None:
         self._reader.close()
 
     def feed(self, chunk: bytes) -> None:
         self.total += len(chunk)
-        self._kept += chunk
-        if len(self._kept) > 2 * self._limit:  # not at every chunk: cutting costs a copy
-            del self._kept[: len(self._kept) - self._limit]
+        self._tail += chunk
+        if len(self._tail) > 2 * self._limit:  # not at every chunk: cutting costs a copy
+            del self._tail[: len(self._tail) - self._limit]
         if self._show is not None:
             self._show(chunk)
 
     def finish(self) -> None:
         pass  # what is kept needs no newline at its end
 
-    def _ended(self, _: OSError | None) -> None:
-        self.ended = True
+    def _on_end(self, _: OSError | None) -> None:
+        self.has_ended = True
         if self._tell is not None:
             self._tell()
 

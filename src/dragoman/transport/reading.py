@@ -22,7 +22,7 @@ from dragoman.wire.framing import LineFramer
 AHEAD = 4
 """Blocks that a reading thread may be ahead of their consumer: enough to overlap, and bounded."""
 
-Ended = Callable[[OSError | None], None]
+OnReadEnd = Callable[[OSError | None], None]
 
 
 class ChunkSink(Protocol):
@@ -35,21 +35,21 @@ class ChunkSink(Protocol):
 class Reader(Protocol):
     """What a transport needs of the one who reads for it."""
 
-    taken: int
+    read_bytes: int
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def close(self) -> None: ...
 
 
-def open_reader(fd: int, *, intake: ChunkSink, ended: Ended) -> Reader:
-    """Read `fd`, and own it, in the way that suits it. `ended` is called once, unless `close` comes first."""
+def open_reader(fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> Reader:
+    """Read `fd` in the way that suits it, and own it. `on_end` is called once, unless `close` comes first."""
     if os.name != "nt":  # there, a loop may promise to watch a handle, and fail when it is too late
         try:
-            return LoopReader(fd, intake=intake, ended=ended)
+            return LoopReader(fd, intake=intake, on_end=on_end)
         except OSError:  # epoll refuses it: a regular file, or the like
             pass
-    return ThreadReader(fd, intake=intake, ended=ended)
+    return ThreadReader(fd, intake=intake, on_end=on_end)
 
 
 class Frames:
@@ -70,7 +70,7 @@ class Frames:
 
     def _pass_on(self, block: bytes) -> None:
         for size in self._framer.take_skipped():
-            self._sink.oversized(size)
+            self._sink.on_oversized(size)
         if block:
             self._sink.feed(block)
 
@@ -78,7 +78,7 @@ class Frames:
 class LoopReader:
     """Reads when the event loop says so."""
 
-    __slots__ = ("_ended", "_fd", "_intake", "_loop", "_over", "_paused", "taken")
+    __slots__ = ("_fd", "_intake", "_is_paused", "_loop", "_on_end", "_over", "read_bytes")
 
     def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
         import asyncio  # here: a conversation without a loop imports this module too
@@ -86,25 +86,25 @@ class LoopReader:
         self.taken = 0
         self._fd = fd
         self._intake = intake
-        self._ended = ended
-        self._paused = self._over = False
+        self._on_end = on_end
+        self._is_paused = self._over = False
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._readable)
 
     def pause(self) -> None:
-        if not (self._paused or self._over):
+        if not (self._is_paused or self._over):
             self._loop.remove_reader(self._fd)
-        self._paused = True
+        self._is_paused = True
 
     def resume(self) -> None:
-        if self._paused and not self._over:
+        if self._is_paused and not self._over:
             self._loop.add_reader(self._fd, self._readable)
-        self._paused = False
+        self._is_paused = False
 
     def close(self) -> None:
         if not self._over:
             self._over = True
-            if not (self._paused or self._loop.is_closed()):
+            if not (self._is_paused or self._loop.is_closed()):
                 self._loop.remove_reader(self._fd)
             os.close(self._fd)
 
@@ -117,7 +117,7 @@ class LoopReader:
             self._finish(error)
             return
         if chunk:
-            self.taken += len(chunk)
+            self.read_bytes += len(chunk)
             self._intake.feed(chunk)
         else:
             self._finish(None)
@@ -125,7 +125,7 @@ class LoopReader:
     def _finish(self, error: OSError | None) -> None:
         self.close()
         self._intake.finish()
-        self._ended(error)
+        self._on_end(error)
 
 
 class ThreadReader:
@@ -139,18 +139,18 @@ class ThreadReader:
         self.taken = 0
         self._fd = fd
         self._intake = intake
-        self._ended = ended
-        self._held: deque[bytes | OSError] = deque()  # handed over while paused; at most AHEAD
-        self._paused = self._over = False
+        self._on_end = on_end
+        self._chunks: deque[bytes | OSError] = deque()  # handed over while paused; at most AHEAD
+        self._is_paused = self._over = False
         self._permits = threading.Semaphore(AHEAD)
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._run, name=f"read descriptor {fd}", daemon=True).start()
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
 
     def resume(self) -> None:
-        self._paused = False
+        self._is_paused = False
         self._loop.call_soon(self._take)
 
     def close(self) -> None:
@@ -173,23 +173,23 @@ class ThreadReader:
     def _hand_over(self, chunk: bytes | OSError) -> bool:
         """Give a chunk to the loop; False when it was the last one."""
         try:
-            self._loop.call_soon_threadsafe(self._arrived, chunk)
+            self._loop.call_soon_threadsafe(self._on_chunk, chunk)
         except RuntimeError:  # the loop is closed: nobody is left to read for
             return False
         return isinstance(chunk, bytes) and chunk != b""
 
-    def _arrived(self, chunk: bytes | OSError) -> None:
-        self._held.append(chunk)
+    def _on_chunk(self, chunk: bytes | OSError) -> None:
+        self._chunks.append(chunk)
         self._take()
 
     def _take(self) -> None:
-        while self._held and not (self._paused or self._over):
-            chunk = self._held.popleft()
+        while self._chunks and not (self._is_paused or self._over):
+            chunk = self._chunks.popleft()
             self._permits.release()
             if isinstance(chunk, bytes) and chunk:
-                self.taken += len(chunk)
+                self.read_bytes += len(chunk)
                 self._intake.feed(chunk)
             else:
                 self._over = True
                 self._intake.finish()
-                self._ended(None if isinstance(chunk, bytes) else chunk)
+                self._on_end(None if isinstance(chunk, bytes) else chunk)

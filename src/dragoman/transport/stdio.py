@@ -38,12 +38,12 @@ class Stdio:
         self.write_fd = write_fd
         self.caught_bytes = 0
         self.caught_lines = 0
-        self.shown = PatientFile(STDERR)
+        self.stderr_file = PatientFile(STDERR)
 
     @property
     def dropped_bytes(self) -> int:
         """What was caught and could not be shown."""
-        return self.shown.dropped
+        return self.stderr_file.dropped_bytes
 
     def open(self, *, limits: TransportLimits | None = None) -> PipeTransport:
         """The transport over the claimed descriptors; it owns them, so there is only one."""
@@ -53,30 +53,30 @@ class Stdio:
         return PipeTransport(self.read_fd, self.write_fd, limits=limits or DEFAULT_LIMITS)
 
 
-_claimed: Stdio | None = None
+_claim: Stdio | None = None
 
 
 def claim_stdio() -> Stdio:
     """Take standard input and output for the protocol, once in a process; later calls give the same claim."""
-    global _claimed
-    if _claimed is None:
+    global _claim
+    if _claim is None:
         _occupy_standard_places()
-        _claimed = Stdio(os.dup(STDIN), os.dup(STDOUT))  # private: not inherited by children
+        _claim = Stdio(os.dup(STDIN), os.dup(STDOUT))  # private: not inherited by children
         _leave_nothing_to_read()
-        _catch_output(_claimed)
+        _catch_output(_claim)
         claim_stderr(STDERR)
-    return _claimed
+    return _claim
 
 
 def _occupy_standard_places() -> None:
     """A closed standard descriptor would be the next one handed out, and be mistaken for the wire or for
     stderr.
     """
-    opened = os.open(os.devnull, os.O_RDWR)
-    while opened <= STDERR:
-        os.set_inheritable(opened, True)
-        opened = os.open(os.devnull, os.O_RDWR)
-    os.close(opened)
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd <= STDERR:
+        os.set_inheritable(fd, True)
+        fd = os.open(os.devnull, os.O_RDWR)
+    os.close(fd)
 
 
 def _leave_nothing_to_read() -> None:
@@ -99,10 +99,10 @@ def _catch_output(claim: Stdio) -> None:
 def _forward(caught: int, claim: Stdio) -> None:
     while chunk := os.read(caught, 65536):
         if not claim.caught_bytes:
-            claim.shown.write(NOTICE)
+            claim.stderr_file.write(NOTICE)
         claim.caught_bytes += len(chunk)
         claim.caught_lines += chunk.count(b"\n")
-        claim.shown.write(chunk)
+        claim.stderr_file.write(chunk)
     os.close(caught)
 
 

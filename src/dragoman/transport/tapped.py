@@ -50,13 +50,13 @@ class TappedTransport(PassingTransport):
 
 
 class _TappedSink:
-    __slots__ = ("_came", "_sink", "ended", "oversized")
+    __slots__ = ("_came", "_sink", "on_end", "on_oversized")
 
-    def __init__(self, sink: Sink, tapped: TappedTransport) -> None:
+    def __init__(self, sink: Sink, transport: TappedTransport) -> None:
         self._sink = sink
-        self._came = tapped.came
-        self.oversized = sink.oversized
-        self.ended = sink.ended
+        self._came = transport.came
+        self.on_oversized = sink.on_oversized
+        self.on_end = sink.on_end
 
     def feed(self, block: bytes) -> None:
         self._came(block)

@@ -73,13 +73,13 @@ class TranslatedTransport(PassingTransport):
         self._interpreter = interpreter
         self._host = host
         self._sink: Sink | None = None
-        self._held: list[bytes] = []  # for our side, not yet fed
-        self._paused = False
-        self._woken = False
-        self._closed = False
+        self._blocks: list[bytes] = []  # for our side, not yet fed
+        self._is_paused = False
+        self._is_woken = False
+        self._is_closed = False
         self._end: tuple[BaseException | None] | None = None  # the peer's, until our side has been told
-        self._gone = False
-        self._moved = asyncio.Event()  # the peer has said something
+        self._has_peer_ended = False
+        self._peer_event = asyncio.Event()  # the peer has said something
         self._fading = interpreter if isinstance(interpreter, RemovableInterpreter) else None
 
     def start(self, sink: Sink) -> None:
@@ -87,114 +87,115 @@ class TranslatedTransport(PassingTransport):
         self.inner.start(_TranslatingSink(self, sink))
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        if self._closed:  # an interpreter may have an answer of its own to this
+        if self._is_closed:  # an interpreter may have an answer of its own to this
             raise LinkClosed("written to after close")
-        if self._is_transparent and not self._gone:
+        if self._is_transparent and not self._has_peer_ended:
             self.inner.write(block)
             return
-        passed = self._interpreter.from_inside(bytes(block))
-        if not self._gone:
-            self.take(passed)
-        elif passed.peer:  # it says nothing more, but may listen still: whose input ended waits for answers
-            self.inner.write(passed.peer)
-        elif passed.inside:  # the interpreter answers in its place, but the end has been told
+        translation = self._interpreter.from_inside(bytes(block))
+        if not self._has_peer_ended:
+            self.take(translation)
+        elif translation.peer:
+            # The peer sends nothing more, but it may still read: it may wait for our answers.
+            self.inner.write(translation.peer)
+        elif translation.inside:  # the interpreter answers in its place, but the end has been told
             raise LinkClosed("the peer has closed its end")
 
     @property
     def _is_transparent(self) -> bool:
         return self._fading is not None and self._fading.is_transparent
 
-    def heard(self, block: bytes) -> None:
-        if self._sink is not None and self._is_transparent and not self._held and not self._paused:
+    def on_block(self, block: bytes) -> None:
+        if self._sink is not None and self._is_transparent and not self._blocks and not self._is_paused:
             self._sink.feed(block)
             return
         self.take(self._interpreter.from_peer(block))
-        self._moved.set()
+        self._peer_event.set()
         self.feed()
 
-    def heard_the_end(self, reason: BaseException | None) -> None:
-        self._gone = True
-        self._moved.set()
+    def on_peer_end(self, reason: BaseException | None) -> None:
+        self._has_peer_ended = True
+        self._peer_event.set()
         self._end = (reason,)
         self.take(self._interpreter.peer_ended())
-        if self._closed and self._paused:  # by us, who do not want to hear any more
-            self._held.clear()
+        if self._is_closed and self._is_paused:  # by us, who do not want to hear any more
+            self._blocks.clear()
         self.feed()
 
     def answer(self, position: int, message: Any) -> None:
         """What the host says to what an edge asked. Too late is nobody's fault."""
-        if not self._gone:
+        if not self._has_peer_ended:
             self.take(self._interpreter.from_host(position, message))
 
-    def take(self, passed: TranslatedBlock) -> None:
-        if passed.inside:
-            self._held.append(passed.inside)
-            if not self._woken:
-                self._woken = True
+    def take(self, translation: TranslatedBlock) -> None:
+        if translation.inside:
+            self._blocks.append(translation.inside)
+            if not self._is_woken:
+                self._is_woken = True
                 asyncio.get_running_loop().call_soon(self._wake)
-        if passed.peer and not self._gone:
-            self.inner.write(passed.peer)
+        if translation.peer and not self._has_peer_ended:
+            self.inner.write(translation.peer)
         if self._host is not None:
-            for position, message in passed.host:
+            for position, message in translation.host:
                 self._host(position, message)
 
     def feed(self) -> None:
         """Give our side what is held for it, unless it asked for a pause; then the end, if it has come."""
-        while self._held and not self._paused and self._sink is not None:
-            block = b"".join(self._held)
-            self._held.clear()
+        while self._blocks and not self._is_paused and self._sink is not None:
+            block = b"".join(self._blocks)
+            self._blocks.clear()
             self._sink.feed(block)
-        if self._end is not None and not self._held and self._sink is not None:
+        if self._end is not None and not self._blocks and self._sink is not None:
             (reason,), self._end = self._end, None
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
 
     def _wake(self) -> None:
-        self._woken = False
+        self._is_woken = False
         self.feed()
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
         self.inner.pause()
 
     def resume(self) -> None:
-        self._paused = False
+        self._is_paused = False
         self.feed()
-        if not self._paused:
+        if not self._is_paused:
             self.inner.resume()
 
     async def aclose(self) -> None:
         await self._let_go()
-        self._closed = True
+        self._is_closed = True
         await self.inner.aclose()
-        self._held.clear()
+        self._blocks.clear()
         self.feed()
 
     async def _let_go(self) -> None:
         """Who closes right after writing, as a script does, means what it wrote."""
         interpreter = self._interpreter
-        if self._closed or not isinstance(interpreter, HoldingInterpreter):
+        if self._is_closed or not isinstance(interpreter, HoldingInterpreter):
             return
         try:
             async with asyncio.timeout(HOLD_SECONDS):
-                while interpreter.holding and not self._gone:
-                    self._moved.clear()
-                    await self._moved.wait()
+                while interpreter.holding and not self._has_peer_ended:
+                    self._peer_event.clear()
+                    await self._peer_event.wait()
         except TimeoutError:
             pass  # a peer that does not speak is not waited for for ever
 
 
 class _TranslatingSink:
-    __slots__ = ("_transport", "oversized")
+    __slots__ = ("_transport", "on_oversized")
 
     def __init__(self, transport: TranslatedTransport, sink: Sink) -> None:
         self._transport = transport
-        self.oversized = sink.oversized
+        self.on_oversized = sink.on_oversized
 
     def feed(self, block: bytes) -> None:
         try:
-            self._transport.heard(block)
+            self._transport.on_block(block)
         except LinkClosed:  # an answer of the interpreter came too late for its peer
             self._transport.feed()
 
-    def ended(self, reason: BaseException | None) -> None:
-        self._transport.heard_the_end(reason)
+    def on_end(self, reason: BaseException | None) -> None:
+        self._transport.on_peer_end(reason)

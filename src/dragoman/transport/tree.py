@@ -37,7 +37,7 @@ class Process(NamedTuple):
     """The system's letter for what it does."""
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether a signal holds it still, or a debugger."""
         return self.state in ("T", "t")
 
@@ -46,8 +46,8 @@ def processes() -> dict[int, Process]:
     """The process table as far as we can see it."""
     if not os.path.exists("/proc/self/stat"):
         return {process.pid: process for process in _listed_by_ps()}
-    found = (look_up(int(name)) for name in os.listdir("/proc") if name.isdigit())
-    return {process.pid: process for process in found if process is not None}
+    entries = (look_up(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {process.pid: process for process in entries if process is not None}
 
 
 def look_up(pid: int) -> Process | None:
@@ -85,27 +85,27 @@ def members(root: int, *, start: int = 0, mark: str = "") -> list[Process]:
     table = processes()
     now = table.get(root)
     # A root of 0 is one that nobody knows; but 0 is also the group of processes outside of our namespace.
-    known = root > 1 and (now is None or start == 0 or now.start == start)
+    is_known = root > 1 and (now is None or start == 0 or now.start == start)
     younger = [process for process in table.values() if process.start >= start and process.pid != os.getpid()]
     mine: dict[int, Process] = {}
     for process in younger:
-        inside = known and root in (process.pid, process.group, process.session)
+        inside = is_known and root in (process.pid, process.group, process.session)
         if inside or (mark and _is_marked(process.pid, mark)):
             mine[process.pid] = process
     _add_descendants(mine, younger)
-    return [process for process in sorted(mine.values(), key=lambda one: one.start) if not process.dead]
+    return [process for process in sorted(mine.values(), key=lambda member: member.start) if not process.dead]
 
 
 def _add_descendants(mine: dict[int, Process], candidates: Iterable[Process]) -> None:
     children: dict[int, list[Process]] = {}
     for process in candidates:
         children.setdefault(process.parent, []).append(process)
-    unvisited = list(mine)
-    while unvisited:
-        for child in children.get(unvisited.pop(), ()):
+    pids = list(mine)
+    while pids:
+        for child in children.get(pids.pop(), ()):
             if child.pid not in mine:
                 mine[child.pid] = child
-                unvisited.append(child.pid)
+                pids.append(child.pid)
 
 
 def _is_marked(pid: int, mark: str) -> bool:
@@ -134,17 +134,21 @@ def running(processes: Iterable[Process]) -> list[Process]:
     system holds it until the child, which is stopped, goes on. No signal but a kill reaches it there.
     """
     processes = list(processes)
-    held = {process.parent for process in processes if process.stopped}
-    return [one for one in processes if not (one.stopped or (one.state == "D" and one.pid in held))]
+    blocked_parents = {process.parent for process in processes if process.is_stopped}
+    return [
+        candidate
+        for candidate in processes
+        if not (candidate.is_stopped or (candidate.state == "D" and candidate.pid in blocked_parents))
+    ]
 
 
 def send(number: signal.Signals, targets: Iterable[Process]) -> None:
     """Signal each of these, as far as it is still the process that was seen."""
     for process in targets:
-        seen = look_up(process.pid)
-        if seen is None and process.start:
+        current = look_up(process.pid)
+        if current is None and process.start:
             continue
-        if seen is not None and seen.start != process.start:
+        if current is not None and current.start != process.start:
             continue
         try:
             os.kill(process.pid, number)
@@ -159,18 +163,18 @@ def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0
     A tree of which everything stands still is not asked: it would have to run for that, and somebody did not
     want it to.
     """
-    begun = time.monotonic()
-    asked = False
-    while left := members(root, start=start, mark=mark):
-        spent = time.monotonic() - begun
-        if not asked and not running(left):
+    start_time = time.monotonic()
+    is_asked = False
+    while living := members(root, start=start, mark=mark):
+        spent = time.monotonic() - start_time
+        if not is_asked and not running(living):
             grace = 0.0
         if spent >= grace:
-            send(signal.SIGKILL, left)
-        elif not asked:
-            send(signal.SIGTERM, left)
-            send(signal.SIGCONT, left)
-            asked = True
+            send(signal.SIGKILL, living)
+        elif not is_asked:
+            send(signal.SIGTERM, living)
+            send(signal.SIGCONT, living)
+            is_asked = True
         if spent > grace + seconds:
             return False
         time.sleep(0.002)  # the system needs a moment to bury them

@@ -39,7 +39,7 @@ async def open_websocket(
 ) -> MessageTransport:
     """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
     stream = _ClientStream(lambda: _connect(url, headers, limits, keepalive))
-    await stream.connected()  # before anybody uses it, so that it is closed even if nobody does
+    await stream.ensure_connection()  # before anybody uses it, so that it is closed even if nobody does
     return MessageTransport(stream, limits=limits)
 
 
@@ -86,7 +86,7 @@ class _ClientStream:
         self._orderly: type[Exception] | tuple[()] = ()
         self._connecting = asyncio.Lock()  # who receives and who sends come at the same time
 
-    async def connected(self) -> ClientConnection:
+    async def ensure_connection(self) -> ClientConnection:
         async with self._connecting:
             if self._connection is None:
                 self._connection = await self._connect()
@@ -99,18 +99,18 @@ class _ClientStream:
         return self._connection
 
     async def receive(self) -> bytes | None:
-        connection = await self.connected() if self._connection is None else self._connection
+        connection = await self.ensure_connection() if self._connection is None else self._connection
         try:
             while True:
                 message = await connection.recv(decode=None)
                 if isinstance(message, str):
-                    told = message.encode()
-                    return MessageBatch(told) if self._by_run and told[-1:] == b"\n" else told
+                    text = message.encode()
+                    return MessageBatch(text) if self._by_run and text[-1:] == b"\n" else text
         except self._orderly:
             return None
 
     async def send(self, messages: list[bytes]) -> None:
-        connection = await self.connected()
+        connection = await self.ensure_connection()
         for message in messages:
             await connection.send(message, text=True)
 

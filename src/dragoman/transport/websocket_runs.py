@@ -77,23 +77,23 @@ class RunConnection(ClientConnection):
 
     def _pass_on(self, data: bytes) -> int:
         """What still belongs to a frame that is not ours; says how much that was."""
-        passed = min(self._passing, len(data))
-        if passed:
-            self._passing -= passed
-            super().data_received(data[:passed])
+        count = min(self._passing, len(data))
+        if count:
+            self._passing -= count
+            super().data_received(data[:count])
             self._ours = self.protocol.state is OPEN
-        return passed
+        return count
 
     def _take(self, run: list[bytes]) -> None:
         if not all(run) or any(map(bytes.isspace, run)):
             run = [message for message in run if message and not message.isspace()]
         if not run:
             return
-        joined = b"\n".join((*run, b""))
+        block = b"\n".join((*run, b""))
         # Whether a newline is inside one of them. To count them would take four times as long.
-        if len(joined) - len(joined.replace(b"\n", b"")) > len(run):
-            joined = b"\n".join((*(message.replace(b"\n", b" ") for message in run), b""))
-        super().process_event(Frame(Opcode.TEXT, joined))
+        if len(block) - len(block.replace(b"\n", b"")) > len(run):
+            block = b"\n".join((*(message.replace(b"\n", b" ") for message in run), b""))
+        super().process_event(Frame(Opcode.TEXT, block))
 
 
 def _gather(data: bytes, at: int, run: list[bytes]) -> int:

@@ -62,8 +62,8 @@ class AsgiWebSocket:
 
     async def accept(self, *, connection_id: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Complete the handshake; the client learns the connection's id from it."""
-        named = (CONNECTION_ID.encode(), connection_id.encode())
-        await self._send({"type": "websocket.accept", "headers": [named, *headers]})
+        id_header = (CONNECTION_ID.encode(), connection_id.encode())
+        await self._send({"type": "websocket.accept", "headers": [id_header, *headers]})
 
     async def begin(self, *, within: float) -> bool:
         """Whether a first message has come in time, kept for `receive`. Else the connection is closed."""
@@ -93,7 +93,7 @@ class AsgiWebSocket:
         while True:
             event = await self._receive()
             if event["type"] == "websocket.disconnect":
-                self._left(event.get("code", 1005), event.get("reason") or "")
+                self._on_close(event.get("code", 1005), event.get("reason") or "")
                 return None
             if event["type"] == "websocket.receive" and event.get("text") is not None:
                 message: bytes = event["text"].encode()
@@ -142,17 +142,17 @@ class AsgiWebSocket:
             await self._say({"type": "websocket.close", "code": code, "reason": reason})
 
     async def _is_welcome(self, message: bytes) -> bool:
-        found = None if self._greeting is None else self._greeting.look(message)
-        if isinstance(found, Disconnected):
-            self.farewell = (found.code, found.why)
-            raise LinkClosed(found.why)
-        if isinstance(found, Rejected):
-            if found.message:
-                await self.send([found.message.rstrip(b"\n")])
+        verdict = None if self._greeting is None else self._greeting.look(message)
+        if isinstance(verdict, Disconnected):
+            self.farewell = (verdict.code, verdict.why)
+            raise LinkClosed(verdict.why)
+        if isinstance(verdict, Rejected):
+            if verdict.message:
+                await self.send([verdict.message.rstrip(b"\n")])
             return False
         return True
 
-    def _left(self, code: int, reason: str) -> None:
+    def _on_close(self, code: int, reason: str) -> None:
         self._over = True
         if code not in ORDERLY:
             raise LinkClosed(f"the connection was closed with {code}{reason and f' ({reason})'}")

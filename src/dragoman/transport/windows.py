@@ -31,13 +31,13 @@ def command_line(command: Sequence[str], *, env: Mapping[str, str] | None = None
     program = shutil.which(command[0], path=path) or command[0]
     if not program.lower().endswith(BATCH_FILES):
         return subprocess.list2cmdline([program, *command[1:]])
-    words = " ".join(_quoted(word) for word in [program, *command[1:]])
+    words = " ".join(_quote(word) for word in [program, *command[1:]])
     shell = (env or os.environ).get("COMSPEC", "cmd.exe")
     # /d: no commands from the registry; /s: exactly the outer quotes are removed.
     return f'{subprocess.list2cmdline([shell])} /d /s /c "{words}"'
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     if bad := sorted(set(word) & set(UNQUOTABLE)):
         raise SpawnFailed(
             f"cannot start a .cmd or .bat file with {bad} in the argument {word!r}: cmd.exe interprets that; "
@@ -137,13 +137,13 @@ if sys.platform == "win32":
             _nt.NtResumeProcess(process)
 
         def pids(self) -> list[int]:
-            found = _ProcessIds()
-            size = ctypes.sizeof(found)
+            ids = _ProcessIds()
+            size = ctypes.sizeof(ids)
             if self._handle:
                 _kernel.QueryInformationJobObject(
-                    self._handle, BASIC_PROCESS_IDS, ctypes.byref(found), size, None
+                    self._handle, BASIC_PROCESS_IDS, ctypes.byref(ids), size, None
                 )
-            return list(found.ProcessIdList[: found.NumberOfProcessIdsInList])
+            return list(ids.ProcessIdList[: ids.NumberOfProcessIdsInList])
 
         def end(self) -> None:
             if self._handle:
@@ -157,18 +157,18 @@ if sys.platform == "win32":
     class WindowsTree(OwnedTree):
         """A tree that is whatever its job holds."""
 
-        def __init__(self, program: Program, *, grace: Grace, exited: Callable[[], None]) -> None:
+        def __init__(self, program: Program, *, grace: Grace, on_exit: Callable[[], None]) -> None:
             self._job = JobObject()
             try:
                 self._program = self._start(program)
             except BaseException:
                 self._job.close()
                 raise
-            super().__init__(program, pid=self._program.pid, grace=grace, exited=exited)
+            super().__init__(program, pid=self._program.pid, grace=grace, on_exit=on_exit)
             threading.Thread(target=self._wait, name=f"wait for {self.pid}", daemon=True).start()
 
         def _start(self, program: Program) -> subprocess.Popen[bytes]:
-            started = subprocess.Popen(
+            process = subprocess.Popen(
                 command_line(program.command, env=program.env),
                 stdin=program.files[0],
                 stdout=program.files[1],
@@ -180,11 +180,11 @@ if sys.platform == "win32":
                 | subprocess.CREATE_NO_WINDOW,
             )
             try:
-                self._job.take(int(started._handle))  # type: ignore[attr-defined]  # Popen has no public name for it
+                self._job.take(int(process._handle))  # type: ignore[attr-defined]  # Popen has no public name for it
             except BaseException:
-                started.kill()
+                process.kill()
                 raise
-            return started
+            return process
 
         def processes(self) -> list[Process]:
             return [Process(pid, 0, self.pid, 0, 0, False) for pid in self._job.pids()]
@@ -197,7 +197,7 @@ if sys.platform == "win32":
             self._job.end()
 
         def kill_now(self) -> None:
-            if not self.gone:
+            if not self.is_gone:
                 self._job.end()
                 self._program.wait()
                 self._note_exit()
@@ -215,7 +215,7 @@ if sys.platform == "win32":
                 self.returncode = self._program.returncode
                 self._job.end()  # what the program left running
                 self._bury()
-                self._exited()
+                self._on_exit()
 
         def _bury(self) -> None:
             self._job.close()

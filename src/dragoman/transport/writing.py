@@ -24,7 +24,7 @@ from dragoman.transport.nonblocking import FileOutlet
 from dragoman.transport.waiting import Waiters
 
 Block = bytes | bytearray | memoryview
-Broken = Callable[[OSError], None]
+OnBroken = Callable[[OSError], None]
 
 NOTHING = memoryview(b"")
 
@@ -39,24 +39,34 @@ class FrameWriter(Protocol):
     def close(self) -> None: ...
 
 
-def open_writer(fd: int, *, limits: TransportLimits, broken: Broken) -> FrameWriter:
+def open_writer(fd: int, *, limits: TransportLimits, on_broken: OnBroken) -> FrameWriter:
     """Write to `fd` in the way that suits it; the writer owns it from now on."""
     if os.name == "nt":
-        return ThreadWriter(fd, limits=limits, broken=broken)
-    return LoopWriter(FileOutlet(fd), limits=limits, broken=broken)
+        return ThreadWriter(fd, limits=limits, on_broken=on_broken)
+    return LoopWriter(FileOutlet(fd), limits=limits, on_broken=on_broken)
 
 
 class LoopWriter:
     """Writes through, and flushes the rest when the event loop says so."""
 
-    __slots__ = ("_broken", "_closed", "_head", "_limits", "_loop", "_outlet", "_put", "_tail", "_waiters")
+    __slots__ = (
+        "_close_reason",
+        "_head",
+        "_limits",
+        "_loop",
+        "_on_broken",
+        "_outlet",
+        "_put",
+        "_tail",
+        "_waiters",
+    )
 
-    def __init__(self, outlet: FileOutlet, *, limits: TransportLimits, broken: Broken) -> None:
+    def __init__(self, outlet: FileOutlet, *, limits: TransportLimits, on_broken: OnBroken) -> None:
         self._outlet = outlet
         self._put = outlet.put
         self._limits = limits
-        self._broken = broken
-        self._closed = ""  # why nothing can be written any more
+        self._on_broken = on_broken
+        self._close_reason = ""  # why nothing can be written any more
         self._head = NOTHING  # is being sent
         self._tail = bytearray()  # comes after it
         self._waiters = Waiters()
@@ -67,40 +77,40 @@ class LoopWriter:
         return len(self._head) + len(self._tail)
 
     def write(self, block: Block) -> None:
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
         if self._head:
             self._tail += block
             return
         try:
-            sent = self._put(block)
+            count = self._put(block)
         except BlockingIOError:
-            sent = 0
+            count = 0
         except OSError as error:
             self._break(error)
-            raise LinkClosed(self._closed) from error
-        if sent < len(block):
-            self._keep(block, sent)
+            raise LinkClosed(self._close_reason) from error
+        if count < len(block):
+            self._keep(block, count)
             self._watch()
 
-    def _keep(self, block: Block, sent: int) -> None:
+    def _keep(self, block: Block, count: int) -> None:
         """The rest of a block, of which a part is written. Only `bytes` are kept without a copy: the caller
         may change anything else.
         """
         if isinstance(block, bytes):
-            self._head = memoryview(block)[sent:]
+            self._head = memoryview(block)[count:]
             return
         try:
-            self._head = memoryview(bytes(memoryview(block)[sent:]))
+            self._head = memoryview(bytes(memoryview(block)[count:]))
         except MemoryError:
             self._break(OSError(errno.ENOMEM, "no memory"))  # half a frame is out: nothing can follow it
-            raise LinkClosed(self._closed) from None
+            raise LinkClosed(self._close_reason) from None
 
     async def drain(self, down_to: int) -> None:
         while self.pending > down_to:
             await self._waiters.wait()
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
 
     def close(self) -> None:
         self._stop("written to after close")
@@ -112,13 +122,13 @@ class LoopWriter:
 
     def _writable(self) -> None:
         try:
-            sent = self._put(self._head)
+            count = self._put(self._head)
         except BlockingIOError:
             return
         except OSError as error:
             self._break(error)
             return
-        self._head = self._head[sent:]
+        self._head = self._head[count:]
         if not self._head:
             self._next()
         if self.pending <= self._limits.low:
@@ -138,11 +148,11 @@ class LoopWriter:
 
     def _break(self, error: OSError) -> None:
         self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")
-        self._broken(error)
+        self._on_broken(error)
 
     def _stop(self, why: str) -> None:
-        if not self._closed:
-            self._closed = why
+        if not self._close_reason:
+            self._close_reason = why
             self._unwatch()
             self._head, self._tail = NOTHING, bytearray()
             self._waiters.wake()
@@ -151,11 +161,11 @@ class LoopWriter:
 class ThreadWriter:
     """Writes in a daemon thread, for handles that only know how to block."""
 
-    def __init__(self, fd: int, *, limits: TransportLimits, broken: Broken) -> None:
+    def __init__(self, fd: int, *, limits: TransportLimits, on_broken: OnBroken) -> None:
         self._fd = fd
         self._limits = limits
-        self._broken = broken
-        self._closed = ""
+        self._on_broken = on_broken
+        self._close_reason = ""
         self._pending = 0  # touched by the loop's thread alone
         self._blocks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._waiters = Waiters()
@@ -166,8 +176,8 @@ class ThreadWriter:
         return self._pending
 
     def write(self, block: Block) -> None:
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             threading.Thread(target=self._run, name=f"write descriptor {self._fd}", daemon=True).start()
@@ -177,11 +187,11 @@ class ThreadWriter:
     async def drain(self, down_to: int) -> None:
         while self._pending > down_to:
             await self._waiters.wait()
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
 
     def close(self) -> None:
-        if self._loop is None and not self._closed:
+        if self._loop is None and not self._close_reason:
             os.close(self._fd)
         self._stop("written to after close")
 
@@ -212,11 +222,11 @@ class ThreadWriter:
 
     def _break(self, error: OSError) -> None:
         self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")
-        self._broken(error)
+        self._on_broken(error)
 
     def _stop(self, why: str) -> None:
-        if not self._closed:
-            self._closed = why
+        if not self._close_reason:
+            self._close_reason = why
             self._pending = 0
             self._blocks.put(None)
             self._waiters.wake()

@@ -66,7 +66,7 @@ class TerminalProcess:
         program = Program(command=words, cwd=cwd, env=env, files=(nothing, theirs, theirs))
         steps = Grace(after_eof=0, after_terminate=grace)
         try:
-            self.tree = start_tree(program, grace=steps, exited=self._settle)
+            self.tree = start_tree(program, grace=steps, on_exit=self._settle)
         except (OSError, ValueError) as error:
             os.close(ours)
             raise _not_started(program, error) from error
@@ -75,7 +75,7 @@ class TerminalProcess:
             os.close(nothing)
         if os.name != "nt":  # there, a thread does the waiting
             os.set_blocking(ours, False)
-        self._reader = open_reader(ours, intake=self, ended=self._output_ended)
+        self._reader = open_reader(ours, intake=self, on_end=self._output_ended)
 
     @property
     def exit(self) -> ProcessExit | None:

@@ -83,10 +83,10 @@ class Client:
                 self._take(Frame(len(self.heard) + 1, "to_client", 0.0, line))
         self._came.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(f"a frame of {size} bytes")
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._came.set()
 
     # What it does.

@@ -40,9 +40,9 @@ class Heard:
     def feed(self, block: bytes) -> None:
         self.text += block
 
-    def oversized(self, size: int) -> None: ...
+    def on_oversized(self, size: int) -> None: ...
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.over.set_result(reason)
 
 

@@ -75,10 +75,10 @@ class ScriptedAgent:
                 self._end_if_cancelled(self._session_of[number])
         self.news.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.news.set()
 
     def _hear(self, message: Frame) -> None:

@@ -192,7 +192,7 @@ class Recorded(PassingTransport):
 class _RecordedSink:
     def __init__(self, recorded: Recorded, sink: Sink) -> None:
         self._recorded, self._sink = recorded, sink
-        self.oversized, self.ended = sink.oversized, sink.ended
+        self.on_oversized, self.on_end = sink.on_oversized, sink.on_end
 
     def feed(self, block: bytes) -> None:
         self._recorded.heard += block.splitlines()

@@ -58,12 +58,12 @@ class Cutter(PassingTransport):
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_task(self.inner.aclose())
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         assert self._sink is not None
-        self._sink.ended(reason)
+        self._sink.on_end(reason)
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if self._left == 0:

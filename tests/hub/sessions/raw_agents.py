@@ -59,10 +59,10 @@ class RawAgent:
             case _:
                 (self.calls if "id" in message else self.notes).append(message)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None: ...
+    def on_end(self, reason: BaseException | None) -> None: ...
 
     def say(self, **message: Any) -> None:
         self.transport.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")

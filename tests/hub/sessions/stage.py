@@ -56,10 +56,10 @@ class Talker:
             self.heard.append(json.loads(line))
         self._news.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.ended_with.append(reason)
         self._news.set()
 
@@ -157,10 +157,10 @@ class Kept:
         if self.current is not None:
             self.current.flow()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.lives = False
         if self.current is not None:
             self.current.flow()

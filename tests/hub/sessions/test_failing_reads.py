@@ -191,7 +191,7 @@ async def test_a_client_that_left_while_it_was_answered_follows_nothing() -> Non
             if len(gone._owner):  # its request is being answered
                 break
             await asyncio.sleep(0)
-        gone.ended(None)
+        gone.on_end(None)
         await first.answer(first.prompt(session, "say 1"))
         assert gone not in stage.hub.sessions[session].followers
 

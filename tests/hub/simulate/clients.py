@@ -207,10 +207,10 @@ class SimulatedClient:
             else:
                 self._told(message["method"], message.get("params", {}))
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._tell("loses its connection")
         self._ended.set()
 

@@ -126,7 +126,7 @@ class WireEnd:
     def _end(self) -> None:
         if self._sink is not None and not self._ended:
             self._ended = True
-            self._sink.ended(None)
+            self._sink.on_end(None)
 
 
 def wire(

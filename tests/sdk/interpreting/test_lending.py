@@ -168,9 +168,9 @@ class Ear:
     def feed(self, block: bytes) -> None:
         self.heard.put_nowait(block)
 
-    def oversized(self, size: int) -> None: ...
+    def on_oversized(self, size: int) -> None: ...
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.heard.put_nowait(b"")
 
 

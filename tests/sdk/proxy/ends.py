@@ -54,10 +54,10 @@ class End:
         self._lines.extend(part + b"\n" for part in block.split(b"\n") if part)
         self._changed.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError(f"a frame of {size} bytes")
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.over = True
         self._changed.set()
 

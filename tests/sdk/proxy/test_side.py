@@ -57,7 +57,7 @@ async def test_a_client_that_only_stops_talking_still_hears_what_hooks_hold_back
         await ends.client.hear()
         ends.agent.say(chunk("one"), answer(1, {"stopReason": "end_turn"}))
         await slow.entered.wait()
-        ends.side.relay.to_agent.ended(None)  # memory has no half-close: its input ends, its output stays
+        ends.side.relay.to_agent.on_end(None)  # memory has no half-close: its input ends, its output stays
         closing = asyncio.create_task(ends.side.relay.aclose())
         assert (await ends.agent.hear_json())["error"]["code"] == -32603  # nobody is there to answer it
         slow.go.set()
@@ -70,7 +70,7 @@ async def test_an_agent_in_this_process_may_answer_after_the_end_of_its_input() 
     async with Ends(Proxy()) as ends:
         ends.client.say(prompt(1, "a"))
         await ends.agent.hear()
-        ends.side.relay.to_agent.ended(None)
+        ends.side.relay.to_agent.on_end(None)
         closing = asyncio.create_task(ends.side.relay.aclose())
         await asyncio.sleep(0)
         ends.agent.say(answer(1, {"stopReason": "end_turn"}))

@@ -98,8 +98,8 @@ class Served:
         except LinkClosed:
             pass  # it was cut
 
-    def oversized(self, size: int) -> None: ...
+    def on_oversized(self, size: int) -> None: ...
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.line.cut()
         self._server.let_go(self)

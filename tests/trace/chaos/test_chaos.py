@@ -99,10 +99,10 @@ class Hearing:
         self.heard += block
         self.news.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.news.set()
 
     async def until(self, wanted: bytes) -> None:

@@ -114,10 +114,10 @@ class _Hearing:
         for text in block.splitlines():
             self._queue.put_nowait(json.loads(text))
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         raise AssertionError
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         pass
 
 

@@ -115,10 +115,10 @@ class AgentConnection:
                 self._answer_request(self.record_line("to_client", line))
         self._frame_event.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self.recording.facts["oversized"] = size
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.recording.facts["ended"] = str(reason).partition(";")[0] if reason else ""
         self.has_ended.set()
         self._frame_event.set()

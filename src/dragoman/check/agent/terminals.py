@@ -52,10 +52,10 @@ class LentTerminal:
     def feed(self, block: bytes) -> None:
         self._take(block)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self._is_truncated = True
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         code = self._child.tree.returncode
         self.status = {
             "exitCode": code if code is not None and code >= 0 else None,

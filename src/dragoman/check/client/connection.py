@@ -79,10 +79,10 @@ class ClientConnection:
                     self._listener.on_frame(frame)
         self.wake()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self.fact("oversized", size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         if self.has_ended.is_set():
             return
         self.fact("input", "closed" if reason is None else "broken")

@@ -80,7 +80,7 @@ class StandIn:
             async with asyncio.timeout(LAST):
                 await self.connection.has_ended.wait()
         except TimeoutError:
-            self.connection.ended(InterruptedError())
+            self.connection.on_end(InterruptedError())
 
     # What the client says.
 

@@ -87,8 +87,8 @@ class _Tail:
         self._output += block
         del self._output[:-TAIL]
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         pass  # it is not kept anyway
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         pass  # the tree tells

@@ -48,7 +48,7 @@ class AcpexForm(ABC):
 
 
 def with_original(fields: Object, original: Json, written_again: Json, form: AcpexForm) -> Object:
-    """`fields` with the original beside it, unless `said`, our way back, is the original already."""
+    """`fields` with the original in `_meta`, unless writing `fields` again gives the original anyway."""
     return fields if written_again == original else keep(fields, form.name, original)
 
 

@@ -142,7 +142,7 @@ def _with_written_kind(fields: Object, edge: Edge) -> Object:
 
 
 def _can_mean(word: Json, kind: Json) -> bool:
-    """Whether a call that said `said` was read as `kind`."""
+    """Whether a call whose kind was `word` was read as `kind`."""
     if word is None:
         return bool(kind == "edit")
     if word == "file":

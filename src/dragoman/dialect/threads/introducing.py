@@ -26,7 +26,7 @@ BUSY = "too much is waiting already"
 
 
 class IntroducingEdge(ThreadsEdge):
-    """In front of a v1 agent. `offered` is what the client can be asked for."""
+    """In front of a v1 agent. `client_capabilities` is what the client can be asked for."""
 
     client_capabilities: ClassVar[Object] = {}
     asks_permission = False

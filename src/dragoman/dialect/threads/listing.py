@@ -25,7 +25,7 @@ LONGEST_TITLE = 80
 
 @dataclass
 class ThreadFacts:
-    """What is known of one thread. `created` and `changed` are from our clock, `updated` is the session's."""
+    """Facts about one thread. Our clock sets `created_at` and `changed_at`, the session sets `updated_at`."""
 
     title: str = ""
     first_message: str = ""

@@ -29,7 +29,7 @@ _SETUP = {"sessionId", "modes", "configOptions", "_meta"}
 
 
 class V2ClientCalls:
-    """`ask` a request of the client, `answered` when the agent has spoken."""
+    """`ask` takes a request of the client, `on_answer` the agent's answer to it."""
 
     def __init__(self, desk: PendingCalls) -> None:
         self._desk = desk

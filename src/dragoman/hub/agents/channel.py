@@ -128,12 +128,12 @@ class DirectChannel:
         self._number += count_lines(block)
         self._sink.feed(first, block)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         assert self._sink is not None
         self._number += 1
         self._sink.oversized(self._number, size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         assert self._sink is not None
         why = LEASE_OVER if self._lease is not None and self._lease.over else "it hung up"
         self._sink.ended(why if reason is None else str(reason), None)

@@ -84,12 +84,12 @@ class HistoryDoor(PassingTransport):
 
 
 class _AskedSink:
-    __slots__ = ("_door", "ended", "oversized")
+    __slots__ = ("_door", "on_end", "on_oversized")
 
     def __init__(self, door: HistoryDoor, sink: Sink) -> None:
         self._door = door
-        self.oversized = sink.oversized
-        self.ended = sink.ended
+        self.on_oversized = sink.on_oversized
+        self.on_end = sink.on_end
 
     def feed(self, block: bytes) -> None:
         self._door.heard(block)

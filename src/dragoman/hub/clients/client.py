@@ -185,11 +185,11 @@ class HubClient:
             except LinkClosed:
                 return
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         why = f"Invalid request: the message of {size} bytes is larger than the limit"
         self.tell(failure(None, error_object(INVALID_REQUEST, why)))
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         if not self.gone.is_set():
             self.gone.set()
             self.hub.on_client_left(self)

@@ -78,7 +78,7 @@ class HomeBranch(PassingTransport):
         self._sink.feed(frame)
 
     def close(self) -> None:
-        self.client.ended(None)
+        self.client.on_end(None)
 
     # The hub's client speaks.
 

@@ -110,10 +110,10 @@ class ClientRouter:
             except LinkClosed:
                 return
 
-    def oversized(self, size: int) -> None:
-        self.home.client.oversized(size)
+    def on_oversized(self, size: int) -> None:
+        self.home.client.on_oversized(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         if self.closed:
             return
         self.closed = True

@@ -116,7 +116,7 @@ class Cluster:
         if not self._joined:
             return
         for router in list(self.routers):
-            router.ended(None)
+            router.on_end(None)
         await self.links.aclose()
         await self.owner.aclose()
         if self.owners.of(self.name):

@@ -99,7 +99,7 @@ class GuestTransport:
             self._closed = True
             self._room.set()
             if self._sink is not None:
-                self._sink.ended(None)
+                self._sink.on_end(None)
 
     # Where the client stands: what `HubClient.seat` hears.
 

@@ -302,7 +302,7 @@ class ApprovalBroker:
                 log.info("a client of %s has come back by another way", client.grant.name)
                 if other.seat is not None:
                     other.seat.replaced()
-                other.ended(None)
+                other.on_end(None)
 
     def on_attach(self, client: HubClient, session: LiveSession) -> None:
         for request in session.state.requests.values():

@@ -158,13 +158,13 @@ class LoginTransport:
 
     def on_oversized(self, child: ChildTransport, size: int) -> None:
         if child is self.child and self._sink is not None:
-            self._sink.oversized(size)
+            self._sink.on_oversized(size)
 
     def on_end(self, child: ChildTransport, reason: BaseException | None) -> None:
         if child is self.child and self._sink is not None:
             if self._greeted is not None and not self._greeted.done():
                 self._greeted.set_exception(_RefusedLogin("the agent ended when it was started again"))
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
 
     # The login.
 
@@ -251,10 +251,10 @@ class _ChildSink:
     def feed(self, block: bytes) -> None:
         self._owner.on_block(self._child, block)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self._owner.on_oversized(self._child, size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._owner.on_end(self._child, reason)
 
 

@@ -89,10 +89,10 @@ class _McpSink:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass  # nobody listens any more
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self._give(b"")  # no JSON: whoever waits for it is told that it cannot be read
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._inward.close()
 
 

@@ -91,13 +91,13 @@ class Hop:
         for frame, envelope in zip(lines_of(block), decode_block(block), strict=True):
             self._chain.happened(self, self.books.receive(envelope), frame)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         limit = self.transport.limits.frame
         log.warning("component %d: skipped a message of %d bytes; the limit is %d", self.index, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
         self.send(failure(None, error_object(INVALID_REQUEST, why)), source=self)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._chain.lost(self, reason)
 
 

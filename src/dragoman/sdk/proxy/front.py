@@ -51,12 +51,12 @@ class FirstBlockTransport:
     def start(self, sink: Sink) -> None:
         self._sink = sink
         for size in self._skipped:
-            sink.oversized(size)
+            sink.on_oversized(size)
         if self._first is not None:
             sink.feed(self._first)
             self._first = None  # it may be large
         for reason in self._over:
-            sink.ended(reason)
+            sink.on_end(reason)
         if not self._paused:  # the sink may have had enough already
             self._transport.resume()
 
@@ -95,16 +95,16 @@ class FirstBlockTransport:
             self._first = block
             self._has_first.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         if self._sink is not None:
-            self._sink.oversized(size)
+            self._sink.on_oversized(size)
         else:
             self._skipped.append(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._has_first.set()
         if self._sink is not None:
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
         else:
             self._over.append(reason)
 

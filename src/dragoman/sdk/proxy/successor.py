@@ -76,11 +76,11 @@ class Successor:
         for port, run in groupby(known, key=lambda found: found[0]):
             port.feed(b"".join(frame for _, frame in run))
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         if self.client.sink is not None:
-            self.client.sink.oversized(size)
+            self.client.sink.on_oversized(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         for port in (self.agent, self.client):
             port.end(reason)
 
@@ -218,4 +218,4 @@ class _Port:
     def end(self, reason: BaseException | None) -> None:
         if self.sink is not None and not self._ended:
             self._ended = True
-            self.sink.ended(reason)
+            self.sink.on_end(reason)

@@ -320,7 +320,7 @@ class ResumingTransport:
     def _end(self, reason: BaseException | None) -> None:
         if self._sink is not None and not self._ended:
             self._ended = True
-            self._sink.ended(reason)
+            self._sink.on_end(reason)
 
 
 class _Ear:
@@ -333,11 +333,11 @@ class _Ear:
     def feed(self, block: bytes) -> None:
         self._owner._on_block(self._inner, block)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         if self._owner._sink is not None:
-            self._owner._sink.oversized(size)
+            self._owner._sink.on_oversized(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._owner._hung_up(self._inner, reason)
 
 

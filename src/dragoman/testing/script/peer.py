@@ -148,7 +148,7 @@ class Peer:
     def oversized(self, size: int) -> None:
         self._role.on_oversized_frame(size)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         for answer in self._calls.values():
             if not answer.done():
                 answer.set_result(LinkClosed("the other side has left"))

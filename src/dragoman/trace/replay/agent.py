@@ -56,10 +56,10 @@ class ReplayedAgent:
             if line.strip():
                 self._on_line(line)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self._refuse(None, INTERNAL_ERROR, "the message is too large")
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self.over.set()
 
     # What the client says.

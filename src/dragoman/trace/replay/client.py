@@ -88,10 +88,10 @@ class ReplayedClient:
                 self._on_message(as_object(decode_frame(line)))
         self._news.set()
 
-    def oversized(self, size: int) -> None:
-        self.ended(None)
+    def on_oversized(self, size: int) -> None:
+        self.on_end(None)
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._agent_ended.set()
         self._news.set()
 

@@ -43,8 +43,8 @@ class Pump:
         self._on_block = on_block
         self._sieve = sieve
         self._draining: asyncio.Task[None] | None = None
-        self._writer = open_writer(write_fd, limits=self._limits, broken=self._on_target_broken)
-        self._reader = open_reader(read_fd, intake=self, ended=self._on_source_end)
+        self._writer = open_writer(write_fd, limits=self._limits, on_broken=self._on_target_broken)
+        self._reader = open_reader(read_fd, intake=self, on_end=self._on_source_end)
 
     # The intake of the reader.
 

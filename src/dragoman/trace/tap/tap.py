@@ -72,7 +72,7 @@ class _TappedAgent:
         ours, theirs = open_pipes()
         program = Program(command=command, files=theirs)
         try:
-            self.tree: OwnedTree = start_tree(program, grace=PATIENCE, exited=self._exit_event.set)
+            self.tree: OwnedTree = start_tree(program, grace=PATIENCE, on_exit=self._exit_event.set)
         except (OSError, ValueError) as error:
             close_all(ours)
             raise SpawnFailed(why_not(program, error)) from error

@@ -55,7 +55,7 @@ async def started(script: str, *, named: int) -> AsyncIterator[tuple[ChildTransp
 
 def stands(pid: int) -> bool:
     found = tree.look_up(pid)
-    return found is not None and found.stopped
+    return found is not None and found.is_stopped
 
 
 async def test_all_of_a_tree_stands_still_and_goes_on() -> None:
@@ -114,7 +114,7 @@ async def test_what_stands_still_is_never_woken_to_be_asked(
         await settled.event.wait()
         halt.drop()  # or it would be stopped again before it is seen to run
         end(child)
-        await eventually(lambda: child.tree.gone, seconds=20)
+        await eventually(lambda: child.tree.is_gone, seconds=20)
         assert list(tmp_path.iterdir()) == []
 
 
@@ -146,7 +146,7 @@ async def test_who_does_not_stop_is_named_and_told_when_it_does(monkeypatch: pyt
 async def test_a_tree_that_is_gone_is_no_trouble() -> None:
     child = spawn(shell("exit"), grace=QUICK)
     child.start(SinkRecorder())
-    await eventually(lambda: child.tree.gone, seconds=20)
+    await eventually(lambda: child.tree.is_gone, seconds=20)
     halt = Suspension(child.tree, settled=(settled := Settled()))
     halt.begin()
     await settled.event.wait()

@@ -129,11 +129,11 @@ class AgentHost:
         self._frames.add(block)
         self._spoke()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self._frames.add_oversized(size)
         self._spoke()
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         if isinstance(reason, PeerDied):  # its stderr has gone out in lines
             died = PeerDied(reason.what, returncode=reason.returncode, signal=reason.signal)
         else:

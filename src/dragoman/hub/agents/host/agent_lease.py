@@ -88,7 +88,7 @@ class AgentLease:
 
     def _kill(self) -> None:
         self._halt.drop()
-        self._tree.halted = True  # whoever is found later is not asked either
+        self._tree.is_halted = True  # whoever is found later is not asked either
         self._tree.kill()
 
     def _cancel(self) -> None:

@@ -92,7 +92,7 @@ class HostedAgent:
         self._written = self._done = 0
         self._waiters = Waiters()
         self._records = records.Records(self._heard)
-        self._writer = open_writer(os.dup(connection.fileno()), limits=limits, broken=lambda _: None)
+        self._writer = open_writer(os.dup(connection.fileno()), limits=limits, on_broken=lambda _: None)
         self._loop.add_reader(connection, self._readable)
 
     @property

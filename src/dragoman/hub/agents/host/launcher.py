@@ -145,8 +145,8 @@ class _HostAnswer:
 async def _ask(order: int, text: bytes, answer: int) -> bytes:
     """Write `text` to one descriptor, read the other to its end, and close both."""
     said = _HostAnswer()
-    reader = open_reader(answer, intake=said, ended=lambda _: None)
-    writer = open_writer(order, limits=DEFAULT_LIMITS, broken=lambda _: None)
+    reader = open_reader(answer, intake=said, on_end=lambda _: None)
+    writer = open_writer(order, limits=DEFAULT_LIMITS, on_broken=lambda _: None)
     try:
         try:
             writer.write(text)

@@ -42,10 +42,10 @@ class Suspension:
         self._told: list[int] | None = None
 
     def begin(self) -> None:
-        self._tree.halted = True
+        self._tree.is_halted = True
         self._calm, self._told = False, None
         self._known.clear()
-        if not self._tree.gone:  # as long as the program is not reaped, nobody else has its number
+        if not self._tree.is_gone:  # as long as the program is not reaped, nobody else has its number
             with suppress(ProcessLookupError, PermissionError):  # all have ended, or are somebody else's now
                 os.killpg(self._tree.pgid, signal.SIGSTOP)
         self._look(SOON)
@@ -53,7 +53,7 @@ class Suspension:
     def end(self) -> None:
         """Let it go on. Children first: a parent that looks finds them running, as it knew them."""
         self.drop()
-        self._tree.halted = False
+        self._tree.is_halted = False
         tree.send(signal.SIGCONT, reversed(self._tree.processes()))
 
     def drop(self) -> None:
@@ -64,7 +64,7 @@ class Suspension:
 
     def _look(self, pause: float) -> None:
         found = self._tree.processes()
-        tree.send(signal.SIGSTOP, (process for process in found if not process.stopped))
+        tree.send(signal.SIGSTOP, (process for process in found if not process.is_stopped))
         running = [process.pid for process in tree.running(found)]
         known, self._known = self._known, {(process.pid, process.start) for process in found}
         calm, self._calm = self._calm, not running

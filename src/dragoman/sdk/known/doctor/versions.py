@@ -49,9 +49,9 @@ class _FirstLine:
         if not self.answer.done():
             self.answer.set_result(block.split(b"\n", 1)[0].decode(errors="replace").strip())
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         pass  # no version is as long
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         if not self.answer.done():
             self.answer.set_result(None)
