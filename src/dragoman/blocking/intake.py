@@ -206,7 +206,7 @@ class ThreadIntake(ABC):
             self.end(self.epitaph())
 
     @property
-    def gone(self) -> LinkClosed | None:
+    def close_reason(self) -> LinkClosed | None:
         """Why nothing can be sent any more; None while the conversation lasts."""
         return self._end_reason
 
