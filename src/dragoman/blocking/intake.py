@@ -78,7 +78,7 @@ class ThreadIntake(ABC):
         return ThreadOutbox(fd, wake=self.wake)
 
     def wake(self) -> None:
-        """There is something else to do for whoever reads, or is about to."""
+        """Wake the thread that reads, or is about to: there is other work for it."""
         self._busy = True
         self.inlet.wake()
 
@@ -212,7 +212,7 @@ class ThreadIntake(ABC):
 
     @abstractmethod
     def look_sooner(self) -> None:
-        """Somebody has a deadline before the reader comes back by itself."""
+        """Make the reader come back earlier: a call has a deadline before its next look."""
 
     @abstractmethod
     def epitaph(self) -> LinkClosed:
