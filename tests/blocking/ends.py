@@ -19,7 +19,7 @@ from msgspec import UNSET
 import dragoman
 from dragoman import blocking
 from dragoman.blocking import Agent, AgentHandle, Cancelled, Client, ClientHandle, Limits, Turn
-from dragoman.blocking.client_conversation import Looped
+from dragoman.blocking.client_conversation import LoopConversation
 from dragoman.schema.v1 import (
     ListSessionsRequest,
     ListSessionsResponse,
@@ -56,7 +56,7 @@ def connected(
     words = command(server, cancel=cancel)
     if face == "piped":
         return blocking.connect(words, client=client, limits=limits, cwd=ROOT)
-    return Looped(awaited.connect(words, client=client, limits=limits, cwd=ROOT))
+    return LoopConversation(awaited.connect(words, client=client, limits=limits, cwd=ROOT))
 
 
 @agent.load_session

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.testing import TranscriptFrame, assert_golden, normalised
+from dragoman.testing import TranscriptFrame, assert_golden, normalise
 from dragoman.testing.golden import UPDATE
 
 UUID = "0f9d3c1e-1111-4222-8333-444455556666"
@@ -23,8 +23,8 @@ def frames(*, ids: tuple[object, object], session: str, time: str) -> list[Trans
 
 
 def test_what_differs_from_run_to_run_is_named_by_its_first_appearance() -> None:
-    one = normalised(frames(ids=(1, 1), session=UUID, time="2025-01-02T03:04:05Z"))
-    two = normalised(
+    one = normalise(frames(ids=(1, 1), session=UUID, time="2025-01-02T03:04:05Z"))
+    two = normalise(
         frames(ids=("x", 7), session=UUID.replace("1", "2"), time="2031-12-31T23:59:59.123+02:00")
     )
     assert one == two
@@ -40,14 +40,14 @@ def test_what_differs_from_run_to_run_is_named_by_its_first_appearance() -> None
 
 def test_an_id_of_another_type_is_another_id() -> None:
     asked = passed("agent", {"id": 1, "method": "m"})
-    right = normalised([asked, passed("client", {"id": 1, "result": {}})])
-    assert normalised([asked, passed("client", {"id": "1", "result": {}})]) != right
-    assert normalised([asked, passed("client", {"id": True, "result": {}})]) != right
-    assert normalised([asked, passed("client", {"id": None, "result": {}})]) != right
+    right = normalise([asked, passed("client", {"id": 1, "result": {}})])
+    assert normalise([asked, passed("client", {"id": "1", "result": {}})]) != right
+    assert normalise([asked, passed("client", {"id": True, "result": {}})]) != right
+    assert normalise([asked, passed("client", {"id": None, "result": {}})]) != right
 
 
 def test_an_answer_is_named_after_who_asked() -> None:
-    lines = normalised(
+    lines = normalise(
         [
             passed("agent", {"id": 1, "method": "a"}),
             passed("client", {"id": 1, "method": "b"}),
@@ -62,7 +62,7 @@ def test_an_answer_is_named_after_who_asked() -> None:
 
 
 def test_other_texts_are_left_alone_unless_they_are_to_be_replaced() -> None:
-    lines = normalised([b'{"path": "/tmp/abc/file"}', b"not JSON \xff"], replace={"/tmp/abc": "<tmp>"})
+    lines = normalise([b'{"path": "/tmp/abc/file"}', b"not JSON \xff"], replace={"/tmp/abc": "<tmp>"})
     assert [json.loads(line) for line in lines] == [
         {"frame": {"path": "<tmp>/file"}},
         {"text": "not JSON \\xff"},

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman import Agent, Limits, Turn, connect
 from dragoman.errors import BadAnswer, CallFailed, LinkClosed, LocalMistake, PeerDied, VersionMismatch
-from dragoman.testing import RawPeer, ScriptedAgent, ScriptedClient, ScriptFailed, normalised, talking_to
+from dragoman.testing import RawPeer, ScriptedAgent, ScriptedClient, ScriptFailed, normalise, talking_to
 from dragoman.transport.memory import memory_pair
 
 AGENT = """
@@ -49,8 +49,8 @@ async def test_the_same_passes_in_memory_and_between_processes(tmp_path: Path) -
     agent = ScriptedAgent(AGENT)
     here = await ScriptedClient(CLIENT).talk_to(agent)
     there = await ScriptedClient(CLIENT).talk_to(agent.command(tmp_path))
-    assert normalised(here) == normalised(there)
-    assert sorted(normalised(agent.transcript)) == sorted(normalised(here))
+    assert normalise(here) == normalise(there)
+    assert sorted(normalise(agent.transcript)) == sorted(normalise(here))
 
 
 async def test_an_agent_keeps_the_transcripts_of_all_its_connections() -> None:

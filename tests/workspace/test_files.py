@@ -196,7 +196,7 @@ def test_what_was_accepted_may_be_written_over_and_nothing_else(tmp_path: Path) 
         path.write_text("user")
         accepted = clash(files, path).version
         path.write_text("user again")
-        again = clash(files, path, accepted=accepted)
+        again = clash(files, path, accepted_version=accepted)
         assert again.theirs == "user again"
         assert isinstance(
             files.write(str(path), FileDraft("agent", accepted_version=again.version)), WriteResult

@@ -42,7 +42,7 @@ class RunningMark:
 
 
 def with_current_state(info: StreamInfo) -> StreamInfo:
-    """The same, but `interrupted` if the journal says that it runs and nobody runs it."""
+    """The stream's info, with the state `interrupted` if it is stored as running and no process runs it."""
     if info.state != "running" or is_running(info.stream):
         return info
     return replace(info, state=INTERRUPTED)

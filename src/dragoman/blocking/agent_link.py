@@ -249,7 +249,7 @@ class AgentLink(AttendedLink):
 
 
 def _never() -> None:
-    """Nobody cancels a thread that works for no request."""
+    """Does nothing: a thread that works for no request is never cancelled."""
 
 
 def _is_turn(incoming: IncomingRequest) -> bool:

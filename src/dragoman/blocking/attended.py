@@ -127,9 +127,8 @@ class AttendedLink(BlockingLink):
             self._gate.open()
 
     def _on_answer(self, call: OutgoingCall[ThreadPendingCall], answer: Raw | ErrorObject) -> None:
-        self._main.is_reached = (
-            True  # if it is the main thread who reads: the one who asked shall do that now
-        )
+        # If the main thread reads, it stops: the thread that asked reads from now on.
+        self._main.is_reached = True
         super()._on_answer(call, answer)
 
     def _seconds(self) -> float | None:
@@ -137,7 +136,7 @@ class AttendedLink(BlockingLink):
         return seconds if until == inf else until if seconds is None else min(seconds, until)
 
     def _came_back(self, now: float, *, empty_handed: bool) -> None:
-        """Whoever reads sends what is due; what is to be called is the main thread's, whoever reads."""
+        """The reading thread sends what is due; timers are the main thread's, whichever thread reads."""
         super()._came_back(now, empty_handed=empty_handed)
         if empty_handed:
             self._gate.open()  # perhaps a signal woke us, and only the main thread can be told of it

@@ -151,4 +151,4 @@ class _DiscardingSink:
 
 
 def _no_watcher() -> None:
-    """Nobody watches yet."""
+    """Does nothing: no watcher is set yet."""

@@ -1,7 +1,7 @@
 """What `connect` gives to code without `await`: an agent for the length of a `with`.
 
-`Piped` talks to a child process directly, without an event loop. `Looped` talks to anything else through an
-event loop in a thread of its own.
+`PipeConversation` talks to a child process directly, without an event loop. `LoopConversation` talks to
+anything else through an event loop in a thread of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dragoman.blocking.child import Child
 from dragoman.blocking.client_link import ClientLink
 from dragoman.blocking.client_side import BlockingClientSide
-from dragoman.blocking.handlers import PrivateLoop, inlined
+from dragoman.blocking.handlers import PrivateLoop, inline_handlers
 from dragoman.blocking.interpreted import InterpretedLink
 from dragoman.blocking.prompt import BlockingPrompt
 from dragoman.runtime.limits import Limits
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dragoman.runtime.link import Link
 
 
-class Piped:
+class PipeConversation:
     """An agent's process, talked to directly. Nothing starts before the `with` is entered."""
 
     def __init__(
@@ -53,7 +53,9 @@ class Piped:
 
     def __enter__(self) -> SyncAgentHandle:
         side = BlockingClientSide(
-            inlined(self._client, faces=partial(faces, prompts=BlockingPrompt), wait_for=self._wait_for)
+            inline_handlers(
+                self._client, faces=partial(faces, prompts=BlockingPrompt), wait_for=self._wait_for
+            )
         )
         link = self._link = self._open(side)
         agent = AwaitedAgent(cast("Link", link), side)  # it offers what the SDK uses of one
@@ -96,7 +98,7 @@ class Piped:
             return self._private(work)
 
 
-class Looped:
+class LoopConversation:
     """Anything else, talked to through an event loop in a thread of its own."""
 
     def __init__(self, connecting: Connecting) -> None:

@@ -21,7 +21,7 @@ from dragoman.sdk.client.client import Client
 
 if TYPE_CHECKING:  # loaded when `connect` is called
     from dragoman.blocking.child import Child
-    from dragoman.blocking.client_conversation import Looped, Piped
+    from dragoman.blocking.client_conversation import LoopConversation, PipeConversation
     from dragoman.sdk.connect import Target
     from dragoman.sdk.environment import Env
     from dragoman.sdk.interpreting import Ledger
@@ -39,7 +39,7 @@ def connect(
     quirks: bool = True,
     ledger: Ledger | None = None,
     policy: str = "",
-) -> Piped | Looped:
+) -> PipeConversation | LoopConversation:
     """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
     which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks`,
     `ledger` and `policy` are those of the awaited `connect`.
@@ -53,7 +53,7 @@ def connect(
     """
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
     if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
-        from dragoman.blocking.client_conversation import Piped
+        from dragoman.blocking.client_conversation import PipeConversation
         from dragoman.sdk.interpreting.speaking import agent_interpreter
 
         def start() -> Child:
@@ -65,13 +65,13 @@ def connect(
             return Child(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr)
 
         interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
-        return Piped(
+        return PipeConversation(
             start, client or Client(), limits or DEFAULT_LIMITS, interpreter=interpreter, policy=policy
         )
-    from dragoman.blocking.client_conversation import Looped
+    from dragoman.blocking.client_conversation import LoopConversation
     from dragoman.sdk.connect import connect as connect_in_loop
 
-    return Looped(
+    return LoopConversation(
         connect_in_loop(
             target,
             client=client,

@@ -25,13 +25,13 @@ class WatchedLink(Protocol):
     last_heard: float
     """When the peer was last heard."""
     poll_ms: float | None
-    """How long whoever reads may wait for the pipe; None is without end."""
+    """How long the reading thread may wait for the pipe; None means without end."""
 
     @property
     def on_hold(self) -> bool: ...
 
     def look_sooner(self) -> None:
-        """Whoever waits for the pipe now must not wait longer than the new `poll_ms`."""
+        """Make the thread that waits for the pipe wait no longer than the new `poll_ms`."""
 
     def give_up(self, call: OutgoingCall[ThreadPendingCall], why: BaseException) -> bool: ...
 

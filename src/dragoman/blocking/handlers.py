@@ -1,8 +1,8 @@
 """Handlers, called in the thread that has something for them.
 
-`inlined` gives a copy of an agent or a client whose handlers wait for nothing but the pipe. Plain functions
-are called on the spot. Coroutine functions of a client run in a private event loop, in a thread of its own,
-so that they may be used inside a running loop too.
+`inline_handlers` gives a copy of an agent or a client whose handlers wait for nothing but the pipe. Plain
+functions are called on the spot. Coroutine functions of a client run in a private event loop, in a thread of
+its own, so that they may be used inside a running loop too.
 
 Notifications of one session are handled one by one: if a handler asks the peer for something, and more
 notifications arrive before the answer, they wait until that handler is through.
@@ -38,16 +38,16 @@ Await = Callable[[Coroutine[object, None, object]], Any]
 Faces = Callable[[Any, Any, Runner], tuple[Any, Any]]
 
 
-def inlined(declared: A, *, faces: Faces, wait_for: Await) -> A:
+def inline_handlers(original: A, *, faces: Faces, wait_for: Await) -> A:
     """The same agent or client with inline handlers. `faces` are what they get, `wait_for` runs the
     coroutines of async ones.
     """
-    shown = copy.copy(declared)
+    inline_copy = copy.copy(original)
     lanes = _Lanes()
-    shown.handlers = Handlers()
-    for method, handler in declared.handlers.items():
-        shown.handlers.replace(method, Inline(handler, lanes, faces, wait_for))
-    return shown
+    inline_copy.handlers = Handlers()
+    for method, handler in original.handlers.items():
+        inline_copy.handlers.replace(method, Inline(handler, lanes, faces, wait_for))
+    return inline_copy
 
 
 class Inline(Handler):
@@ -145,8 +145,8 @@ class PrivateLoop:
 
 async def _cancel_all() -> None:
     """Nothing outlives its loop."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
+    other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in other_tasks:
         task.cancel()
-    if others:
-        await asyncio.wait(others, timeout=STUBBORN)
+    if other_tasks:
+        await asyncio.wait(other_tasks, timeout=STUBBORN)

@@ -78,7 +78,7 @@ class ThreadIntake(ABC):
         return ThreadOutbox(fd, wake=self.wake)
 
     def wake(self) -> None:
-        """There is something else to do for whoever reads, or is about to."""
+        """Wake the thread that reads, or is about to: there is other work for it."""
         self._busy = True
         self.inlet.wake()
 
@@ -206,13 +206,13 @@ class ThreadIntake(ABC):
             self.end(self.epitaph())
 
     @property
-    def gone(self) -> LinkClosed | None:
+    def close_reason(self) -> LinkClosed | None:
         """Why nothing can be sent any more; None while the conversation lasts."""
         return self._end_reason
 
     @abstractmethod
     def look_sooner(self) -> None:
-        """Somebody has a deadline before the reader comes back by itself."""
+        """Make the reader come back earlier: a call has a deadline before its next look."""
 
     @abstractmethod
     def epitaph(self) -> LinkClosed:

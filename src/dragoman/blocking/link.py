@@ -141,7 +141,7 @@ class BlockingLink(ThreadIntake):
             worker.check()
 
     def result(self, call: OutgoingCall[ThreadPendingCall]) -> Raw:
-        """What a settled call brought."""
+        """The result of a settled call; raises its error."""
         outcome = call.context.outcome
         if type(outcome) is Raw:
             return outcome

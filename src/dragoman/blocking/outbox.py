@@ -65,7 +65,7 @@ class ThreadOutbox:
 
     @property
     def is_congested(self) -> bool:
-        """More is kept than a sender should add to."""
+        """Whether so many bytes wait that a sender should wait too."""
         return self.pending > HIGH_WATER
 
     def add(self, frame: bytes) -> None:
@@ -74,7 +74,7 @@ class ThreadOutbox:
             self.put(frame)
 
     def put(self, frame: bytes) -> None:
-        """The same, for whoever holds the lock."""
+        """`add` for a caller that holds the lock."""
         if self._buffer or self._queue or self.broken:
             self._buffer += frame
             self._send_gathered()
@@ -110,7 +110,7 @@ class ThreadOutbox:
         self.flush()
 
     def push(self) -> None:
-        """Send on what was kept, as far as the system takes it."""
+        """Write the queue, as far as the system takes it."""
         with self.lock:
             while self._queue:
                 block = self._queue[0]
@@ -177,7 +177,7 @@ class ThreadOutbox:
         self._wake()
 
     def _on_write_error(self, error: OSError, lost_bytes: int) -> int:
-        """Nothing was taken, for now or for ever; then everything is as good as sent."""
+        """How many bytes count as written: none if the pipe is full, `lost_bytes` if the peer is gone."""
         if isinstance(error, BlockingIOError):
             return 0
         self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")

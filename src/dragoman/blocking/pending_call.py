@@ -18,7 +18,7 @@ Outcome: TypeAlias = Raw | ErrorObject | BaseException
 
 
 class ThreadPendingCall(ThreadSignal):
-    """What a link keeps with a call. It answers to what the SDK asks of one."""
+    """The state that a link keeps for a call, with the methods that the SDK needs of a pending call."""
 
     __slots__ = ("_callbacks", "deadline", "expires", "is_answered", "lane", "outcome", "silence", "worker")
 

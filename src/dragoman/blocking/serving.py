@@ -15,7 +15,7 @@ from typing import Self
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.agent_side import BlockingAgentSide
-from dragoman.blocking.handlers import inlined
+from dragoman.blocking.handlers import inline_handlers
 from dragoman.blocking.speaker import ThreadAgentSession
 from dragoman.errors import LocalMistake
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
@@ -58,7 +58,7 @@ def serve(agent: Agent, *, limits: Limits | None = None) -> None:
 def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | None = None) -> None:
     """Serve one client over two descriptors, which are closed at the end. Blocks."""
     side = BlockingAgentSide(
-        inlined(agent, faces=partial(faces, voice=ThreadAgentSession), wait_for=_cannot_be)
+        inline_handlers(agent, faces=partial(faces, voice=ThreadAgentSession), wait_for=_cannot_be)
     )
     link = AgentLink(read_fd, write_fd, side, name=agent.link_name, limits=limits)
     side.attach_to(link)

@@ -138,6 +138,6 @@ class ThreadTurns:
         self._link.later(self._client.limits.cancel_seconds, lambda: self._leave_behind(running))
 
     def _leave_behind(self, running: _ThreadRunningTurn) -> None:
-        if not running.over.is_set() and self._link.gone is None:
+        if not running.over.is_set() and self._link.close_reason is None:
             self._finish(running, "cancelled")
             self._link.settle(running.request, CANCELLED)

@@ -19,8 +19,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
-    chosen = make_parser(words).parse_args(words)
-    command = chosen.command_row
+    options = make_parser(words).parse_args(words)
+    command = options.command_row
     if command.claims_stdio:
         load("dragoman.transport.stdio:claim_stdio")()
     load("dragoman.apps.console:sanitize_log_lines")()
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         load("dragoman.apps.console:say")(f"dragoman {command.name}: {needs} ({error})", file=sys.stderr)
         return 2
     try:
-        status: int = run(chosen)
+        status: int = run(options)
         if sys.stdout is not None:  # as it is for a program that was started with its output closed
             sys.stdout.flush()
     except BrokenPipeError:

@@ -66,10 +66,10 @@ class Parser(argparse.ArgumentParser):
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
-        shown = {action.dest: action for action in commands[0]._choices_actions}
+        actions = {action.dest: action for action in commands[0]._choices_actions}
         for group in dict.fromkeys(command.group for command in COMMANDS if command.group):
             formatter.start_section(group)
-            formatter.add_arguments([shown[name] for name in _names_of(group) if name in shown])
+            formatter.add_arguments([actions[name] for name in _names_of(group) if name in actions])
             formatter.end_section()
         formatter.start_section("options")
         formatter.add_arguments([action for action in self._actions if action.option_strings])
@@ -95,9 +95,9 @@ class Parser(argparse.ArgumentParser):
             self._refuse([option])
 
     def error(self, message: str) -> NoReturn:
-        if found := _CHOICE.search(message):
-            self._refuse_option_before(found[1])
-            message += _nearest(found[1], re.findall(r"[\w-]+", found[2]))
+        if match := _CHOICE.search(message):
+            self._refuse_option_before(match[1])
+            message += _nearest(match[1], re.findall(r"[\w-]+", match[2]))
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
 
@@ -114,7 +114,7 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
-    _add_commands(parser, "", metavar="COMMAND", required=True, first=words[0] if words else "")
+    _add_commands(parser, "", metavar="COMMAND", is_required=True, first=words[0] if words else "")
     return parser
 
 
@@ -133,14 +133,14 @@ def load(name: str) -> Callable[..., Any]:
     imported.
     """
     module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
+    target: Callable[..., Any] = getattr(import_module(module), function)
+    return target
 
 
-def _add_commands(parser: Parser, parent: str, *, metavar: str, required: bool, first: str = "") -> None:
+def _add_commands(parser: Parser, parent: str, *, metavar: str, is_required: bool, first: str = "") -> None:
     """Add the rows directly below a command; only the row `first`, if there is one of this name."""
     # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
-    below = parser.add_subparsers(metavar=metavar, required=required, prog=parser.prog)
+    below = parser.add_subparsers(metavar=metavar, required=is_required, prog=parser.prog)
     rows = [command for command in COMMANDS if command.parent == parent]
     for command in [row for row in rows if row.name == first] or rows:
         _add_command(below, command)
@@ -168,7 +168,7 @@ def _fill(parser: Parser, command: CommandRow) -> None:
         function = command.name.replace(" ", "_").replace("-", "_")
         load(f"dragoman.cli.options.{command.options}:add_{function}")(parser)
     if command.metavar:
-        _add_commands(parser, command.name, metavar=command.metavar, required=not command.run)
+        _add_commands(parser, command.name, metavar=command.metavar, is_required=not command.run)
 
 
 def _sentence(words: str) -> str:
@@ -179,9 +179,9 @@ def _names_of(group: str) -> list[str]:
     return [command.name for command in COMMANDS if command.group == group]
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
+def _nearest(word: str, choices: Iterable[str]) -> str:
     """What was probably meant, as a question; nothing if nothing is near."""
     import difflib  # at a mistake alone: it would slow every start
 
-    found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"; did you mean {found[0]}?" if found else ""
+    matches = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    return f"; did you mean {matches[0]}?" if matches else ""

@@ -8,7 +8,7 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from dragoman.testing.faults import FAULTS, Variant, faulty
-    from dragoman.testing.golden import assert_golden, normalised
+    from dragoman.testing.golden import assert_golden, normalise
     from dragoman.testing.journals import check_journal
     from dragoman.testing.raw_peer import RawPeer
     from dragoman.testing.script.expecting import ScriptFailed
@@ -37,7 +37,7 @@ _HOMES = {
     "check_shared": "shared",
     "check_transport": "transports",
     "faulty": "faults",
-    "normalised": "golden",
+    "normalise": "golden",
     "talking_to": "talking",
 }
 
@@ -58,7 +58,7 @@ __all__ = [
     "check_shared",
     "check_transport",
     "faulty",
-    "normalised",
+    "normalise",
     "talking_to",
 ]
 

@@ -43,7 +43,7 @@ def assert_golden(
     replace: Mapping[str, str] | None = None,
 ) -> None:
     """Compare with the file, or write it when an update was asked for."""
-    lines = normalised(frames, replace=replace)
+    lines = normalise(frames, replace=replace)
     file = Path(path)
     if update or (update is None and os.environ.get(UPDATE, "0") not in ("", "0")):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def assert_golden(
         raise AssertionError(f"what passed is not what is in {file}:\n{difference}")
 
 
-def normalised(
+def normalise(
     frames: Iterable[TranscriptFrame | bytes], *, replace: Mapping[str, str] | None = None
 ) -> list[str]:
     """One line of JSON for each frame, with nothing in it that differs from run to run."""

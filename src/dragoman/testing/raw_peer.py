@@ -128,7 +128,7 @@ class RawPeer:
 
     @property
     def partial_line(self) -> bytes:
-        """What came behind the last newline."""
+        """The bytes behind the last newline."""
         return bytes(self._rest)
 
     @property

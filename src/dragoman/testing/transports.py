@@ -80,16 +80,16 @@ class TransportPair:
 
     def __init__(self, pair: Pair) -> None:
         self.left, self.right = pair
-        self.left_heard, self.right_heard = SinkRecorder(), SinkRecorder()
-        self.left.start(self.left_heard)
-        self.right.start(self.right_heard)
+        self.left_sink, self.right_sink = SinkRecorder(), SinkRecorder()
+        self.left.start(self.left_sink)
+        self.right.start(self.right_sink)
 
     def pause_right(self) -> None:
         self.right.pause()
-        self.right_heard.is_paused = True
+        self.right_sink.is_paused = True
 
     def resume_right(self) -> None:
-        self.right_heard.is_paused = False
+        self.right_sink.is_paused = False
         self.right.resume()
 
     async def aclose(self) -> None:
@@ -97,8 +97,8 @@ class TransportPair:
         await self.right.aclose()
 
     def faults(self) -> list[str]:
-        faults = self.left_heard.faults + self.right_heard.faults
-        for sink in (self.left_heard, self.right_heard):
+        faults = self.left_sink.faults + self.right_sink.faults
+        for sink in (self.left_sink, self.right_sink):
             if len(sink.endings) != 1:
                 faults.append(f"ended was called {len(sink.endings)} times, not once")
         return faults
@@ -132,7 +132,7 @@ async def _order(talk: TransportPair) -> None:
     for frame in frames:
         talk.left.write(frame)
         talk.right.write(frame)
-    for sink in (talk.left_heard, talk.right_heard):
+    for sink in (talk.left_sink, talk.right_sink):
         await sink.until_size(len(b"".join(frames)))
         assert sink.stream == b"".join(frames), "what arrived is not what was written"
         assert all(block.endswith(b"\n") for block in sink.blocks), "a block was cut inside a frame"
@@ -148,16 +148,16 @@ async def _reuse(talk: TransportPair) -> None:
         stream += block
         block[:-1] = bytes([block[0] + 1]) * (len(block) - 1)
     talk.resume_right()
-    await talk.right_heard.until_size(len(stream))
-    assert talk.right_heard.stream == stream, "a later change of the buffer was sent"
+    await talk.right_sink.until_size(len(stream))
+    assert talk.right_sink.stream == stream, "a later change of the buffer was sent"
 
 
 async def _big(talk: TransportPair) -> None:
     """A frame of five megabytes arrives in one piece."""
     frame = b'{"text":"' + os.urandom(BIG // 2).hex().encode() + b'"}\n'
     talk.left.write(frame)
-    await talk.right_heard.until_size(len(frame))
-    assert talk.right_heard.blocks == [frame], "it arrived in pieces, or changed"
+    await talk.right_sink.until_size(len(frame))
+    assert talk.right_sink.blocks == [frame], "it arrived in pieces, or changed"
 
 
 async def _back_pressure(talk: TransportPair) -> None:
@@ -177,8 +177,8 @@ async def _back_pressure(talk: TransportPair) -> None:
     talk.resume_right()
     await drain_task
     assert talk.left.pending <= talk.left.limits.low, "drain returned above the low-water mark"
-    await talk.right_heard.until_size(byte_count)
-    assert talk.right_heard.stream == block * (byte_count // len(block)), "frames were lost or changed"
+    await talk.right_sink.until_size(byte_count)
+    assert talk.right_sink.stream == block * (byte_count // len(block)), "frames were lost or changed"
 
 
 async def _pause_twice(talk: TransportPair) -> None:
@@ -188,8 +188,8 @@ async def _pause_twice(talk: TransportPair) -> None:
     talk.left.write(b"1\n")
     talk.resume_right()
     talk.resume_right()
-    await talk.right_heard.until_size(2)
-    assert talk.right_heard.stream == b"1\n", "the frame was lost"
+    await talk.right_sink.until_size(2)
+    assert talk.right_sink.stream == b"1\n", "the frame was lost"
 
 
 async def _flush(talk: TransportPair) -> None:
@@ -197,16 +197,16 @@ async def _flush(talk: TransportPair) -> None:
     frame = b"z" * 1_999_999 + b"\n"
     talk.left.write(frame)
     await talk.left.aclose()
-    await talk.right_heard.until_ended()
-    assert talk.right_heard.stream == frame, (
-        f"{len(frame) - talk.right_heard.size} bytes were dropped at closing"
+    await talk.right_sink.until_ended()
+    assert talk.right_sink.stream == frame, (
+        f"{len(frame) - talk.right_sink.size} bytes were dropped at closing"
     )
 
 
 async def _close_twice(talk: TransportPair) -> None:
     """Closing again, even at the same time, does no harm, and the sink was told when it returns."""
     await asyncio.gather(talk.left.aclose(), talk.left.aclose())
-    assert talk.left_heard.endings == [None], "our own close is not an orderly end"
+    assert talk.left_sink.endings == [None], "our own close is not an orderly end"
     await talk.left.aclose()
 
 
@@ -230,7 +230,7 @@ async def _peer_gone(talk: TransportPair) -> None:
     await talk.right.aclose()
     with suppress(LinkClosed):
         talk.left.write(b"is anybody there?\n")
-    await talk.left_heard.until_ended()
+    await talk.left_sink.until_ended()
     with suppress(LinkClosed):
         while True:
             talk.left.write(b"still there?\n")
@@ -254,10 +254,10 @@ async def _size_limit(talk: TransportPair) -> None:
     if limit > 2 * BIG:  # it would take memory, not insight
         return
     talk.left.write(b"v" * (limit + 1) + b"\n" + b"next\n")
-    await talk.right_heard.until(lambda: talk.right_heard.size > 0 and bool(talk.right_heard.skipped_sizes))
-    assert talk.right_heard.stream == b"next\n", "the frame behind an oversized one was lost"
-    assert len(talk.right_heard.skipped_sizes) == 1, "not reported once"
-    assert talk.right_heard.skipped_sizes[0] > limit, "reported with a size below the limit"
+    await talk.right_sink.until(lambda: talk.right_sink.size > 0 and bool(talk.right_sink.skipped_sizes))
+    assert talk.right_sink.stream == b"next\n", "the frame behind an oversized one was lost"
+    assert len(talk.right_sink.skipped_sizes) == 1, "not reported once"
+    assert talk.right_sink.skipped_sizes[0] > limit, "reported with a size below the limit"
 
 
 PROMISES: tuple[Callable[[TransportPair], Awaitable[None]], ...] = (

@@ -53,7 +53,7 @@ def replace(place: FilePlace, data: bytes, *, old: os.stat_result, fsync: bool) 
 def _write_temporary_file(
     place: FilePlace, data: bytes, *, mode: int, like: os.stat_result | None, fsync: bool
 ) -> str:
-    """A complete file under a name of its own; that name."""
+    """Write the whole file under a temporary name; returns that name."""
     name = f".dragoman-{secrets.token_hex(8)}.tmp"
     fd = os.open(name, _FRESH, mode, dir_fd=place.folder)
     try:

@@ -227,7 +227,7 @@ def _put(name: str, folder: int, before: SnapshotEntry | None, content: bytes) -
 
 
 def _mode(name: str, folder: int, *, is_program: bool) -> int | None:
-    """Of the file that is there now, with or without the right to run it; None if there is none."""
+    """The mode of the file that is there, with or without the right to run it; None if there is no file."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o777
     except FileNotFoundError:

@@ -212,7 +212,7 @@ class SessionFiles:
         return data, text
 
     def _version_written(self, place: FilePlace, data: bytes) -> Version:
-        """As the next reader will find it."""
+        """The version of a written file, as the next read will compute it."""
         if len(data) > self.settings.hash_bytes and (status := place.status()) is not None:
             return version_by_record(status)
         return version_of(data)
@@ -222,7 +222,7 @@ class SessionFiles:
 
     @contextmanager
     def _open_file(self, path: str, at: str | None) -> Iterator[tuple[FilePlace, int]]:
-        """An open file; that there is none is remembered."""
+        """Open a file. If it is missing, the agent knows that from now on."""
         try:
             with self.roots.place(path) as place:
                 _check_at(place, at)
@@ -237,7 +237,7 @@ class SessionFiles:
             raise
 
     def _tell_missing(self, path: str) -> None:
-        """From now on the agent knows that there is no such file."""
+        """Remember that the agent knows that there is no such file."""
         try:
             self.known_versions.set(self.roots.locate(path, may_be_folder=True), ABSENT)
         except ErrorAnswer:  # nor could there be one: `..` behind a missing folder

@@ -68,7 +68,7 @@ class PlainFolder:
                 if len(capture.entries) >= self._settings.most_files:
                     raise OutOfTime
                 record = _record(status)
-                entry = self._known(path, record, keep=keep)
+                entry = self._known_entry(path, record, keep=keep)
                 if entry is None:
                     entry = self._read_entry(path, name, folder, status, keep=keep)
                     status = _status_after(name, folder, status)
@@ -83,18 +83,18 @@ class PlainFolder:
         except OutOfTime:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
-        changed = "changed as the turn began, so that nobody knows what they were before"
-        capture.notes += list_in_note(self.root, changed, sorted(capture.unknown))
+        late_change = "changed as the turn began, so that nobody knows what they were before"
+        capture.notes += list_in_note(self.root, late_change, sorted(capture.unknown))
         capture.notes += list_in_note(self.root, "too large to be kept, compared by date", by_date)
-        capture.notes += list_in_note(self.root, "not looked into", sorted(walk.ignored))
-        capture.notes += list_in_note(self.root, "not ours to look into", sorted(walk.closed))
+        capture.notes += list_in_note(self.root, "not looked into", sorted(walk.ignored_folders))
+        capture.notes += list_in_note(self.root, "not ours to look into", sorted(walk.unreadable_folders))
         return capture
 
     def content(self, entry: SnapshotEntry) -> bytes:
         """What was kept under this digest; FileNotFoundError if nothing was."""
         return (self._store / entry.digest).read_bytes()
 
-    def _known(self, path: str, record: _Record, *, keep: bool) -> SnapshotEntry | None:
+    def _known_entry(self, path: str, record: _Record, *, keep: bool) -> SnapshotEntry | None:
         """What it was found to be earlier, if it is as it was then."""
         before = self._read.get(path)
         if before is not None and before[0] == record and (not keep or self._has(before[1])):
@@ -148,8 +148,8 @@ class _Walk:
         start: TurnStart | None,
         capture: Capture,
     ) -> None:
-        self.ignored: set[str] = set()
-        self.closed: list[str] = []
+        self.ignored_folders: set[str] = set()
+        self.unreadable_folders: list[str] = []
         """Folders that are not ours to look into."""
         self._root = root
         self._ignore = settings.ignore
@@ -182,7 +182,7 @@ class _Walk:
                         if item.is_dir(follow_symlinks=False):
                             folders.append(name)
                         elif name in self._ignore and item.is_dir():
-                            self.ignored.add(name)
+                            self.ignored_folders.add(name)
                         else:
                             name.encode()
                             yield below + name, name, folder, item.stat(follow_symlinks=False)
@@ -190,7 +190,7 @@ class _Walk:
                         continue
             if self.is_late(os.fstat(folder)):
                 self._unknown_folders.add(below)
-            self.ignored |= self._ignore.intersection(folders)
+            self.ignored_folders |= self._ignore.intersection(folders)
             for name in sorted(folders):
                 if name not in self._ignore and not name.startswith(BASE):
                     yield from self._inner_files(below, name, folder)
@@ -203,7 +203,7 @@ class _Walk:
         try:
             inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
         except PermissionError:
-            self.closed.append(os.path.join(self._root, below + name))
+            self.unreadable_folders.append(os.path.join(self._root, below + name))
         except OSError:  # it is gone, or no folder any more
             pass
         else:

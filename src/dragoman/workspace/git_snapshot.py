@@ -197,7 +197,7 @@ class GitFolder:
         capture.notes += list_in_note(self.root, "submodules, not looked into", submodules)
 
     def _status(self, name: str, straight: dict[str, bool]) -> os.stat_result | None:
-        """Of a file, if no folder on the way to it has become a link."""
+        """The status of a file; None if a folder on the way to it has become a link."""
         folder = os.path.dirname(os.path.join(self.root, name))
         if folder not in straight:
             straight[folder] = os.path.realpath(folder) == folder

@@ -137,7 +137,7 @@ class LentFiles:
     async def _admit(
         self, kind: Literal["read", "write", "stat"], path: str, text: str | None = None
     ) -> str | None:
-        """Where the path leads, if somebody has to know, and nobody minds."""
+        """Ask the guard. Returns where the path leads; None if neither a guard nor an editor has to know."""
         if self._around.guard is None and self._around.buffers is None:
             return None
         at = await asyncio.to_thread(self.files.locate, path, may_be_folder=kind == "stat")

@@ -63,7 +63,7 @@ def _between(base: list[str], ours: list[str], theirs: list[str]) -> list[str] |
 
 
 def _common(to_ours: Sequence[CommonRun], to_theirs: Sequence[CommonRun]) -> Iterator[_Common]:
-    """Where a run of the one overlaps a run of the other, seen from the base."""
+    """Where a run of our text overlaps a run of theirs, by lines of the base."""
     i = j = 0
     while i < len(to_ours) and j < len(to_theirs):
         our_run, their_run = to_ours[i], to_theirs[j]

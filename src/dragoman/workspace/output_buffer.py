@@ -85,7 +85,7 @@ def _is_continuation(data: bytearray, at: int) -> bool:
 
 
 def _length(data: bytearray, at: int) -> int:
-    """Of the character whose first byte this is; 0 if none begins here."""
+    """The length of the character that begins here; 0 if none does."""
     if at >= len(data):
         return 0
     first = data[at]

@@ -85,7 +85,7 @@ class GlobPattern:
         return self._skip_any_folders({0})
 
     def after(self, positions: frozenset[int], name: str) -> frozenset[int]:
-        """Where one can be after one more name."""
+        """The positions in the pattern after one more name."""
         next_positions: set[int] = set()
         for at in positions:
             if at == len(self._names):
@@ -161,7 +161,7 @@ class _Hunt:
             os.close(below)
 
     def _sorted_entries(self, fd: int) -> Iterator[os.DirEntry[str]]:
-        """The names of a folder in order, so that two searches say the same."""
+        """The entries of a folder by name, so that two searches give the same result."""
         entries: list[os.DirEntry[str]] = []
         with os.scandir(fd) as listing:
             for entry in listing:

@@ -101,7 +101,7 @@ WRITER = """
 import sys
 from tests.workspace.policy.test_audit import AuditLog, line
 
-log = AuditLog(sys.argv[1], most_bytes=20_000, kept=50)
+log = AuditLog(sys.argv[1], most_bytes=20_000, rotated_files=50)
 for number in range(100):
     log.append(line(f"git {sys.argv[2]} {number}"))
 """

@@ -49,7 +49,7 @@ def test_the_variable_that_is_missing_is_named() -> None:
 
 
 def test_a_variable_that_the_agent_does_not_get_is_told_apart() -> None:
-    said = missing(KEY, environ={"SOME_API_KEY": "x"}, handed=["PATH"])
+    said = missing(KEY, environ={"SOME_API_KEY": "x"}, agent_variables=["PATH"])
     assert (
         said
         == "Key (key): SOME_API_KEY is set here, but the agent does not get it; allow it (--env SOME_API_KEY)"

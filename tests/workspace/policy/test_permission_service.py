@@ -302,7 +302,9 @@ async def test_a_grant_is_no_way_around_a_rule_that_denies(tmp_path: Path) -> No
 async def test_what_was_said_before_about_a_call_is_used_and_shown(tmp_path: Path) -> None:
     before = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "make all"})
     person = Person("once")
-    desk = Desk(tmp_path, asker=person, known=lambda _, call: before if call.tool_call_id == "t" else None)
+    desk = Desk(
+        tmp_path, asker=person, find_tool_call=lambda _, call: before if call.tool_call_id == "t" else None
+    )
     assert await desk.chosen(title="Terminal") == "once"
     assert "make all" in person.asked[0].text
 

@@ -45,7 +45,7 @@ LATER = {
 @pytest.mark.parametrize("later", LATER)
 async def test_an_announced_command_is_judged_whatever_is_said_after_it(tmp_path: Path, later: str) -> None:
     person = Person("once")
-    desk = Desk(tmp_path, RULES, asker=person, known=told(announced(), *LATER[later]).find_call)
+    desk = Desk(tmp_path, RULES, asker=person, find_tool_call=told(announced(), *LATER[later]).find_call)
     assert await desk.chosen() == "no"
     assert person.asked == []
 

@@ -39,61 +39,61 @@ _TOLD = (
 )
 """Updates of the coder that belong to the turn. Its modes, options and title are not this session's."""
 
-Numbered: TypeAlias = tuple[int, Finding]
+NumberedFinding: TypeAlias = tuple[int, Finding]
 
 
-async def run_handover(turn: KitTurn[ReviewConversation], wanted: HandOverIntent) -> v1.StopReason:
+async def run_handover(turn: KitTurn[ReviewConversation], intent: HandOverIntent) -> v1.StopReason:
     """Let the coder mend findings of the last review, and tell what became of them; returns why it ended."""
     config, last = turn.session.conversation.model, turn.session.conversation.last
     if config is None:
         await turn.say("There is no coder to hand it to: no model is configured. Start me with `--model`.\n")
         return "end_turn"
-    found = _chosen(last, wanted)
-    if last is None or isinstance(found, str):
-        await turn.say(f"{found}\n")
+    findings = _choose_findings(last, intent)
+    if last is None or isinstance(findings, str):
+        await turn.say(f"{findings}\n")
         return "end_turn"
-    before = await _texts(turn, last, found)
+    before = await _texts(turn, last, findings)
     if isinstance(before, str):
         await turn.say(f"{before}\n")
         return "end_turn"
-    stop = await _let_coder_mend(turn, config, found, before)
-    await _judge(turn, last, found, before)
+    stop = await _let_coder_mend(turn, config, findings, before)
+    await _judge(turn, last, findings, before)
     return stop
 
 
-def _chosen(last: LastReview | None, wanted: HandOverIntent) -> Sequence[Numbered] | str:
+def _choose_findings(last: LastReview | None, intent: HandOverIntent) -> Sequence[NumberedFinding] | str:
     """The findings that are meant, or why there are none."""
     if last is None:
         return "Nothing was reviewed in this session yet. Say “review my changes”, or name files."
-    found = [(number, finding) for number, finding in last.open_findings() if number in wanted.numbers]
-    if not found:
+    findings = [(number, finding) for number, finding in last.open_findings() if number in intent.numbers]
+    if not findings:
         return "Say which finding the coder shall mend, by its number: “let the coder fix 3”."
-    return found
+    return findings
 
 
 async def _texts(
-    turn: KitTurn[ReviewConversation], last: LastReview, findings: Sequence[Numbered]
+    turn: KitTurn[ReviewConversation], last: LastReview, findings: Sequence[NumberedFinding]
 ) -> Mapping[str, str] | str:
     """The texts that the findings are about, by path; or why one of them cannot be mended."""
     files = TurnFiles(turn)
     texts: dict[str, str] = {}
-    for shown in dict.fromkeys(finding.path for _, finding in findings):
-        file = last.files.get(shown)
+    for display_path in dict.fromkeys(finding.path for _, finding in findings):
+        file = last.files.get(display_path)
         if file is None or file.path is None:
-            return f"{shown} is in no file."
+            return f"{display_path} is in no file."
         text = await files.read(file.path)
         if isinstance(text, UnreadFile):
-            return f"{shown} cannot be read: {text.why}"
+            return f"{display_path} cannot be read: {text.why}"
         if digest(text) != file.digest:
-            return f"{shown}: {STALE}; review it again."
-        texts[shown] = text
+            return f"{display_path}: {STALE}; review it again."
+        texts[display_path] = text
     return texts
 
 
 async def _let_coder_mend(
     turn: KitTurn[ReviewConversation],
     config: CoderConfig,
-    findings: Sequence[Numbered],
+    findings: Sequence[NumberedFinding],
     texts: Mapping[str, str],
 ) -> v1.StopReason:
     folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-coder-")
@@ -135,8 +135,8 @@ def _client(turn: KitTurn[ReviewConversation]) -> Client:
         permission = await turn.ask(request.tool_call, request.options)
         if permission.option is None:
             return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
-        chosen = v1.SelectedPermissionOutcome(option_id=permission.option.option_id)
-        return v1.RequestPermissionResponse(outcome=chosen)
+        outcome = v1.SelectedPermissionOutcome(option_id=permission.option.option_id)
+        return v1.RequestPermissionResponse(outcome=outcome)
 
     if READ in lent:
 
@@ -156,7 +156,7 @@ def _client(turn: KitTurn[ReviewConversation]) -> Client:
     return client
 
 
-def _prompt(findings: Sequence[Numbered], texts: Mapping[str, str]) -> str:
+def _prompt(findings: Sequence[NumberedFinding], texts: Mapping[str, str]) -> str:
     """What the coder is told. Secrets are masked: titles and explanations may quote the code."""
     parts = [
         "A code review has found the following. Mend exactly this, with the smallest change that is right. "
@@ -175,23 +175,23 @@ def _prompt(findings: Sequence[Numbered], texts: Mapping[str, str]) -> str:
 async def _judge(
     turn: KitTurn[ReviewConversation],
     last: LastReview,
-    findings: Sequence[Numbered],
+    findings: Sequence[NumberedFinding],
     before: Mapping[str, str],
 ) -> None:
     """Tell what became of each file; findings in a file that has changed are settled by a new review."""
     files = TurnFiles(turn)
-    for shown, text in before.items():
-        path = last.files[shown].path
+    for display_path, text in before.items():
+        path = last.files[display_path].path
         assert path is not None
         after = await files.read(path)
         if isinstance(after, UnreadFile):
-            await turn.say(f"- {shown}: cannot be read any more: {after.why}\n")
+            await turn.say(f"- {display_path}: cannot be read any more: {after.why}\n")
             continue
         if after == text:
-            await turn.say(f"- {shown}: the coder changed nothing.\n")
+            await turn.say(f"- {display_path}: the coder changed nothing.\n")
             continue
-        why = await fix_problem(shown, text, after, ReviewSettings())
-        judged = "it parses, and the rules find nothing new" if why is None else f"look at it: {why}"
-        await turn.say(f"- {shown}: changed by the coder; {judged}. Review it again to be sure.\n")
-        last.applied += [number for number, finding in findings if finding.path == shown]
+        why = await fix_problem(display_path, text, after, ReviewSettings())
+        verdict = "it parses, and the rules find nothing new" if why is None else f"look at it: {why}"
+        await turn.say(f"- {display_path}: changed by the coder; {verdict}. Review it again to be sure.\n")
+        last.applied += [number for number, finding in findings if finding.path == display_path]
     turn.session.conversation.keep(last)

@@ -36,12 +36,14 @@ def excerpts(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     """
     readable: dict[str, TextLines] = {}
     rows = []
-    ranked = sorted(enumerate(findings, 1), key=lambda pair: (pair[1].severity.rank, pair[0]))
-    for number, finding in ranked[:MOST]:
+    rows_by_rank = sorted(enumerate(findings, 1), key=lambda pair: (pair[1].severity.rank, pair[0]))
+    for number, finding in rows_by_rank[:MOST]:
         if finding.path not in readable:
             readable[finding.path] = TextLines(texts.get(finding.path, ""))
         rows.append(_row(number, finding, readable[finding.path]))
-    omission = f"\n{len(ranked) - MOST} milder findings are left out." if len(ranked) > MOST else ""
+    omission = (
+        f"\n{len(rows_by_rank) - MOST} milder findings are left out." if len(rows_by_rank) > MOST else ""
+    )
     return "\n".join(msgspec.json.encode(row).decode() for row in rows) + omission
 
 

@@ -57,7 +57,7 @@ def _files_text(files: Sequence[str]) -> str:
 
 
 def choose_fixes(last: LastReview, intent: FixIntent) -> ChosenFixes:
-    """Which findings are meant; why some of them cannot be mended."""
+    """The findings that the intent means, and why some of them cannot be mended."""
     words: list[str] = []
     candidates = last.open_findings()
     if intent.numbers:

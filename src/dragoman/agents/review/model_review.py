@@ -112,7 +112,7 @@ class ModelReview:
         """Try to refute each finding, the worst first, and test the fixes of those that stand."""
         await self._refute_all()
         for findings in (self._verified_findings, self._unverified_findings):
-            findings[:] = [await self._tested(finding) for finding in findings]
+            findings[:] = [await self._test_fix(finding) for finding in findings]
 
     async def _refute_all(self) -> None:
         findings = self._model_findings.worst_first()
@@ -127,7 +127,7 @@ class ModelReview:
                 if why:
                     self._unverified_findings.append(_with_note(finding, f"{UNVERIFIED}: {why}."))
 
-    async def _tested(self, finding: Finding) -> Finding:
+    async def _test_fix(self, finding: Finding) -> Finding:
         """A finding that says what the project's tests say about its fix; without the fix if they fail."""
         if finding.fix is None:
             return finding

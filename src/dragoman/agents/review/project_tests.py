@@ -160,8 +160,8 @@ class ProjectTests:
         self._turn = turn
         self._grants = grants
         self._meter = meter
-        self._permitted: bool | None = None
-        self._unchanged: SuiteRun | None = None
+        self._is_permitted: bool | None = None
+        self._unchanged_run: SuiteRun | None = None
         self._turns = asyncio.Lock()
         """One run after the other: a machine has only so many processors, and a person one answer."""
         self.command = command
@@ -170,9 +170,9 @@ class ProjectTests:
         """Of the project as it is. Raises `SuiteNotRun`."""
         async with self._turns:
             await self._ask(report)
-            if self._unchanged is None:
-                self._unchanged = await self._run_copy({})
-            return self._unchanged
+            if self._unchanged_run is None:
+                self._unchanged_run = await self._run_copy({})
+            return self._unchanged_run
 
     async def run_with(self, report: ToolReport, path: str, text: str) -> SuiteRun:
         """Of the project with this text in a file of it. Raises `SuiteNotRun`."""
@@ -183,13 +183,13 @@ class ProjectTests:
             return await self._run_copy({relative: text})
 
     async def _ask(self, report: ToolReport) -> None:
-        if self._permitted is None:
+        if self._is_permitted is None:
             try:
                 await permit(self._turn, report, self._grants, self._wish())
-                self._permitted = True
+                self._is_permitted = True
             except ToolDenied:
-                self._permitted = False
-        if not self._permitted:
+                self._is_permitted = False
+        if not self._is_permitted:
             raise SuiteNotRun("running them was not allowed")
 
     def _wish(self) -> PermissionWish:
@@ -218,7 +218,7 @@ class ProjectTests:
         command = self.command
         try:
             async with asyncio.timeout(seconds):
-                ended = await self._turn.run(
+                process = await self._turn.run(
                     *(sys.executable, "-c", _START, str(folder), *command.words),
                     env=command.environment(folder),
                     output_bytes=OUTPUT,
@@ -229,12 +229,12 @@ class ProjectTests:
             raise SuiteNotRun("the project is not on the machine that the reviewer runs on") from None
         except ErrorAnswer as error:
             raise SuiteNotRun(f"{command.name} cannot be started: {error.message}") from None
-        output = _COLOURS.sub("", ended.output).strip()
-        if command.name == "pytest" and ended.exit_code == _NO_TESTS_COLLECTED:
+        output = _COLOURS.sub("", process.output).strip()
+        if command.name == "pytest" and process.exit_code == _NO_TESTS_COLLECTED:
             raise SuiteNotRun("pytest finds no tests")
         if "No module named pytest" in output:
             raise SuiteNotRun(f"pytest is not installed for {command.words[0]}")
-        return SuiteRun("passed" if ended.exit_code == 0 else "failed", output)
+        return SuiteRun("passed" if process.exit_code == 0 else "failed", output)
 
 
 def _path_inside(path: str, folder: str) -> str:

@@ -141,4 +141,4 @@ def _counts(entry: Mapping[str, object]) -> bool:
 
 
 def _no_waiter() -> None:
-    """Nobody waits for it."""
+    """Does nothing: no caller waits for the connection."""

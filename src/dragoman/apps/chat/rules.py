@@ -79,14 +79,14 @@ class _TellingLog(AuditLog):
         super().__init__(path)
         self._say = tell
         self._loop = asyncio.get_running_loop()
-        self._complained = False
+        self._has_complained = False
 
     def append(self, line: AuditEntry) -> None:
         try:
             super().append(line)
         except OSError as error:
-            if not self._complained:
-                self._complained = True
+            if not self._has_complained:
+                self._has_complained = True
                 why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
                 self._tell(f"{why}, so nothing is permitted; set XDG_STATE_HOME to a folder where it can be")
             raise  # what is not written down is not permitted

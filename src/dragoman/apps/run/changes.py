@@ -32,7 +32,7 @@ async def look_before(roots: Sequence[str], reporter: RunReporter) -> Snapshot |
 
 
 async def tell_changes(
-    snapshot: Snapshot, reporter: RunReporter, what: ChangeHandling, *, attended: bool
+    snapshot: Snapshot, reporter: RunReporter, what: ChangeHandling, *, is_attended: bool
 ) -> None:
     """Compare, put back what is not wanted, and tell."""
     try:
@@ -41,20 +41,20 @@ async def tell_changes(
         reporter.note(f"what has changed on disk cannot be told: {error}", level="warning")
         return
     files = [change for change in changes.files if not _is_ours(change.path)]
-    if what == "ask" and files and not attended:
+    if what == "ask" and files and not is_attended:
         reporter.note("nobody is there to be asked about the changes; they are kept", level="warning")
         what = "keep"
-    unwanted = await _unwanted(files, what)
-    reverted = [change.path for change in unwanted if await _revert(changes, change, reporter)]
-    told = [_changed_file(change, reverted=change.path in reverted) for change in files]
-    reporter.emit(events.ChangesEvent(time=now(), files=told, notes=list(changes.notes)))
+    unwanted_changes = await _ask_unwanted(files, what)
+    reverted_paths = [change.path for change in unwanted_changes if await _revert(changes, change, reporter)]
+    entries = [_changed_file(change, is_reverted=change.path in reverted_paths) for change in files]
+    reporter.emit(events.ChangesEvent(time=now(), files=entries, notes=list(changes.notes)))
 
 
-async def _unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:
+async def _ask_unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequence[FileChange]:
     if what != "ask":
         return files if what == "revert" else ()
 
-    lines, unwanted = TerminalLines(0), []
+    lines, unwanted_changes = TerminalLines(0), []
     for change in files:
         write_stderr(f"\n{sanitize(change.diff or '')}{change.kind} {sanitize_line(change.path)}\n")
         while True:
@@ -63,9 +63,9 @@ async def _unwanted(files: Sequence[FileChange], what: ChangeHandling) -> Sequen
             if answer is None or answer.strip().casefold() in ("k", "keep"):
                 break  # whoever is gone has put nothing back
             if answer.strip().casefold() in ("r", "revert"):
-                unwanted.append(change)
+                unwanted_changes.append(change)
                 break
-    return unwanted
+    return unwanted_changes
 
 
 async def _revert(changes: TurnChangeSet, change: FileChange, reporter: RunReporter) -> bool:
@@ -77,7 +77,7 @@ async def _revert(changes: TurnChangeSet, change: FileChange, reporter: RunRepor
     return True
 
 
-def _changed_file(change: FileChange, *, reverted: bool) -> events.ChangedFileEntry:
+def _changed_file(change: FileChange, *, is_reverted: bool) -> events.ChangedFileEntry:
     return events.ChangedFileEntry(
         path=change.path,
         kind=change.kind,
@@ -85,7 +85,7 @@ def _changed_file(change: FileChange, *, reverted: bool) -> events.ChangedFileEn
         lines_removed=change.lines_removed,
         binary=change.binary,
         diff=change.diff,
-        reverted=reverted,
+        reverted=is_reverted,
     )
 
 

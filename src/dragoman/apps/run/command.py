@@ -90,7 +90,7 @@ async def _run(plan: RunPlan, args: argparse.Namespace) -> int:
     task = asyncio.create_task(running.run(), name="run")
     stop.watch(task, timeout=args.timeout)
     try:
-        outcome = await _ended(task, stop)
+        outcome = await _wait_for_outcome(task, stop)
         _tell_end(reporter, outcome, running.session_id, time.monotonic() - began)
         reporter.finish()
         return await _finish(output, outcome, patience=LAST_WORDS if stop.is_ending else None)
@@ -127,7 +127,7 @@ class _Run:
             await early.aclose()
 
 
-async def _ended(task: asyncio.Task[RunOutcome], stop: RunStop) -> RunOutcome:
+async def _wait_for_outcome(task: asyncio.Task[RunOutcome], stop: RunStop) -> RunOutcome:
     try:
         await asyncio.wait((task,))
         outcome = task.result()

@@ -98,22 +98,22 @@ class RunDriver:
             return outcome
 
     async def _connect(self, lending: LentWorkspace, history: RunHistory) -> RunOutcome:
-        def complained(chunk: bytes) -> None:
+        def on_stderr(chunk: bytes) -> None:
             self._reporter.stderr(chunk)
             history.stderr(chunk)
 
         def start() -> Connecting:
             return connect(
-                self._early.take(complained) or self._plan.target.open(),
+                self._early.take(on_stderr) or self._plan.target.open(),
                 client=lending.client,
                 limits=self._plan.limits,
                 cwd=self._plan.session_request.cwd,
                 env=self._plan.target.env,
-                on_stderr=complained,
+                on_stderr=on_stderr,
                 on_stray=BoundedNotes(self._reporter.warn),
                 tap=history.tap,
                 dialect=self._plan.target.dialect,
-                ledger=Ledger(on_loss=self._lost, on_decision=self._on_dialect),
+                ledger=Ledger(on_loss=self._on_loss, on_decision=self._on_dialect),
                 policy=self._plan.rules.policy_file,
             )
 
@@ -129,34 +129,34 @@ class RunDriver:
         async with connecting as agent:
             self._owns(agent)
             self._introduce(agent)
-            wanted = await self._session_request(agent, history)
-            return await self._converse(agent, lending, wanted)
+            request = await self._session_request(agent, history)
+            return await self._converse(agent, lending, request)
 
     async def _session_request(self, agent: AgentHandle, history: RunHistory) -> SessionRequest:
-        wanted = self._plan.session_request
+        request = self._plan.session_request
         if not self._plan.continue_:
-            return wanted
+            return request
         names = {self._agent_name(), self._plan.target.agent.name}
-        session_id = await history.last_session(names, wanted.cwd)
+        session_id = await history.last_session(names, request.cwd)
         if session_id is None:
             raise UsageMistake(
                 "there is no session of this agent in this folder to go on with", "leave --continue out"
             )
-        return replace(wanted, session_id=session_id)
+        return replace(request, session_id=session_id)
 
     async def _converse(
         self, agent: AgentHandle, lending: LentWorkspace, request: SessionRequest
     ) -> RunOutcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
-        attended = self._plan.attended and not self._logged_in
-        login = make_login(agent, self._plan.target, self._reporter, attended=attended)
+        is_attended = self._plan.is_attended and not self._logged_in
+        login = make_login(agent, self._plan.target, self._reporter, is_attended=is_attended)
         looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
         try:
             session, how = await logged_in(
                 agent, lambda: open_session(agent, lending.workspace, request), login
             )
             self.session_id = session.id
-            self._reporter.emit(_opened(session, how))
+            self._reporter.emit(_session_event(session, how))
             if how == "loaded" and not session.late:
                 await self._hear_replay(session)
             self._tell_late(session, "before" if how == "new" else "replay")
@@ -180,7 +180,9 @@ class RunDriver:
 
     async def _tell_changes(self, snapshot: Snapshot | None) -> None:
         if snapshot is not None:
-            await tell_changes(snapshot, self._reporter, self._plan.changes, attended=self._plan.attended)
+            await tell_changes(
+                snapshot, self._reporter, self._plan.changes, is_attended=self._plan.is_attended
+            )
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
@@ -232,17 +234,17 @@ class RunDriver:
 
     def _agent_name(self) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""
-        known = self._plan.target.agent
+        agent = self._plan.target.agent
         info = None if self._agent is None else self._agent.info
-        if known.source in (AgentSource.COMMAND, AgentSource.ADDRESS) and info is not None:
+        if agent.source in (AgentSource.COMMAND, AgentSource.ADDRESS) and info is not None:
             return info.name
-        return known.name
+        return agent.name
 
     def _on_dialect(self, decision: DialectDecision) -> None:
         if decision.dialect != "v1":
             self._reporter.note(f"translated: {decision.text}")
 
-    def _lost(self, entry: LedgerEntry) -> None:
+    def _on_loss(self, entry: LedgerEntry) -> None:
         self._reporter.note(f"lost in translation: {entry.what}: {entry.done}")
 
     def _owns(self, agent: AgentHandle) -> None:
@@ -266,7 +268,7 @@ class RunDriver:
         )
 
 
-def _opened(session: Session, how: str) -> events.SessionEvent:
+def _session_event(session: Session, how: str) -> events.SessionEvent:
     return events.SessionEvent(
         time=now(),
         session_id=session.id,
@@ -279,14 +281,14 @@ def _opened(session: Session, how: str) -> events.SessionEvent:
 async def _put_away(looking: asyncio.Task[Snapshot | None]) -> None:
     """However a run ends, and though it is told to once more, it leaves nothing of its snapshot on disk."""
     putting = asyncio.create_task(_forget(looking), name="forget the snapshot")
-    told: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     while not putting.done():
         try:
             await asyncio.wait((putting,))
         except asyncio.CancelledError as error:
-            told = error
-    if told is not None:
-        raise told
+            cancellation = error
+    if cancellation is not None:
+        raise cancellation
 
 
 async def _forget(looking: asyncio.Task[Snapshot | None]) -> None:

@@ -30,8 +30,8 @@ class StartAgain(Exception):
     """The person has logged in beside the running agent, which cannot know of it."""
 
 
-def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *, attended: bool) -> Login:
-    """`attended`: there is a person, who has not logged in in vain before."""
+def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *, is_attended: bool) -> Login:
+    """`is_attended`: there is a person, who has not logged in in vain before."""
 
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
         reporter.note(f"logging in: {method.name}")
@@ -51,11 +51,11 @@ def make_login(agent: AgentHandle, target: ChosenAgent, reporter: RunReporter, *
                 await process.wait()
         raise StartAgain
 
-    can_start = attended and bool(target.agent.command)
+    can_start = is_attended and bool(target.agent.command)
     plan = plan_login(agent.auth_methods, os.environ, can_start, agent_variables=target.env.keys())
     return Login(
         method=None if plan.step is None else plan.step.method_id,
         terminal=in_terminal if can_start else None,
-        seconds=ATTENDED if attended else ALONE,
+        seconds=ATTENDED if is_attended else ALONE,
         withheld=withheld(allow=tuple(target.env)),
     )

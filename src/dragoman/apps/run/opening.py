@@ -44,8 +44,8 @@ async def _reopen(
         "sessionCapabilities.resume": ("resumed", "resume_session"),
         "loadSession": ("loaded", "load_session"),
     }
-    offered = [way for capability, way in ways.items() if capability in agent.capabilities]
-    for how, method in offered:
+    usable_ways = [way for capability, way in ways.items() if capability in agent.capabilities]
+    for how, method in usable_ways:
         try:
             workspace.open(
                 session_id,
@@ -60,8 +60,8 @@ async def _reopen(
                 additional_directories=request.directories,
             )
             return session, how
-        except CallFailed as refused:  # some advertise what they then do not know
-            if refused.code != METHOD_NOT_FOUND or (how, method) == offered[-1]:
+        except CallFailed as error:  # some advertise what they then do not know
+            if error.code != METHOD_NOT_FOUND or (how, method) == usable_ways[-1]:
                 raise
     raise UsageMistake(
         "the agent cannot go on with a stored session", "start a new one without --session or --continue"
@@ -125,13 +125,13 @@ def _value(option: v1.SessionConfigSelect | v1.SessionConfigBoolean, value: str)
 
 
 def _values(option: v1.SessionConfigSelect) -> list[str]:
-    found: list[str] = []
+    values: list[str] = []
     for entry in option.options:
         if isinstance(entry, v1.SessionConfigSelectGroup):
-            found += [option.value for option in entry.options]
+            values += [option.value for option in entry.options]
         else:
-            found.append(entry.value)
-    return found
+            values.append(entry.value)
+    return values
 
 
 def _list_names(what: str, names: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ class DecisionLog(AuditLog):
         super().__init__(path)
         self._reporter = reporter
         self._loop = asyncio.get_running_loop()
-        self._complained = False
+        self._has_complained = False
         self.last_was_denied = False
         """Whether the policy denied the last thing that was asked for; reading does not count."""
         self.last_refusal: str | None = None
@@ -55,33 +55,33 @@ class DecisionLog(AuditLog):
         for method in EFFECTS:
             handler = client.handlers.get(method)
             if handler is not None:
-                client.handlers.replace(method, Handler(self._watched(method, handler)))
+                client.handlers.replace(method, Handler(self._watch(method, handler)))
 
-    def _watched(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+    def _watch(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
         async def do(request: object, agent: object) -> Any:  # of the method's type
             try:
-                done = await handler.work(request, agent)
-            except ErrorAnswer as refused:
+                result = await handler.work(request, agent)
+            except ErrorAnswer as error:
                 # After what the audit log has to tell of this: a denial is no refusal.
-                self._loop.call_soon(self._refused, method, refused.message)
+                self._loop.call_soon(self._on_refusal, method, error.message)
                 raise
-            self._loop.call_soon(self._done)
-            return done
+            self._loop.call_soon(self._on_success)
+            return result
 
         return do
 
-    def _refused(self, method: str, why: str) -> None:
+    def _on_refusal(self, method: str, why: str) -> None:
         if not self.last_was_denied:
             self.last_refusal = f"{method}: {why}"
             self._reporter.note(f"refused although it was allowed: {self.last_refusal}", level="warning")
 
-    def _done(self) -> None:
+    def _on_success(self) -> None:
         self.last_refusal = None
 
     def _cannot_write(self, error: OSError) -> None:
         self.last_was_denied = True
-        if not self._complained:
-            self._complained = True
+        if not self._has_complained:
+            self._has_complained = True
             why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
             remedy = "set XDG_STATE_HOME to a folder where it can be"
             self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")

@@ -70,7 +70,7 @@ class RunPlan:
     continue_: bool
     record: bool
     changes: ChangeHandling
-    attended: bool
+    is_attended: bool
     """Whether a person sits at the terminal and can be asked."""
 
     @property
@@ -81,7 +81,7 @@ class RunPlan:
 def make_plan(args: argparse.Namespace) -> RunPlan:
     """Everything that is known before an agent is started; raises `UsageMistake`."""
     target = find_target(args.agent, args.env, dialect=args.dialect)
-    attended = args.format != "json" and is_terminal(0) and is_terminal(2)
+    is_attended = args.format != "json" and is_terminal(0) and is_terminal(2)
     roots = [_folder(path) for path in (args.cwd or os.getcwd(), *args.add_dir)]
     return RunPlan(
         target=target,
@@ -97,19 +97,19 @@ def make_plan(args: argparse.Namespace) -> RunPlan:
         ),
         rules=RunRules(
             policy=load_chosen_policy(
-                roots, file=args.policy, approve=args.approve or (None if attended else "reads")
+                roots, file=args.policy, approve=args.approve or (None if is_attended else "reads")
             ),
             policy_file=os.path.abspath(args.policy) if args.policy else "",
             answers=_answers(args.answers),
             shell_lines=args.shell_lines,
-            ask=attended,
+            ask=is_attended,
         ),
         limits=Limits(handshake_seconds=args.start_timeout or None, end_seconds=args.end_timeout),
         silence=args.silence or None,
         continue_=args.continue_,
         record=not args.no_history,
         changes=args.changes,
-        attended=attended,
+        is_attended=is_attended,
     )
 
 

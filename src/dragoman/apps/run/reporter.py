@@ -39,11 +39,11 @@ class RunReporter:
             self.say(f"dragoman run: {sanitize(message)}")
 
     def warn(self, message: str) -> None:
-        """The same for something that may explain what goes wrong later."""
+        """`note` for something that may explain what goes wrong later."""
         self.note(message, level="warning")
 
     def tell(self, message: str) -> None:
-        """The same for what is an event already."""
+        """`note` for something that was emitted as an event already."""
         if self._for_people:
             self.say(f"dragoman run: {sanitize(message)}")
 

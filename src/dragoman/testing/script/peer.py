@@ -156,7 +156,7 @@ class Peer:
         self._role.on_end()
 
     def wake_waiters(self, method: str) -> None:
-        """Whoever waits for this method goes on."""
+        """Wake the lines of the script that wait for this method."""
         if self._method_events and method in self._method_events:
             self._method_events.pop(method).set()
 

@@ -101,7 +101,7 @@ def seconds(statement: Statement, word: Json) -> float:
 def read_or_defer(
     statement: Statement, word: object, read: Callable[[Statement, Json], T]
 ) -> Callable[[ScriptScene], T]:
-    """A number that may be a name's: read now if it stands here, otherwise when its line is played."""
+    """Read a number now, or, if the word is a name, when its line is played."""
     if isinstance(word, str) and word.startswith("$"):
         return lambda scene: read(statement, scene.fill(word))
     value = read(statement, word)

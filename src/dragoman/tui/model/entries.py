@@ -63,7 +63,7 @@ class SpeechEntry(TranscriptEntry):
         return self._text
 
     def put_before(self, text: str) -> None:
-        """What was said before this was found later."""
+        """Put text before this one, which was loaded later."""
         self._text = text + self.text
         self.version += 1
 

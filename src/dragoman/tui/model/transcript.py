@@ -278,7 +278,7 @@ class Transcript:
 
 
 def _no_listener() -> None:
-    """Nobody looks."""
+    """Does nothing: no view listens yet."""
 
 
 def _is_one_speech(last: SpeechEntry, first: SpeechEntry) -> bool:
@@ -286,7 +286,7 @@ def _is_one_speech(last: SpeechEntry, first: SpeechEntry) -> bool:
 
 
 def _join_states(before: ToolState, after: ToolState) -> ToolState:
-    """One tool call, of which the beginning was found after its end."""
+    """The state of a tool call whose beginning was loaded after its end."""
     progress = v1.ToolCallProgress(
         tool_call_id=after.id,
         **{

@@ -178,7 +178,7 @@ class ChatScreen(Screen[None]):
             self._clock.pause()
 
     def _take_breath(self) -> None:
-        """Where a pause would not be noticed."""
+        """Let the host work when the person does not notice a pause: after opening and after a turn."""
         if self._is_opening and self.conversation.state != "starting":
             self._is_opening = False
             self._host.after_opening()

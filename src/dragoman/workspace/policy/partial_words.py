@@ -88,7 +88,7 @@ def _overlap(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _skip(parts: Sequence[str], positions: set[int]) -> set[int]:
-    """Where one may stand as well, because what stands for any number of characters may stand for none."""
+    """The positions, with those behind a part that may stand for no character at all."""
     grown = set(positions)
     for at in sorted(positions):
         while at < len(parts) and parts[at] in (ANY, RUN):

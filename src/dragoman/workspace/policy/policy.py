@@ -165,7 +165,7 @@ _APPROVED: Final[dict[Approve, str]] = {
 def _first_match(
     rules: Sequence[PolicyRule], part: QuestionPart, why: str
 ) -> tuple[tuple[PolicyDecision, ...], PolicyDecision | None]:
-    """What the first rule says that speaks about it, and before that, that a rule which denies might."""
+    """The decision of the first rule that applies; before it, a doubt if a rule that denies might apply."""
     doubt: tuple[PolicyDecision, ...] = ()
     for rule in rules:
         result = relevance(rule, part)
