@@ -7,7 +7,7 @@ Each rule is a function over `CodeText`; its words are in `code_rules`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_text import CodeHit, CodeText, Function, Statement
 
@@ -96,12 +96,12 @@ def leaks(code: CodeText) -> Iterator[CodeHit]:
             line = code.code[code.code.rfind("\n", 0, found.start()) + 1 : found.start()]
             if not re.search(r"\b(?:with|try)\b", line):
                 yield CodeHit("flow/resource-leak", found.start(), found.end())
-    for function in code.functions():
+    for function in code.functions:
         yield from _leaks_in(function, opened, language)
 
 
 def _leaks_in(function: Function, opened: re.Pattern[str], language: str) -> Iterator[CodeHit]:
-    statements = list(function.statements())
+    statements = function.statements
     for index, statement in enumerate(statements):
         found = opened.match(statement.text)
         if found is None or found["name"] in ("_", "return"):
@@ -134,15 +134,15 @@ def locks(code: CodeText) -> Iterator[CodeHit]:
     """Locks that a return or an error leaves locked."""
     if code.language == "rust" or not re.search(r"\.(?:lock|Lock|RLock|acquire)\(\)", code.code):
         return
-    for function in code.functions():
-        statements = list(function.statements())
+    for function in code.functions:
+        statements = function.statements
         for index, statement in enumerate(statements):
             found = _LOCKED.match(statement.text)
             if found is not None and _stays_locked(re.escape(found["lock"]), statements[index + 1 :]):
                 yield _hit("flow/lock-not-released", statement)
 
 
-def _stays_locked(lock: str, later: list[Statement]) -> bool:
+def _stays_locked(lock: str, later: Sequence[Statement]) -> bool:
     unlock = re.compile(rf"\b{lock}\.(?:unlock|Unlock|RUnlock|release)\(\)")
     if later and later[0].text.startswith(("try", "defer")):
         return False
@@ -174,37 +174,65 @@ _FS_PROMISES = re.compile(
     r"""promises\s+as\s+fs\b|import\s+(?:\*\s+as\s+)?fs\s+from\s+["'](?:node:)?fs/promises|fs\s*=\s*require\(["'](?:node:)?fs(?:/promises["']|["']\)\.promises)"""
 )
 _IS_ASYNC = re.compile(r"\basync\b")
+_RECEIVER = r"(?:self\.|this\.|Self::)?"
+_UNUSED = r"(?:let\s+_\s*=\s*)?"
+_ARGUMENTS = r"\s*(?:::<[^>]*>)?\("
+_CALL = re.compile(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
+_CONDITION = re.compile(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
+_HEAD_WORDS = ("async", "def ", "fn ", "function")
+_PLAIN_NAMES = re.compile(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
+
+
+def _async_calls(names: str) -> re.Pattern[str]:
+    """Calls of libraries that must be awaited, at the beginning of a statement."""
+    return re.compile(rf"{_UNUSED}(?:{names}){_ARGUMENTS}")
+
+
+_CALLS = {language: _async_calls(names) for language, names in _ASYNC_CALLS.items()}
+_CALLS_WITH_FS = _async_calls(
+    _ASYNC_CALLS["javascript"]
+    + r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
+)
 
 
 def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     """Coroutines and promises that nobody waits for."""
     language = _family(code.language)
     names_of = _ASYNC_NAMES.get(language)
-    if names_of is None or not re.search(r"\basync\b|\.then\(|\bfetch\(", code.code):
+    if names_of is None or not any(word in code.code for word in ("async", ".then(", "fetch(")):
         return
-    names = {name for found in names_of.finditer(code.code) for name in found.groups() if name}
-    names -= set(re.findall(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)", code.code))
-    calls = _ASYNC_CALLS[language]
+    heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
+    names = {name for head in heads for found in names_of.finditer(head) for name in found.groups() if name}
+    names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
+    calls = _CALLS[language]
     if language == "javascript" and _FS_PROMISES.search(code.text):
-        calls += r"|fs\.(?:writeFile|readFile|unlink|mkdir|rm|rename|appendFile|copyFile|access|stat)"
-    own = "|".join(sorted(map(re.escape, names))) or r"(?!)"
-    receiver = r"(?:self\.|this\.|Self::)?"
-    called = rf"(?:{receiver}(?:{own})|{calls})"
-    statement = re.compile(rf"(?:let\s+_\s*=\s*)?{called}\s*(?:::<[^>]*>)?\(")
-    condition = re.compile(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{receiver}(?:{own})\(")
-    for function in code.functions():
-        head = f"{function.head.text}"
-        if not _IS_ASYNC.search(head) and language != "python":
+        calls = _CALLS_WITH_FS
+    # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
+    if not any(_begins_with_call(line.text, names, calls) for line in code.lines):
+        return
+    for function in code.functions:
+        if not _IS_ASYNC.search(function.head.text) and language != "python":
             continue
-        for step in function.statements():
+        for step in function.statements:
             if step.line is function.head:
                 continue
-            if _is_dropped(statement, step, language) or condition.match(step.text):
+            if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
 
 
-def _is_dropped(pattern: re.Pattern[str], step: Statement, language: str) -> bool:
-    if not pattern.match(step.text):
+def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> bool:
+    called = _CALL.match(text)
+    return bool(called and called[1] in names) or bool(calls.match(text)) or _is_condition(text, names)
+
+
+def _is_condition(text: str, names: set[str]) -> bool:
+    found = _CONDITION.match(text)
+    return found is not None and found[1] in names
+
+
+def _is_dropped(step: Statement, names: set[str], calls: re.Pattern[str], language: str) -> bool:
+    called = _CALL.match(step.text)
+    if not (called and called[1] in names) and not calls.match(step.text):
         return False
     if language == "rust":
         return ".await" not in step.text and step.text.endswith(";") and "block_on" not in step.text
@@ -237,14 +265,14 @@ def script_promises(code: CodeText) -> Iterator[CodeHit]:
             rf"\b{found[1]}\.(?:reduce|filter|join|forEach|length|map|sort)\b", code.code[found.end() :]
         ):
             yield CodeHit("flow/async-callback", found.start(), found.end())
-    for function in code.functions():
+    for function in code.functions:
         yield from _promises_in(function)
 
 
 def _promises_in(function: Function) -> Iterator[CodeHit]:
     replies: set[str] = set()
     is_async = bool(_IS_ASYNC.search(function.head.text))
-    steps = list(function.statements())
+    steps = function.statements
     for step in steps:
         if found := _JSON_OF.match(step.text):
             replies.add(found[1])
@@ -276,10 +304,10 @@ def blocking_calls(code: CodeText) -> Iterator[CodeHit]:
     pattern = _BLOCKING.get(code.language)
     if pattern is None or not re.search(pattern, code.code):
         return
-    for function in code.functions():
+    for function in code.functions:
         if not re.search(_SUSPENDS[code.language], function.head.text):
             continue
-        for step in function.statements():
+        for step in function.statements:
             if (
                 step.line is not function.head
                 and re.search(pattern, step.text)
@@ -328,9 +356,9 @@ def weak_random(code: CodeText) -> Iterator[CodeHit]:
     if language == "go" and '"crypto/rand"' in code.text:
         return
     weak = re.compile(pattern)
-    for function in code.functions():
+    for function in code.functions:
         is_secret = _SECRET_NAME.search(function.head.text.split("{")[0])
-        for step in function.statements():
+        for step in function.statements:
             # Of a statement, what is before the call: the name that it is given to.
             found = weak.search(step.text)
             if found and (is_secret or _SECRET_NAME.search(step.text[: found.start()])):
@@ -377,8 +405,9 @@ def unused_results(code: CodeText) -> Iterator[CodeHit]:
     depth = 0
     for index, line in enumerate(lines):
         before = depth
-        opening, closing = ("([{", ")]}") if language == "python" else ("([", ")]")
-        depth += sum(map(line.text.count, opening)) - sum(map(line.text.count, closing))
+        depth += line.balance
+        if language == "python":
+            depth += line.text.count("{") - line.text.count("}")
         depth = (
             max(0, depth)
             if language == "python"
@@ -424,10 +453,10 @@ def panics(code: CodeText) -> Iterator[CodeHit]:
     """Unwraps in functions that could say what went wrong."""
     if code.language != "rust" or ("unwrap()" not in code.code and "expect(" not in code.code):
         return
-    for function in code.functions():
+    for function in code.functions:
         if not _FALLIBLE.search(function.head.text) or "test" in code.above(function.head):
             continue
-        for step in function.statements():
+        for step in function.statements:
             if _UNWRAPS.search(step.text) and not _FINE_UNWRAP.search(step.text):
                 yield _hit("flow/panic-instead-of-error", step)
     for found in re.finditer(r"\b(\w+)\.is_none\(\)\s*\{\s*[^{}]*\b\1\.unwrap\(\)", code.code):

@@ -179,8 +179,8 @@ def _fix_objections(rule: ReviewRule, compiled: re.Pattern[str]) -> Iterator[str
 def _match_objections(rule: ReviewRule) -> Iterator[str]:
     if not rule.languages:
         yield "a match needs languages: a shape means nothing without a grammar"
-    if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy or rule.keywords:
-        yield "where, unless, ignore_case, keywords and entropy belong to pattern, not to match"
+    if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy:
+        yield "where, unless, ignore_case and entropy belong to pattern, not to match"
     if rule.beyond_ascii:
         yield "beyond_ascii belongs to pattern, not to match"
 
