@@ -20,8 +20,9 @@ from dragoman.review.python_ast import python_findings
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines
-from dragoman.review.text_rules import LONGEST_LINE, text_findings
+from dragoman.review.text_rules import text_findings
 from dragoman.review.whole_text import whole_text_findings
+from dragoman.review.worker_messages import LONGEST_LINE
 
 
 class Inspection(NamedTuple):

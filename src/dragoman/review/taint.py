@@ -17,6 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.decoders import convert
+from dragoman.review.code_patterns import family
 from dragoman.review.code_text import CodeText, Function, Statement, balanced
 from dragoman.review.finding import Severity
 
@@ -111,7 +112,7 @@ def tables() -> FlowTables:
 
 @functools.cache
 def _compiled(language: str) -> _Compiled | None:
-    table = tables().language.get(_family(language))
+    table = tables().language.get(family(language))
     if table is None:
         return None
     rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
@@ -157,7 +158,7 @@ def _has_sources(code: CodeText, table: _Compiled) -> bool:
 def _follow(code: CodeText, function: Function, table: _Compiled) -> Iterator[TaintHit]:
     tainted = _parameters(code, function, table)
     for statement in function.statements:
-        yield from _harm(statement, tainted, table, _family(code.language))
+        yield from _harm(statement, tainted, table, family(code.language))
         if tainted and table.checked.search(statement.text):
             tainted = {name for name in tainted if not re.search(rf"\b{name}\b", statement.text)}
         for found in (
@@ -199,10 +200,6 @@ def _harm(statement: Statement, tainted: set[str], table: _Compiled, language: s
                 continue
             if _is_tainted(value, tainted, table, cleaned, table.cleaned):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
-
-
-def _family(language: str) -> str:
-    return "javascript" if language in ("typescript", "tsx") else language
 
 
 def _first_argument(arguments: str) -> str:

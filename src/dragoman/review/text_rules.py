@@ -17,9 +17,7 @@ from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.rules import ReviewRule
 from dragoman.review.text_edits import TextLines
-
-LONGEST_LINE = 2_000
-"""Characters of a line that a person may have written; beyond that it is minified or data."""
+from dragoman.review.worker_messages import LONGEST_LINE
 
 _LINES_AFTER = 3
 
