@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import ReviewRule, own_rules, parse_rules
-from dragoman.review.text_rules import LONGEST_LINE, _windows, compile_rule, entropy, looks_random
+from dragoman.review.text_edits import TextLines
+from dragoman.review.text_rules import SearchedText, compile_rule, entropy, looks_random
+from dragoman.review.worker_messages import LONGEST_LINE
 from dragoman.testing.pace import patience
 from tests.every import every
 
@@ -61,7 +63,9 @@ def test_lines_that_machines_wrote_are_left_alone() -> None:
     assert lines_found(made, "a" + "x" * LONGEST_LINE + "\na\n") == [2]
 
 
-keyworded = [made for made in own_rules() if made.keywords and not made.spans_lines]
+keyworded = [
+    made for made in own_rules() if made.pattern is not None and made.keywords and not made.spans_lines
+]
 
 
 @every("made", keyworded, ids=lambda made: made.id)
@@ -72,7 +76,7 @@ def test_keywords_never_hide_a_hit(made: ReviewRule) -> None:
         whole = {found.span() for found in pattern.finditer(padded)}
         parts = {
             found.span()
-            for begin, end in _windows(padded.lower(), made.keywords)
+            for begin, end in SearchedText(TextLines(padded)).windows(made)
             for found in pattern.finditer(padded, begin, end)
         }
         assert parts == whole
@@ -80,7 +84,8 @@ def test_keywords_never_hide_a_hit(made: ReviewRule) -> None:
 
 @given(st.text(st.sampled_from("ab\n"), max_size=80), st.sampled_from([("a",), ("a", "bb"), ("aa", "ab")]))
 def test_windows_are_whole_lines_in_order_that_hold_every_keyword(text: str, words: tuple[str, ...]) -> None:
-    windows = list(_windows(text, words))
+    made = rule(f"pattern = 'a'\nkeywords = {list(words)}\n")
+    windows = list(SearchedText(TextLines(text)).windows(made))
     ends = [0, *(end for _, end in windows)]
     assert all(begin >= end for (begin, _), end in zip(windows, ends, strict=False))
     for begin, end in windows:

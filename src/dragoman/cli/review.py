@@ -31,7 +31,7 @@ from dragoman.review.finding_cache import default_cache_folder
 from dragoman.review.formats import as_github, as_json, as_junit, as_sarif, as_text, summary
 from dragoman.review.git import GitChanges, changes
 from dragoman.review.rule_links import rules_page
-from dragoman.review.rules import all_rules
+from dragoman.review.rules import secret_rules
 from dragoman.review.secrets import mask_secrets
 from dragoman.review.text_edits import TextLines
 from dragoman.text.sanitize import sanitize, sanitize_json
@@ -164,7 +164,7 @@ class _Run:
 
     def _show_text(self, findings: list[Finding]) -> None:
         colour = self._options.colour == "always" or (self._options.colour == "auto" and sys.stdout.isatty())
-        rules = all_rules(self._settings.rules)
+        rules = secret_rules(self._settings.rules)
         path, lines, page = "", None, rules_page()
         for finding in findings:
             if finding.path != path:

@@ -7,7 +7,6 @@ docs/hub-configuration.md is held to these classes by a test.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -22,6 +21,7 @@ from dragoman.journal.contract import Durability
 from dragoman.journal.history import history_path
 from dragoman.sdk.known import KnownAgent, known_agents
 from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.system.folders import user_folder
 
 
 class Kind(Struct, frozen=True):
@@ -221,11 +221,7 @@ def data_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 def settings_path(environ: Mapping[str, str] | None = None) -> Path:
     """Where the file is, or would be."""
-    env = os.environ if environ is None else environ
-    named = env.get("XDG_CONFIG_HOME", "")
-    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
-    folder = Path(named) if os.path.isabs(named) else home / ".config"
-    return folder / "dragoman" / "hub.toml"
+    return user_folder("config", environ) / "hub.toml"
 
 
 # What the classes say of themselves, for the reader and for the documentation.

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -25,6 +23,7 @@ import msgspec
 from dragoman.errors import JournalError
 from dragoman.journal.contract import Direction, Entry, Journal
 from dragoman.journal.stream_facts import StreamFacts
+from dragoman.system.folders import user_folder
 
 log = logging.getLogger(__name__)
 
@@ -34,14 +33,7 @@ QUEUED_BYTES = 32 * 1024 * 1024
 
 def history_path(environ: Mapping[str, str] | None = None) -> Path:
     """Where this person's history is kept."""
-    environ = os.environ if environ is None else environ
-    named = environ.get("XDG_DATA_HOME", "")
-    if os.path.isabs(named):  # a relative one is to be ignored, says the XDG specification
-        return Path(named, "dragoman", "history.db")
-    if sys.platform == "win32" and environ.get("LOCALAPPDATA"):
-        return Path(environ["LOCALAPPDATA"], "dragoman", "history.db")
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    return home / ".local" / "share" / "dragoman" / "history.db"
+    return user_folder("data", environ) / "history.db"
 
 
 def new_stream() -> str:

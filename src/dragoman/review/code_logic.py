@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dragoman.review.code_text import CodeHit, CodeLine, CodeText
-from dragoman.review.lexer import spans
 
 _IF = re.compile(
     r"(?:\}\s*)?(?:(?:return|val \w+ =|let \w+ =)\s+)?(?P<else>else\s+)?(?P<word>if"
@@ -30,7 +29,7 @@ def chains(code: CodeText) -> Iterator[CodeHit]:
     for index, line in enumerate(code.lines):
         for indent in [indent for indent in asked if indent > line.indent]:
             del asked[indent]
-        found = _IF.match(line.text)
+        found = _IF.match(line.text) if "if" in line.text else None
         # Strings are blank in `code`; two conditions are the same only if their texts are.
         if found is not None and found["test"]:
             test = _source(code, line).strip(" {:")
@@ -85,6 +84,35 @@ def unreachable(code: CodeText) -> Iterator[CodeHit]:
         if index and _is_unbraced_if(lines[index - 1], line):
             continue
         yield _hit("logic/unreachable", after)
+
+
+_LEAVES_PYTHON = re.compile(r"(?:return|raise|break|continue)\b|.*[:;]\s*(?:return|raise|break|continue)\b")
+
+
+def may_leave_early(code: CodeText) -> bool:
+    """Whether a step of Python may follow one that leaves its block.
+
+    With ruff at hand that is all that our rules on the tree look for, and a parse costs more than all else.
+    """
+    lines = code.lines
+    for index, line in enumerate(lines):
+        if not _LEAVES_PYTHON.match(line.text):
+            continue
+        if ";" in line.text:
+            return True
+        # The statement may go on in lines that are indented deeper, or end in one that is not.
+        depth = line.balance + line.text.count("{") - line.text.count("}")
+        at = index + 1
+        while at < len(lines) and (depth > 0 or lines[at].indent > line.indent):
+            depth += lines[at].balance + lines[at].text.count("{") - lines[at].text.count("}")
+            at += 1
+        after = lines[at] if at < len(lines) else None
+        if after is not None and after.indent == line.indent and not _NEXT_BRANCH.match(after.text):
+            return True
+    return False
+
+
+_NEXT_BRANCH = re.compile(r"(?:else|elif|except|finally|case)\b")
 
 
 def _is_unbraced_if(before: CodeLine, line: CodeLine) -> bool:
@@ -143,6 +171,8 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
     if "for" not in code.code:
         return
     for index, line in enumerate(code.lines):
+        if not line.text.startswith("for"):
+            continue
         if (each := _EACH.match(line.text)) is not None:
             name = re.escape(each["list"])
             pattern = (
@@ -191,10 +221,12 @@ _PAST_END = (
 
 def past_the_end(code: CodeText) -> Iterator[CodeHit]:
     """Loops that read one element more than there is."""
-    if not re.search(r"\b(?:for|while)\b", code.code):
-        return
     for index, line in enumerate(code.lines):
         if not line.text.startswith(("for", "while")):
+            continue
+        ends = [found for pattern in _PAST_END if (found := pattern.match(line.text))]
+        nexts = [found for pattern in _NEXT if (found := pattern.match(line.text))]
+        if not ends and not nexts:
             continue
         body = " ".join(
             (
@@ -202,29 +234,28 @@ def past_the_end(code: CodeText) -> Iterator[CodeHit]:
                 *(step.text for step in code.block(index)),
             )
         )
-        for pattern in _PAST_END:
-            if found := pattern.match(line.text):
-                groups = found.groupdict()
-                name = re.escape(groups.get("list") or groups.get("go") or "")
-                if re.search(
-                    rf"(?<![\w.]){name}(?:\[\s*{found['i']}\s*\]|\.(?:get|charAt|at)\(\s*{found['i']}\s*\))",
-                    body,
-                ):
-                    yield _hit("logic/off-by-one", line)
-        for pattern in _NEXT:
-            if found := pattern.match(line.text):
-                name, at = re.escape(found["list"]), found["i"]
-                reads = re.search(
-                    rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))",
-                    body,
-                )
-                guarded = re.search(
-                    rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
-                    rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1",
-                    body.replace(line.text, ""),
-                )
-                if reads and not guarded:
-                    yield _hit("logic/off-by-one", line)
+        if any(_reads_past_end(found, body) for found in ends):
+            yield _hit("logic/off-by-one", line)
+        if any(_reads_next(found, body.replace(line.text, ""), body) for found in nexts):
+            yield _hit("logic/off-by-one", line)
+
+
+def _reads_past_end(found: re.Match[str], body: str) -> bool:
+    groups = found.groupdict()
+    name, at = re.escape(groups.get("list") or groups.get("go") or ""), found["i"]
+    read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\]|\.(?:get|charAt|at)\(\s*{at}\s*\))"
+    return re.search(read, body) is not None
+
+
+def _reads_next(found: re.Match[str], inside: str, body: str) -> bool:
+    """Whether the element behind the current one is read, and nothing inside of the loop sees to the last."""
+    name, at = re.escape(found["list"]), found["i"]
+    read = rf"(?<![\w.]){name}(?:\[\s*{at}\s*\+\s*1\s*\]|\.(?:get|charAt)\(\s*{at}\s*\+\s*1\s*\))"
+    guard = (
+        rf"\b{at}\s*\+\s*1\s*(?:<|>=|==|!=)|\b{at}\s*(?:<|>=|==|!=|>)\s*(?:len\({name}\)"
+        rf"|{name}\.(?:length|size\(\)|len\(\)))\s*-\s*1"
+    )
+    return re.search(read, body) is not None and re.search(guard, inside) is None
 
 
 _NULLS = r"(?:null|nil|None|undefined)"
@@ -235,10 +266,8 @@ _IS_NULL = re.compile(
 
 def used_though_null(code: CodeText) -> Iterator[CodeHit]:
     """Values that are used in the branch that is for when they are absent."""
-    if not re.search(rf"(?:==|\bis)\s*{_NULLS}\b", code.code):
-        return
     for index, line in enumerate(code.lines):
-        found = _IS_NULL.match(line.text)
+        found = _IS_NULL.match(line.text) if line.text[-1] in "{:" and "if" in line.text else None
         if found is None:
             continue
         name = re.escape(found["name"])
@@ -286,8 +315,8 @@ def accidental_tuples(code: CodeText) -> Iterator[CodeHit]:
     depth = 0
     for line in code.lines:
         before = depth
-        depth += sum(map(line.text.count, "([{")) - sum(map(line.text.count, ")]}"))
-        if not before and _TUPLE.fullmatch(line.text):
+        depth += line.balance + line.text.count("{") - line.text.count("}")
+        if not before and line.text.endswith(",") and _TUPLE.fullmatch(line.text):
             yield _hit("logic/accidental-tuple", line)
 
 
@@ -298,7 +327,7 @@ def placeholders_in_quotes(code: CodeText) -> Iterator[CodeHit]:
     """Placeholders of a template in quotes that are none."""
     if code.language not in ("javascript", "typescript", "tsx") or "${" not in code.text:
         return
-    for span in spans(code.text, code.language):
+    for span in code.spans:
         token = code.text[span.start : span.end]
         if span.kind == "string" and token[0] in "\"'" and _PLACEHOLDER.search(token):
             yield CodeHit("logic/placeholder-in-quotes", span.start, span.end)

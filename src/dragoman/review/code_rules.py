@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dragoman.review import code_flow, code_logic
-from dragoman.review.code_text import LANGUAGES, CodeHit, CodeText
+from dragoman.review.code_text import CodeHit, CodeText
 from dragoman.review.finding import Finding, Severity
 from dragoman.review.taint import tables, taint_hits
 from dragoman.review.text_edits import TextLines
@@ -200,11 +200,8 @@ _NOT_IN_TESTS = frozenset(
 )
 
 
-def code_findings(path: str, lines: TextLines, language: str | None) -> Iterator[Finding]:
+def code_findings(path: str, lines: TextLines, code: CodeText) -> Iterator[Finding]:
     """What these rules find in one text."""
-    if language not in LANGUAGES:
-        return
-    code = CodeText(lines.text, language)
     is_test = _TEST_PATH.search(path.replace("\\", "/")) is not None
     for check in _CHECKS:
         for hit in check(code):

@@ -8,11 +8,12 @@ fraction of a parse.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.review.lexer import spans
+from dragoman.review.lexer import LexicalSpan, spans
 
 _HEADS = {
     "python": r"(?:async\s+)?def\s+\w+\s*\(",
@@ -55,6 +56,8 @@ class CodeLine(NamedTuple):
     """Stripped."""
     start: int
     """The offset of its first character that is no blank."""
+    balance: int
+    """How many more round and square brackets open than close."""
 
 
 class Statement(NamedTuple):
@@ -65,20 +68,26 @@ class Statement(NamedTuple):
     line: CodeLine
 
 
-class Function(NamedTuple):
+class Function:
     """The lines of one function, its head first. A text without functions is one."""
 
-    head: CodeLine
-    body: Sequence[CodeLine]
+    def __init__(self, head: CodeLine, body: Sequence[CodeLine]) -> None:
+        self.head = head
+        self.body = body
 
-    def statements(self) -> Iterator[Statement]:
+    @functools.cached_property
+    def statements(self) -> Sequence[Statement]:
+        """Many rules ask for them; they are made once."""
+        return tuple(self._statements())
+
+    def _statements(self) -> Iterator[Statement]:
         parts: list[str] = []
         first: CodeLine | None = None
         depth = 0
         for line in self.body:
             first = first or line
             parts.append(line.text)
-            depth += sum(map(line.text.count, "([")) - sum(map(line.text.count, ")]"))
+            depth += line.balance
             # A block of code within brackets, such as a callback, is told line by line.
             if depth <= 0 or line.text.endswith(("{", "}", "};", ";")):
                 yield Statement(" ".join(parts), first.start, first)
@@ -90,10 +99,11 @@ class Function(NamedTuple):
 class CodeText:
     """One text."""
 
-    def __init__(self, text: str, language: str) -> None:
+    def __init__(self, text: str, language: str, found: Sequence[LexicalSpan] | None = None) -> None:
         self.text = text
         self.language = language
-        self.code = _masked(text, language)
+        self.spans = spans(text, language) if found is None else found
+        self.code = _masked(text, language, self.spans)
         self.lines = tuple(_lines(self.code))
 
     def block(self, index: int) -> Sequence[CodeLine]:
@@ -104,16 +114,16 @@ class CodeText:
             end += 1
         return self.lines[index + 1 : end]
 
-    def functions(self) -> Iterator[Function]:
+    @functools.cached_property
+    def functions(self) -> Sequence[Function]:
         """Every function, the inner ones within the outer ones too; the whole text if there is none."""
         head = _HEAD.get(self.language)
-        found = False
-        for index, line in enumerate(self.lines):
-            if head is not None and head.match(line.text):
-                found = True
-                yield Function(line, (line, *self.block(index)))
-        if not found and self.lines:
-            yield Function(self.lines[0], self.lines)
+        found = [
+            Function(line, (line, *self.block(index)))
+            for index, line in enumerate(self.lines)
+            if head is not None and head.match(line.text)
+        ]
+        return found if found or not self.lines else [Function(self.lines[0], self.lines)]
 
     def above(self, line: CodeLine) -> str:
         """The decorators or annotations of a function."""
@@ -131,18 +141,20 @@ def _lines(code: str) -> Iterator[CodeLine]:
         text = line.strip()
         if text:
             indent = len(line) - len(line.lstrip())
-            yield CodeLine(number, indent, text, start + indent)
+            count = text.count
+            balance = count("(") + count("[") - count(")") - count("]")
+            yield CodeLine(number, indent, text, start + indent, balance)
         start += len(line) + 1
 
 
-def _masked(text: str, language: str) -> str:
+def _masked(text: str, language: str, found: Sequence[LexicalSpan]) -> str:
     parts: list[str] = []
     at = 0
-    for span in spans(text, language):
+    for span in found:
         parts.append(text[at : span.start])
         token = text[span.start : span.end]
         if span.kind == "comment":
-            parts.append(_SOFT.sub(" ", token))
+            parts.append(_blank(token))
         else:
             parts.append(_mask_string(token, _interpolation(text, span.start, token, language)))
         at = span.end
@@ -151,8 +163,14 @@ def _masked(text: str, language: str) -> str:
     return _LONG_LINE.sub(lambda found: " " * len(found[0]), "".join((*parts, text[at:])))
 
 
+def _blank(text: str) -> str:
+    return _SOFT.sub(" ", text) if "\n" in text else " " * len(text)
+
+
 def _interpolation(text: str, start: int, token: str, language: str) -> re.Pattern[str] | None:
     if language == "python":
+        if not start or not text[start - 1].isalpha():
+            return None
         prefix = text[max(0, start - 2) : start].lower()
         return _BRACES if "f" in re.sub(r".*[^a-z]", "", prefix, flags=re.DOTALL) else None
     if language == "rust":
@@ -171,9 +189,9 @@ def _mask_string(token: str, kept: re.Pattern[str] | None) -> str:
     at = 0
     for found in kept.finditer(inner) if kept else ():
         # A blank for the mark, so that what is interpolated begins a word.
-        parts += (_SOFT.sub(" ", inner[at : found.start()]), re.sub(r"[${}]", " ", found[0]))
+        parts += (_blank(inner[at : found.start()]), re.sub(r"[${}]", " ", found[0]))
         at = found.end()
-    return "".join((token[:size], *parts, _SOFT.sub(" ", inner[at:]), token[-size:]))
+    return "".join((token[:size], *parts, _blank(inner[at:]), token[-size:]))
 
 
 def balanced(text: str, at: int) -> str:

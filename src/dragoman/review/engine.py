@@ -85,9 +85,8 @@ class _Review:
         self._known: Counter[str] = settings.baseline.counter() if settings.baseline else Counter()
         self._ruff = find_ruff() if settings.use_ruff else None
         self._oxlint = find_oxlint() if settings.use_oxlint else None
-        self._rules = all_rules(settings.rules)
         self._cache = (
-            FindingCache(Path(settings.cache), self._rules, (self._ruff, self._oxlint))
+            FindingCache(Path(settings.cache), settings.rules, (self._ruff, self._oxlint))
             if settings.cache
             else None
         )
@@ -161,15 +160,20 @@ class _Review:
         return _ReviewJob(source, language, FindingFilter(source, language, self._settings, self._known))
 
     async def _look_through(self, lane: _Lane) -> None:
-        inspector = Inspector(self._rules, deadline=self._settings.deadline)
+        inspector: Inspector | None = None
         try:
             while (job := await lane.get()) is not None:
+                # Not before: to read all rules takes longer than to find that every text is known.
+                inspector = inspector or Inspector(
+                    all_rules(self._settings.rules), deadline=self._settings.deadline
+                )
                 await self._inspect(inspector, job)
                 for note in job.sieve.notes():
                     self._note(note)
             await lane.put(None)  # for the next one
         finally:
-            await inspector.aclose()
+            if inspector is not None:
+                await inspector.aclose()
 
     async def _lint_pythons(self, lane: _Lane, texts: _Lane) -> None:
         """Give ruff what is waiting, all at once, and hand each text on to our own rules."""

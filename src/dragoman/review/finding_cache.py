@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import msgspec
 from dragoman.decoders import msgpack_decoder
 from dragoman.review.finding import Finding
 from dragoman.review.rules import ReviewRule
+from dragoman.system.folders import user_folder
 
 LARGEST_SHARD = 128
 """Entries of one of the 256 shards: 32768 texts in all, mostly of a kilobyte."""
@@ -33,17 +33,11 @@ _decode = msgpack_decoder(list[Finding]).decode
 
 def default_cache_folder() -> Path:
     """Where this system's programs keep what can be made again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "dragoman" / "review"
+    return user_folder("cache") / "review"
 
 
 class FindingCache:
-    """One folder, for one set of rules and tools."""
+    """One folder, for one set of rules and tools. `rules` are those beside ours, which count as files do."""
 
     def __init__(self, folder: Path, rules: Iterable[ReviewRule], programs: Sequence[str | None]) -> None:
         judge = hashlib.sha256(b"findings 1")
@@ -85,8 +79,10 @@ class FindingCache:
 
 
 def _our_files() -> list[str]:
-    # Rules that are functions are part of the judge, too: a changed module is another one.
-    return sorted(str(path) for path in Path(__file__).parent.glob("*.py"))
+    # Rules that are functions are part of the judge, too: a changed module is another one. Rules that are
+    # data are not read for this: where every text is known, nobody needs them.
+    here = Path(__file__).parent
+    return sorted(str(path) for path in (*here.glob("*.py"), *here.glob("data/*.toml")))
 
 
 def _stamp(path: str) -> bytes:

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dragoman.review.catalogue import PYTHON_RULES
+from dragoman.review.code_logic import may_leave_early
 from dragoman.review.code_rules import code_findings
+from dragoman.review.code_text import LANGUAGES, CodeText
 from dragoman.review.finding import Finding
 from dragoman.review.languages import language_of
 from dragoman.review.lexer import LexicalSpans
@@ -18,8 +20,9 @@ from dragoman.review.python_ast import python_findings
 from dragoman.review.rules import ReviewRule
 from dragoman.review.structure import StructureFailed, structural_findings
 from dragoman.review.text_edits import TextLines
-from dragoman.review.text_rules import LONGEST_LINE, text_findings
+from dragoman.review.text_rules import text_findings
 from dragoman.review.whole_text import whole_text_findings
+from dragoman.review.worker_messages import LONGEST_LINE
 
 
 class Inspection(NamedTuple):
@@ -36,13 +39,16 @@ def inspect(
     language = language_of(path, text)
     lines = TextLines(text)
     wanted = [rule for rule in rules if _concerns(rule, path)]
+    spans = LexicalSpans(text, language)
     found = [
         *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, LexicalSpans(text, language), language, wanted, longest=longest),
+        *text_findings(path, lines, spans, language, wanted, longest=longest),
     ]
-    found += code_findings(path, lines, language)
+    code = CodeText(text, language, spans.spans) if language in LANGUAGES else None
+    if code is not None:
+        found += code_findings(path, lines, code)
     failures: list[str] = []
-    if language == "python":
+    if code is not None and language == "python" and (not has_ruff or may_leave_early(code)):
         try:
             found += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
         except RecursionError:

@@ -16,8 +16,7 @@ import msgspec
 from dragoman.decoders import json_decoder
 from dragoman.review.programs import ToolFailed, end
 from dragoman.review.rules import ReviewRule
-from dragoman.review.text_rules import LONGEST_LINE
-from dragoman.review.worker import WorkerAnswer, WorkerRequest, WorkerSetup
+from dragoman.review.worker_messages import LONGEST_LINE, WorkerAnswer, WorkerRequest, WorkerSetup
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
 _GRACE = 2.0

@@ -75,13 +75,13 @@ class LexicalSpans:
     """What is comment and what is string in one text."""
 
     def __init__(self, text: str, language: str | None) -> None:
-        self._spans = spans(text, language)
-        self._starts = [span.start for span in self._spans]
+        self.spans = spans(text, language)
+        self._starts = [span.start for span in self.spans]
 
     def kind_at(self, offset: int) -> Kind:
         """What the character at an offset belongs to; code if to nothing that is known."""
         at = bisect_right(self._starts, offset) - 1
-        return self._spans[at].kind if at >= 0 and offset < self._spans[at].end else "code"
+        return self.spans[at].kind if at >= 0 and offset < self.spans[at].end else "code"
 
 
 def spans(text: str, language: str | None) -> list[LexicalSpan]:

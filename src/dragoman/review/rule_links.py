@@ -11,8 +11,10 @@ import os
 import urllib.parse
 from pathlib import Path
 
-from dragoman.review.catalogue import catalogue, rule_anchor
+from dragoman.review.catalogue import PYTHON_RULES, catalogue, rule_anchor
 from dragoman.review.finding import Finding
+from dragoman.review.python_ast import INVALID_SYNTAX
+from dragoman.review.rules import own_rule_ids
 
 VARIABLE = "DRAGOMAN_RULES_PAGE"
 
@@ -33,7 +35,7 @@ def rules_page() -> str:
 
 def rule_link(finding: Finding, page: str) -> str | None:
     """Where the rule of a finding is explained; None for a rule of the project, or of a model."""
-    if finding.rule in _explained():
+    if _is_explained(finding):
         return f"{page}#{rule_anchor(finding.rule)}"
     name = finding.rule.rpartition("/")[2]
     if finding.tool == "ruff":
@@ -41,6 +43,16 @@ def rule_link(finding: Finding, page: str) -> str | None:
     if finding.tool == "oxlint":
         return _OXLINT
     return None
+
+
+def _is_explained(finding: Finding) -> bool:
+    # In this order, because most findings need the cheap answers alone.
+    if finding.rule in own_rule_ids() or finding.rule in _PYTHON:
+        return True
+    return finding.tool not in ("ruff", "oxlint") and finding.rule in _explained()
+
+
+_PYTHON = frozenset((*(rule.id for rule in PYTHON_RULES), INVALID_SYNTAX))
 
 
 @functools.cache

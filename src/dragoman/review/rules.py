@@ -179,8 +179,8 @@ def _fix_objections(rule: ReviewRule, compiled: re.Pattern[str]) -> Iterator[str
 def _match_objections(rule: ReviewRule) -> Iterator[str]:
     if not rule.languages:
         yield "a match needs languages: a shape means nothing without a grammar"
-    if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy or rule.keywords:
-        yield "where, unless, ignore_case, keywords and entropy belong to pattern, not to match"
+    if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy:
+        yield "where, unless, ignore_case and entropy belong to pattern, not to match"
     if rule.beyond_ascii:
         yield "beyond_ascii belongs to pattern, not to match"
 
@@ -191,6 +191,28 @@ def _refuse_twins(rules: Sequence[ReviewRule], where: str) -> None:
         if rule.id in seen:
             raise BadRule(where, f"there are two rules {rule.id}")
         seen.add(rule.id)
+
+
+_SECRETS = _DATA / "rules-secrets.toml"
+_ID_LINE = re.compile(r'^id = "([^"]+)"$', re.MULTILINE)
+
+
+@functools.cache
+def own_rule_ids() -> frozenset[str]:
+    """The names of our rules, without reading all that they say: that takes ten times as long."""
+    texts = (path.read_text("utf-8") for path in _DATA.glob("rules-*.toml"))
+    return frozenset(found for text in texts for found in _ID_LINE.findall(text))
+
+
+@functools.cache
+def _own_secret_rules() -> tuple[ReviewRule, ...]:
+    return read_rules(_SECRETS)
+
+
+def secret_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:
+    """The rules that find secrets: ours, which stand in one file, and those of others."""
+    rules = {rule.id: rule for rule in (*_own_secret_rules(), *more)}
+    return tuple(rule for rule in rules.values() if rule.entropy > 0)
 
 
 def all_rules(more: Iterable[ReviewRule]) -> tuple[ReviewRule, ...]:

@@ -49,13 +49,37 @@ def structural_findings(
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule."""
     grammar = GRAMMARS.get(language or "")
-    wanted = [rule for rule in rules if rule.match is not None and rule.holds_for(language)]
+    lowered = "" if grammar is None else lines.text.lower()
+    wanted = [
+        rule
+        for rule in rules
+        if rule.match is not None and rule.holds_for(language) and _may_match(rule, lines.text, lowered)
+    ]
     if grammar is None or not wanted or len(lines.text) > LARGEST or not is_available():
         return
     root = _parse(lines.text, grammar)
     for rule in wanted:
         for node in _matches(root, rule):
             yield _finding(rule, node, path, lines)
+
+
+_NAME = re.compile(r"(?<![\w$])[A-Za-z_]\w+")
+
+
+def _may_match(rule: ReviewRule, text: str, lowered: str) -> bool:
+    """Whether a text has a keyword of a rule, and all the words of one of its patterns. A search in a text is
+    a hundred times faster than one in its tree."""
+    if rule.keywords and not any(word in lowered for word in rule.keywords):
+        return False
+    match = rule.match
+    patterns = (match,) if isinstance(match, str) else match if isinstance(match, tuple) else None
+    return patterns is None or any(all(word in text for word in _words_of(pattern)) for pattern in patterns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _words_of(pattern: str) -> tuple[str, ...]:
+    """The words that stand in a pattern as they must stand in the text."""
+    return tuple(dict.fromkeys(_NAME.findall(_VARIABLE.sub(" ", pattern))))
 
 
 def syntax_errors(text: str, language: str | None) -> int | None:

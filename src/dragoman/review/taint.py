@@ -17,6 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dragoman.decoders import convert
+from dragoman.review.code_patterns import family
 from dragoman.review.code_text import CodeText, Function, Statement, balanced
 from dragoman.review.finding import Severity
 
@@ -67,6 +68,8 @@ class FlowLanguage(Struct, frozen=True, forbid_unknown_fields=True):
     """What one language reads from strangers, and where it must not go."""
 
     sources: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    """A text with none of these has no source; none for a language of which this cannot be said."""
     parameters: tuple[str, ...] = ()
     """Patterns of parameters that strangers fill in; the group is the name."""
     routes: str | None = None
@@ -94,6 +97,7 @@ class TaintHit(NamedTuple):
 
 class _Compiled(NamedTuple):
     source: re.Pattern[str]
+    words: tuple[str, ...]
     parameters: re.Pattern[str] | None
     routes: re.Pattern[str] | None
     sinks: tuple[tuple[SinkRule, re.Pattern[str], re.Pattern[str]], ...]
@@ -108,12 +112,13 @@ def tables() -> FlowTables:
 
 @functools.cache
 def _compiled(language: str) -> _Compiled | None:
-    table = tables().language.get(_family(language))
+    table = tables().language.get(family(language))
     if table is None:
         return None
     rules = {rule.id.partition("/")[2]: rule for rule in tables().sink}
     return _Compiled(
         re.compile("|".join(table.sources)),
+        table.words,
         re.compile("|".join(table.parameters)) if table.parameters else None,
         re.compile(table.routes) if table.routes else None,
         tuple(
@@ -134,7 +139,7 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
     if table is None or not _has_sources(code, table):
         return
     seen: set[tuple[str, int]] = set()
-    for function in code.functions():
+    for function in code.functions:
         for hit in _follow(code, function, table):
             if (hit.rule.id, hit.start) not in seen:
                 seen.add((hit.rule.id, hit.start))
@@ -142,16 +147,18 @@ def taint_hits(code: CodeText) -> Iterator[TaintHit]:
 
 
 def _has_sources(code: CodeText, table: _Compiled) -> bool:
+    may_have = not table.words or any(word in code.code for word in table.words)
+    if may_have and table.source.search(code.code):
+        return True
     return any(
-        pattern is not None and pattern.search(code.code)
-        for pattern in (table.source, table.parameters, table.routes)
+        pattern is not None and pattern.search(code.code) for pattern in (table.parameters, table.routes)
     )
 
 
 def _follow(code: CodeText, function: Function, table: _Compiled) -> Iterator[TaintHit]:
     tainted = _parameters(code, function, table)
-    for statement in function.statements():
-        yield from _harm(statement, tainted, table, _family(code.language))
+    for statement in function.statements:
+        yield from _harm(statement, tainted, table, family(code.language))
         if tainted and table.checked.search(statement.text):
             tainted = {name for name in tainted if not re.search(rf"\b{name}\b", statement.text)}
         for found in (
@@ -193,10 +200,6 @@ def _harm(statement: Statement, tainted: set[str], table: _Compiled, language: s
                 continue
             if _is_tainted(value, tainted, table, cleaned, table.cleaned):
                 yield TaintHit(rule, statement.start, statement.start + len(statement.line.text))
-
-
-def _family(language: str) -> str:
-    return "javascript" if language in ("typescript", "tsx") else language
 
 
 def _first_argument(arguments: str) -> str:

@@ -48,6 +48,10 @@ class TextLines:
             return ""
         return self.text[self._starts[number - 1] : self._end(number)].rstrip("\r\n")
 
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """The offsets where a line begins and where another has ended; lines behind the last are the last."""
+        return self._starts[first - 1], self._end(min(last, len(self._starts)))
+
     def place(self, path: str, start: int, end: int) -> FindingPlace:
         line, column = self.position(start)
         end_line, end_column = self.position(max(start, end))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -18,9 +17,7 @@ from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.lexer import LexicalSpans
 from dragoman.review.rules import ReviewRule
 from dragoman.review.text_edits import TextLines
-
-LONGEST_LINE = 2_000
-"""Characters of a line that a person may have written; beyond that it is minified or data."""
+from dragoman.review.worker_messages import LONGEST_LINE
 
 _LINES_AFTER = 3
 
@@ -42,59 +39,62 @@ def text_findings(
     longest: int = LONGEST_LINE,
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
-    lowered = lines.text.lower()
-    if len(lowered) != len(
-        lines.text
-    ):  # some letters become two: then offsets of the one are none of the other
-        lowered = ""
+    searched = SearchedText(lines)
     is_ascii = lines.text.isascii()
     for rule in rules:
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
             continue
-        if (
-            lowered
-            and rule.keywords
-            and rule.spans_lines
-            and not any(word in lowered for word in rule.keywords)
-        ):
-            continue
-        keywords = () if rule.spans_lines else rule.keywords
-        for begin, end in _windows(lowered, keywords) if lowered else ((0, len(lines.text)),):
+        for begin, end in searched.windows(rule):
             yield from _found(rule, path, lines, spans, begin, end, longest)
 
 
-def _windows(lowered: str, keywords: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """The parts of a text that hold a keyword, in whole lines; all of it if there are no keywords."""
-    if not keywords:
-        yield 0, len(lowered)
-        return
-    done = 0
-    hits = sorted(at for word in keywords for at in _occurrences(lowered, word))
-    for at in hits:
-        if at < done:
-            continue
-        begin = max(done, lowered.rfind("\n", 0, at) + 1)
-        done = _after_lines(lowered, at)
-        # Hits that follow closely belong to the same window: a pattern may begin in one and end in the next.
-        while (later := bisect_left(hits, done)) > 0 and hits[later - 1] > at:
-            at = hits[later - 1]
-            done = _after_lines(lowered, at)
-        yield begin, done
+class SearchedText:
+    """Where the keywords of rules stand in a text. Rules share keywords, so each is looked for once."""
 
+    def __init__(self, lines: TextLines) -> None:
+        self._lines = lines
+        lowered = lines.text.lower()
+        # Some letters become two: then offsets of the one are none of the other, and all of it is searched.
+        self._lowered = lowered if len(lowered) == len(lines.text) else ""
+        self._hits: dict[str, tuple[int, ...]] = {}
 
-def _occurrences(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
-    while at != -1:
-        yield at
-        at = text.find(word, at + len(word))
+    def windows(self, rule: ReviewRule) -> Iterator[tuple[int, int]]:
+        """The parts of the text that a rule has to be tried on, in whole lines."""
+        everything = (0, len(self._lines.text))
+        if not rule.keywords or not self._lowered:
+            yield everything
+        elif rule.spans_lines:
+            if any(word in self._lowered for word in rule.keywords):
+                yield everything
+        else:
+            yield from self._near(rule.keywords)
 
+    def _near(self, keywords: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+        hits = {line for word in keywords for line in self._hit_lines(word)}
+        if not hits:
+            return
+        first = last = -1
+        for line in sorted(hits):
+            # Hits that follow closely share a window: a pattern may begin in one and end in the next.
+            if first < 0 or line > last + _LINES_AFTER:
+                if first >= 0:
+                    yield self._lines.span(first, last + _LINES_AFTER)
+                first = line
+            last = line
+        yield self._lines.span(first, last + _LINES_AFTER)
 
-def _after_lines(text: str, at: int) -> int:
-    for _ in range(_LINES_AFTER + 1):
-        at = text.find("\n", at) + 1
-        if at == 0:
-            return len(text)
-    return at
+    def _hit_lines(self, word: str) -> tuple[int, ...]:
+        found = self._hits.get(word)
+        if found is None:
+            found = self._hits[word] = tuple(self._find_lines(word))
+        return found
+
+    def _find_lines(self, word: str) -> Iterator[int]:
+        at = self._lowered.find(word)
+        while at != -1:
+            line = self._lines.position(at)[0]
+            yield line
+            at = self._lowered.find(word, self._lines.span(line, line)[1])
 
 
 def _found(
@@ -113,15 +113,16 @@ def _found(
 
 
 @functools.lru_cache(maxsize=1024)
-def _compile(pattern: str, flags: int) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
+def _compile(
+    pattern: str, unless: str | None, *, ignore_case: bool
+) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
+    return re.compile(pattern, flags), None if unless is None else re.compile(unless, flags)
 
 
 def compile_rule(rule: ReviewRule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """The pattern of a rule, and the pattern of what it leaves alone."""
-    flags = re.MULTILINE | (re.IGNORECASE if rule.ignore_case else 0)
-    unless = _compile(rule.unless, flags) if rule.unless is not None else None
-    return _compile(rule.pattern or "", flags), unless
+    return _compile(rule.pattern or "", rule.unless, ignore_case=rule.ignore_case)
 
 
 def _finding(rule: ReviewRule, match: re.Match[str], path: str, lines: TextLines) -> Finding:

@@ -12,36 +12,10 @@ import os
 import sys
 
 import msgspec
-from msgspec import Struct
 
 from dragoman.decoders import decode_json, json_decoder
-from dragoman.review.finding import Finding
 from dragoman.review.inspection import inspect
-from dragoman.review.rules import ReviewRule
-from dragoman.review.text_rules import LONGEST_LINE
-
-
-class WorkerSetup(Struct, frozen=True, kw_only=True):
-    """Said once."""
-
-    rules: tuple[ReviewRule, ...]
-    deadline: float
-
-
-class WorkerRequest(Struct, frozen=True, kw_only=True):
-    """One text to look through."""
-
-    path: str
-    text: str
-    has_ruff: bool
-    longest: int = LONGEST_LINE
-
-
-class WorkerAnswer(Struct, frozen=True, kw_only=True):
-    """What was found."""
-
-    findings: list[Finding]
-    failures: list[str]
+from dragoman.review.worker_messages import WorkerAnswer, WorkerRequest, WorkerSetup
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from dragoman.system.files import UNBLOCKED
+from dragoman.system.folders import home_folder, user_folder
 from dragoman.workspace.policy import globs
 from dragoman.workspace.policy.policy import Approve, Policy, PolicyLayer
 from dragoman.workspace.policy.policy_parser import PolicyError, Rulebook, read_policy
@@ -53,16 +54,10 @@ class PolicyPaths(Struct, frozen=True, kw_only=True):
 def policy_paths(environ: Mapping[str, str] | None = None) -> PolicyPaths:
     """Where they are. Relative folders in XDG variables do not count, as their specification asks."""
     env = os.environ if environ is None else environ
-    home = env.get("HOME") or os.path.expanduser("~")
-
-    def folder(name: str, fallback: str) -> str:
-        value = env.get(name, "")
-        return f"{value if value.startswith('/') else home + fallback}/dragoman"
-
     return PolicyPaths(
-        home=home,
-        config=folder("XDG_CONFIG_HOME", "/.config"),
-        state=folder("XDG_STATE_HOME", "/.local/state"),
+        home=str(home_folder(env)),
+        config=str(user_folder("config", env)),
+        state=str(user_folder("state", env)),
     )
 
 
