@@ -8,7 +8,6 @@ from peers.table import Peer
 from scenarios.orders import carry_out
 from scenarios.scenario import Scenario
 
-
 WARM = 5_000
 """Updates before those that are measured: a just-in-time compiler needs as many to be itself."""
 
