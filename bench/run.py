@@ -5,7 +5,8 @@
     bench/run.py --only stream,relay    some scenarios
     bench/run.py --peers raw,dragoman   some peers
 
-results.md is written by a whole run only, so that it never holds half a picture; --output writes any run.
+results.md and the plots are written by a whole run only, so that they never hold half a picture; --output and
+--plots write any run. A run fails if a goal is missed that was reached before (`harness/regressions.py`).
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from typing import TypeVar
 
 from harness.company import Company
 from harness.goals import OURS
+from harness.plots import draw_all
 from harness.processes import BENCH, Failed, adopt_orphans
-from harness.report import Results, render
+from harness.regressions import is_steady, lost_goals, remember_reached
+from harness.report import ALL_FIGURES, QUIET, Results, render
 from peers.table import Peer, all_peers
 from scenarios.scenario import Scenario
 from scenarios.table import SCENARIOS
 from setup import missing_peers
 
 ROUNDS = 3
+PLOTS = BENCH.parent / "docs" / "performance"
 Named = TypeVar("Named", Peer, Scenario)
 
 
@@ -47,13 +51,21 @@ def main() -> int:
     company = Company()
     for scenario in scenarios:
         _run_scenario(scenario, usable, results, rounds=rounds, quick=arguments.quick)
-    text = render(results, usable, rounds=rounds, quick=arguments.quick, others=company.share())
+    others = company.share()
+    text = render(results, usable, rounds=rounds, quick=arguments.quick, others=others)
     print("\n" + text)
     whole = not (arguments.only or arguments.peers or arguments.quick or missing)
     output = arguments.output or (BENCH / "results.md" if whole else None)
     if output:
         output.write_text(text)
-    return int(any(peer.startswith(OURS) for _, peer in results.failures))
+    if whole or arguments.plots:
+        draw_all(results, [f for f in ALL_FIGURES if others <= QUIET or is_steady(f)], usable, PLOTS)
+    lost = lost_goals(results, ALL_FIGURES, others=others)
+    for goal in lost:
+        print(f"missed, and was reached before: {goal}", file=sys.stderr)
+    if whole and others <= QUIET:
+        remember_reached(results, ALL_FIGURES)
+    return int(bool(lost) or any(peer.startswith(OURS) for _, peer in results.failures))
 
 
 def _run_scenario(
@@ -101,6 +113,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", metavar="NAMES", help="peers, with commas between")
     parser.add_argument("--repeat", type=int, metavar="N", help=f"rounds (default {ROUNDS}, quick 1)")
     parser.add_argument("--quick", action="store_true", help="smaller numbers, under three minutes")
+    parser.add_argument(
+        "--plots", action="store_true", help="draw docs/performance again, as a whole run does"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the table here")
     return parser.parse_args()
 

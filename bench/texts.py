@@ -1,11 +1,14 @@
 """Texts as agents say them: words, quotes, marks and letters outside ASCII, never the same letter n times.
 
-The same number of the same size is always the same texts. Standard library only, because every peer uses it.
+The same number of the same size is always the same texts. `python texts.py` writes data/texts.json,
+which the peers read. Standard library only.
 """
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
 _TEXT = (
     "the function returns a token for each key of the session and checks whether its value is still valid "
@@ -26,3 +29,13 @@ def prose(count: int, size: int, *, different: int = 50) -> list[str]:
             words.append(chosen.choice(WORDS))
         texts.append(" ".join(words)[:size])
     return [texts[n % len(texts)] for n in range(count)]
+
+
+def main() -> None:
+    texts = {str(size): prose(50, size) for size in (20, 1024)}
+    path = Path(__file__).parent / "data" / "texts.json"
+    path.write_text(json.dumps(texts, ensure_ascii=False, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main()

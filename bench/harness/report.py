@@ -10,11 +10,16 @@ import subprocess
 from dataclasses import dataclass, field
 
 from chat.figures import CHAT_FIGURES
+from harness.client_figures import CLIENT_FIGURES
 from harness.goals import FIGURES, Figure, Medians
 from hub.figures import HUB_FIGURES
 from peers.table import Peer
 
+WORTH_TELLING = 0.03  # of the median; less is the noise of any machine
 QUIET = 0.1  # a tenth of two cores already moves the rates of two busy processes
+
+
+ALL_FIGURES: list[Figure] = [*FIGURES, *CLIENT_FIGURES, *HUB_FIGURES, *CHAT_FIGURES]
 
 
 @dataclass
@@ -36,16 +41,23 @@ class Results:
         of_peers = self.values.get(figure.key, {}).items()
         return {peer: statistics.median(found) for peer, found in of_peers if not self.failed(figure, peer)}
 
+    def spread(self, figure: Figure, peer: str) -> float | None:
+        """Half of what lies between the lowest and the highest round, as a part of the median."""
+        found = self.values.get(figure.key, {}).get(peer, [])
+        middle = statistics.median(found) if len(found) > 1 else 0.0
+        return (max(found) - min(found)) / 2 / middle if middle else None
+
 
 def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool, others: float) -> str:
     """``others`` is the part of the machine that was used by somebody else meanwhile."""
-    figures = [figure for figure in (*FIGURES, *HUB_FIGURES, *CHAT_FIGURES) if _was_run(results, figure)]
+    figures = [figure for figure in ALL_FIGURES if _was_run(results, figure)]
     head = ["what", *(peer.title for peer in peers), "reached", "goal", "met"]
     lines = [
         "# Results",
         "",
         f"{'Quick: medians' if quick else 'Medians'} of {rounds} or more alternating rounds on {machine()}.",
-        "Ratios count, absolute figures do not. `–` means not measured; what is measured is in README.md.",
+        "Ratios count, absolute figures do not. ± is half of the span of all rounds. `–` means not measured;",
+        "what is measured is in README.md.",
         f"Others used {others:.0%} of the machine meanwhile{_warning(others)}.",
         "",
         _row(head),
@@ -82,14 +94,21 @@ def _cells(results: Results, figure: Figure, peers: list[Peer]) -> list[str]:
     reached = [goal.reached(medians, more=figure.more) for goal in figure.goals]
     return [
         figure.title,
-        *("fails" if results.failed(figure, p.name) else _number(medians.get(p.name)) for p in peers),
+        *("fails" if results.failed(figure, p.name) else _measured(results, figure, p.name) for p in peers),
         ", ".join(r[0] if r else "–" for r in reached),
         ", ".join(goal.text() for goal in figure.goals),
         ", ".join("–" if r is None else "yes" if r[1] else "**no**" for r in reached),
     ]
 
 
-def _number(value: float | None) -> str:
+def _measured(results: Results, figure: Figure, peer: str) -> str:
+    """The median, and the spread of the rounds if it is worth a word."""
+    spread = results.spread(figure, peer)
+    shown = number(results.medians(figure).get(peer))
+    return shown if spread is None or spread < WORTH_TELLING else f"{shown} ±{spread:.0%}"
+
+
+def number(value: float | None) -> str:
     if value is None:
         return "–"
     if value >= 1000:

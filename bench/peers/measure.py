@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +61,16 @@ def load_mix() -> list[dict[str, Any]]:
     path = Path(__file__).resolve().parent.parent / "data" / "mix.json"
     mix: list[dict[str, Any]] = json.loads(path.read_text())
     return mix
+
+
+def load_texts(size: int) -> list[str]:
+    """What agents say in a stream, in the order in which it repeats: words, quotes, code, letters of several
+    scripts. Each text has `size` characters.
+    """
+    path = Path(__file__).resolve().parent.parent / "data" / "texts.json"
+    texts: list[str] = json.loads(path.read_text())[str(size)]
+    return texts
+
+
+def texts_to_say(count: int, size: int) -> Iterator[str]:
+    return islice(cycle(load_texts(size)), count)

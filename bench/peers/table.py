@@ -24,6 +24,9 @@ DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT_USED}; from dragoman.schema.v1 import *
 # Over a WebSocket: the client starts the agent's server.
 REMOTE = ("remote_agent", "remote_client")
 
+# What only we are asked about.
+OWN = ("handler", "large_say")
+
 # What the official Python SDK is served with: the same as our hub.
 SERVER = ("uvicorn==0.54.0", "websockets==17.4")
 
@@ -56,7 +59,7 @@ def venv_python(name: str) -> str:
 def _python_programs(python: str, folder: str) -> dict[str, list[str]]:
     """``echo`` runs by path, the rest as modules: its start is measured, and ``-m`` would be part of it."""
     found = {path.stem for path in (BENCH / "peers" / folder).glob("*.py")}
-    modules = found & {"agent", "client", "pairs", "pool", "relay", "interpreter", *REMOTE}
+    modules = found & {"agent", "client", "pairs", "pool", "relay", "interpreter", *REMOTE, *OWN}
     programs = {name: [python, "-m", f"peers.{folder}.{name}"] for name in modules}
     if "echo" in found:
         programs["echo"] = [python, str(BENCH / "peers" / folder / "echo.py")]

@@ -18,6 +18,7 @@ from scenarios import (
     stream,
     tap,
 )
+from scenarios.client_paths import CLIENT_SCENARIOS
 from scenarios.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -38,6 +39,7 @@ SCENARIOS: list[Scenario] = [
     interpret.INTERPRET,
     mutants.MUTANTS,
     tap.TAP,
+    *CLIENT_SCENARIOS,
     *HUB_SCENARIOS,
     *CHAT_SCENARIOS,
 ]

@@ -26,7 +26,7 @@ async def main(count: int, size: int) -> None:
             session = await agent.new_session(cwd="/")
             await Seen().read(session.prompt("warm"))
             meter, seen = Meter(), Seen()
-            await seen.read(session.prompt("go"))
+            await seen.read(session.prompt("go", keep_text=False))
             result = {**meter.read(), "count": sum(seen.kinds.values()), "chars": seen.chars}
     finally:
         server.kill()

@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from texts import prose
+from peers.measure import texts_to_say
 
 SESSION = "bench"
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -34,7 +34,7 @@ def update(text: str) -> bytes:
 
 class Server:
     def __init__(self, count: int, size: int) -> None:
-        self._updates = [update(text) for text in prose(count, size)]
+        self._updates = [update(text) for text in texts_to_say(count, size)]
         self._number = 0
         self._streams: dict[str, asyncio.StreamWriter] = {}
 

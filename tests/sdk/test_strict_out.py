@@ -15,7 +15,7 @@ import pytest
 
 from dragoman import Agent, Client, Turn
 from dragoman.errors import CallFailed, InvalidHandler, InvalidValue, LocalMistake
-from dragoman.schema import v1
+from dragoman.schema import v1, valid
 from dragoman.schema.codec import read
 from dragoman.schema.strict import write_strictly
 from dragoman.sdk.agent.session import AgentSession, ClientHandle
@@ -33,6 +33,13 @@ from tests.schema.published import Judge, definitions, needs_schemas
 from tests.sdk.ends import EVERYTHING, RawAgent, RawClient, raw_agent, raw_client
 
 pytestmark = [needs_schemas, pytest.mark.bound(30)]
+
+
+@pytest.fixture(autouse=True)
+def checked_from_the_first_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick check of a type is otherwise made when there were many messages of it."""
+    monkeypatch.setattr(valid, "WORTHWHILE", 1)
+
 
 WRONG: list[Any] = [
     123,

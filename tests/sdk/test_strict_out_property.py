@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from dragoman import Agent, Turn
 from dragoman.errors import CallFailed, InvalidValue, NotAdvertised
-from dragoman.schema import v1
+from dragoman.schema import v1, valid
 from tests.schema.published import needs_schemas
 from tests.sdk.ends import raw_agent
 from tests.sdk.test_strict_out import (
@@ -41,6 +41,12 @@ from tests.sdk.test_strict_out import (
 )
 
 pytestmark = [needs_schemas, pytest.mark.bound(60)]
+
+
+@pytest.fixture(autouse=True)
+def checked_from_the_first_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick check of a type is otherwise made when there were many messages of it."""
+    monkeypatch.setattr(valid, "WORTHWHILE", 1)
 
 
 class Odd:

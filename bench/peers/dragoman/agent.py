@@ -16,7 +16,7 @@ from dragoman.schema.v1 import (
     SessionNotification,
     SessionUpdate,
 )
-from peers.measure import Meter, load_mix, percentiles
+from peers.measure import Meter, load_mix, percentiles, texts_to_say
 
 PATH = "/project/src/parser.py"
 
@@ -55,8 +55,7 @@ async def prompt(turn: Turn) -> None:
 
 
 async def stream(turn: Turn, order: dict[str, Any]) -> None:
-    text = "x" * order["size"]
-    for _ in range(order["count"]):
+    for text in texts_to_say(order["count"], order["size"]):
         await turn.say(text)
 
 

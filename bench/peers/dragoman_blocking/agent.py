@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.blocking import Agent, Turn, serve
 from dragoman.schema.v1 import NewSessionRequest, NewSessionResponse
-from peers.measure import Meter, percentiles
+from peers.measure import Meter, percentiles, texts_to_say
 
 PATH = "/project/src/parser.py"
 
@@ -32,8 +32,7 @@ def prompt(turn: Turn) -> None:
 
 
 def stream(turn: Turn, order: dict[str, Any]) -> None:
-    text = "x" * order["size"]
-    for _ in range(order["count"]):
+    for text in texts_to_say(order["count"], order["size"]):
         turn.say(text)
 
 

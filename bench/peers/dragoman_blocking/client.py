@@ -40,7 +40,7 @@ class Seen:
 
 def carry_out(session: Session, order: dict[str, Any], seen: list[Seen]) -> None:
     seen.append(Seen())
-    seen[-1].read(session.prompt(json.dumps(order)))
+    seen[-1].read(session.prompt(json.dumps(order), keep_text=False))
 
 
 def main(plan: dict[str, Any], command: list[str]) -> None:

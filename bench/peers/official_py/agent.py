@@ -21,7 +21,7 @@ from acp import (
 )
 from acp.schema import AgentCapabilities, AgentMessageChunk, TextContentBlock
 
-from peers.measure import Meter, load_mix, percentiles
+from peers.measure import Meter, load_mix, percentiles, texts_to_say
 
 LIMIT = 512 * 1024 * 1024  # the default of 50 MB would refuse the large message
 PATH = "/project/src/parser.py"
@@ -74,8 +74,7 @@ class BenchAgent:
         await self.client.session_update(session_id=session_id, update=chunk(text))
 
     async def stream(self, session_id: str, order: dict[str, int]) -> None:
-        text = "x" * order["size"]
-        for _ in range(order["count"]):
+        for text in texts_to_say(order["count"], order["size"]):
             await self.say(session_id, text)
 
     async def read_file(self, session_id: str) -> None:

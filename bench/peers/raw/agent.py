@@ -8,7 +8,7 @@ import select
 import time
 from typing import Any
 
-from peers.measure import Meter, load_mix, percentiles
+from peers.measure import Meter, load_mix, load_texts, percentiles
 from peers.raw.frames import Lines, frame, update_frame, write_all
 
 PATH = "/project/src/parser.py"
@@ -51,10 +51,12 @@ class RawAgent:
         getattr(self, order["do"])(order)
 
     def stream(self, order: dict[str, int]) -> None:
-        one = update_frame("x" * order["size"])
+        frames = [update_frame(text) for text in load_texts(order["size"])]  # GATHERED is a multiple of them
+        block = b"".join(frames[n % len(frames)] for n in range(GATHERED))
         for _ in range(order["count"] // GATHERED):
-            write_all(1, one * GATHERED)
-        write_all(1, one * (order["count"] % GATHERED))
+            write_all(1, block)
+        for n in range(order["count"] % GATHERED):
+            write_all(1, frames[n % len(frames)])
 
     def replay(self, count: int) -> None:
         mix = [

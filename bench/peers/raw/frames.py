@@ -13,7 +13,9 @@ BLOCK = 65536
 
 
 def frame(**fields: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **fields}, separators=(",", ":")).encode() + b"\n"
+    return (
+        json.dumps({"jsonrpc": "2.0", **fields}, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    )
 
 
 def update_frame(text: str) -> bytes:

@@ -1,7 +1,7 @@
 // The agent of the TypeScript SDK, whatever it is served over. It does what the prompt's text orders; `figures` tells what
 // that cost.
 import { agent, methods } from "../../ts/sdk.mjs";
-import { Meter, loadMix, percentiles } from "./measure.mjs";
+import { Meter, loadMix, loadTexts, percentiles } from "./measure.mjs";
 
 const PATH = "/project/src/parser.py";
 const { session, fs } = methods.client;
@@ -22,8 +22,8 @@ async function readFile(client, sessionId) {
 
 const orders = {
   async stream(client, sessionId, { count, size }) {
-    const text = "x".repeat(size);
-    for (let n = 0; n < count; n++) await say(client, sessionId, text);
+    const texts = loadTexts(size);
+    for (let n = 0; n < count; n++) await say(client, sessionId, texts[n % texts.length]);
   },
 
   async reads(client, sessionId, { count }) {

@@ -42,3 +42,8 @@ export function percentiles(milliseconds) {
 export function loadMix() {
   return JSON.parse(readFileSync(new URL("../../data/mix.json", import.meta.url), "utf8"));
 }
+
+// What agents say in a stream, in the order in which it repeats. Each text has `size` characters.
+export function loadTexts(size) {
+  return JSON.parse(readFileSync(new URL("../../data/texts.json", import.meta.url), "utf8"))[size];
+}

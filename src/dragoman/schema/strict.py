@@ -2,9 +2,10 @@
 
 The types are lenient on purpose: msgspec does not look at the values that a struct is made with, and closed
 lists of values (`ToolKind`, `PlanEntryStatus` …) are plain strings when they are read, because a later
-version may have more of them. So `write_strictly` reads what it has written: natively, in one call, for kinds
-of values and their bounds; then the fields that the schema restricts to a list. What a peer said, and is
-passed on with its unknown fields and members, is let through.
+version may have more of them. Most messages are surely valid, which `valid` says at once. Any other is read
+back when it is written: natively, in one call, for kinds of values and their bounds; then the fields that the
+schema restricts to a list. What a peer said, and is passed on with its unknown fields and members, is let
+through.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from msgspec import UNSET, MsgspecError, json
 from .base import Bare
 from .codec import examine, strict_reader, write
 from .errors import SchemaError
+from .valid import is_surely_valid
 
-__all__ = ["WrongValue", "write_strictly"]
+__all__ = ["WrongValue", "write_and_read_back", "write_strictly"]
 
 _PASSED_ON = ("unknown field", "unknown member")
 _PLACE = re.compile(r" - at `([^`]*)`")
@@ -42,6 +44,13 @@ class WrongValue(SchemaError):
 
 def write_strictly(message: object, kind: object) -> bytes:
     """The message as JSON, if it is one of this kind; a `WrongValue` or another `SchemaError` if not."""
+    if is_surely_valid(message, kind):
+        return write(message)
+    return write_and_read_back(message, kind)
+
+
+def write_and_read_back(message: object, kind: object) -> bytes:
+    """What `write_strictly` does with a message that may be wrong."""
     encoded = write(message)
     try:
         found = strict_reader(kind)(encoded)

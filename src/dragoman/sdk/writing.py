@@ -18,11 +18,14 @@ from dragoman.schema.base import Unknown
 from dragoman.schema.codec import write
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.strict import WrongValue, write_strictly
+from dragoman.schema.valid import Check, checks
 from dragoman.wire.encode import one_line
 
 T = TypeVar("T")
 
 BLOCK = "must be a string or a content block"
+
+_update_checks: dict[type, Check] = {}  # of `checks`, those whose types are updates
 
 
 def write_out(message: object, kind: object, what: str) -> bytes:
@@ -37,12 +40,21 @@ def write_out(message: object, kind: object, what: str) -> bytes:
 
 def write_update(update: object) -> bytes:
     """An update of a session."""
-    config = getattr(type(update), "__struct_config__", None)
+    kind = type(update)
+    check = _update_checks.get(kind)
+    if check is not None and check(update):
+        try:
+            return write(update)
+        except SchemaError:
+            pass  # a string that is no text: below, the error says where
+    config = getattr(kind, "__struct_config__", None)
     if config is None or config.tag_field != "sessionUpdate":
         if type(update) is not Unknown:  # one that a peer sent, and is passed on
             raise InvalidValue("update", update, "must be an update, such as v1.AgentMessageChunk")
         return write(update)
-    return write_out(update, type(update), config.tag)
+    if kind in checks:
+        _update_checks[kind] = checks[kind]
+    return write_out(update, kind, config.tag)
 
 
 def write_plain(params: object, what: str) -> bytes | None:
@@ -62,7 +74,9 @@ def write_plain(params: object, what: str) -> bytes | None:
 
 
 def write_params(params: object, method: str, known: Mapping[str, Any]) -> bytes | None:
-    """Params of any message as plain data: those of a method that the protocol knows must be what it says."""
+    """Params of any message as plain data: those of a method that the protocol knows must be what it says,
+    also if a notification is sent as a request.
+    """
     if method not in known:
         return write_plain(params, method)
     return write_out({} if params is None else params, known[method].params, method)

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.errors import LinkClosed
+from dragoman.errors import InvalidValue, LinkClosed
 from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema.v1 import AvailableCommand, PlanEntry, TextContent, ToolCallProgress
+from dragoman.sdk.agent.speaker import SLICE, text_frame
 from tests.runtime.raw import request, until
 from tests.sdk.ends import RawClient, raw_client
 
@@ -219,3 +221,18 @@ async def test_a_large_text_arrives_whole() -> None:
         await turn.say(words)
 
     assert await said(body) == [text("agent_message_chunk", words)]
+
+
+def test_a_large_text_is_the_same_json_as_a_small_one() -> None:
+    words = ('ä"\\\n\u2028😀\x01x' * (SLICE // 4))[: 2 * SLICE + 3]
+    frame = text_frame(b'{"text":', words, b"}\n")
+    assert frame == b'{"text":' + msgspec.json.encode(words) + b"}\n"
+
+
+async def test_a_large_text_that_is_none_is_refused_and_nothing_of_it_is_sent() -> None:
+    async def body(turn: Turn) -> None:
+        with pytest.raises(InvalidValue, match="lone surrogates"):
+            await turn.say("x" * SLICE + "\ud800")
+        await turn.say("after")
+
+    assert await said(body) == [text("agent_message_chunk", "after")]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
 from dragoman import Agent, Session, Turn, blocking, connect
 from dragoman.errors import LocalMistake
-from dragoman.schema.v1 import AgentMessageChunk
+from dragoman.schema.v1 import AgentMessageChunk, SessionUpdate
 from tests.runtime.raw import result
 from tests.sdk.ends import RawAgent, chunk, raw_agent, text_of
 
@@ -39,8 +40,8 @@ async def told_in_two_blocks(session: Session, peer: RawAgent) -> list[list[str]
     return [[text_of(update) for update in batch] for batch in await reading]
 
 
-async def collect(batches: object) -> list[list[object]]:
-    return [batch async for batch in batches]  # type: ignore[attr-defined]  # of whichever turn
+async def collect(batches: AsyncIterator[list[SessionUpdate]]) -> list[list[SessionUpdate]]:
+    return [batch async for batch in batches]
 
 
 async def test_updates_that_arrive_together_are_one_list() -> None:
@@ -64,7 +65,7 @@ async def test_a_turn_is_read_once_by_batches_or_otherwise() -> None:
     async with connect(agent) as handle:
         session = await handle.new_session(cwd="/tmp")
         turn = session.prompt("go")
-        assert await turn
+        await turn
         with pytest.raises(LocalMistake, match="only once"):
             await collect(turn.batches())
 

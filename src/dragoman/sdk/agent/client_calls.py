@@ -124,14 +124,16 @@ class ClientCalls:
         await self.ready()
         seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
         return msgspec.json.decode(
-            await self.link.call(method, write_params(params, method, CLIENT_REQUESTS), deadline=seconds)
+            await self.link.call(
+                method, write_params(params, method, CLIENT_NOTIFICATIONS | CLIENT_REQUESTS), deadline=seconds
+            )
         )
 
     async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         check_text(method, "method")
         await self.ready()
-        self.link.notify(method, write_params(params, method, CLIENT_NOTIFICATIONS))
+        self.link.notify(method, write_params(params, method, CLIENT_REQUESTS | CLIENT_NOTIFICATIONS))
         await self.link.outbox.flow()
 
 

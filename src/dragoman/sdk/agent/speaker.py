@@ -8,6 +8,7 @@ and lets the event loop turn now and then when it is not, so that a cancel is he
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,18 +31,43 @@ LARGE = 64 * 1024
 """Characters of a text that is encoded with care, see `encode_text`."""
 
 
-def encode_text(text: str) -> bytes | bytearray:
+SLICE = 256 * 1024
+"""Characters of a large text that are encoded at a time."""
+
+
+def encode_text(text: str) -> bytes:
     """The text as JSON. `Encoder.encode` of msgspec 0.22 ends the process with SIGSEGV when its buffer cannot
     grow; `encode_into` raises `MemoryError`, which costs the turn and no more. It is slower for small texts.
     """
+    return _encode_small(text) if len(text) < LARGE else text_frame(b"", text, b"")
+
+
+def text_frame(head: bytes, text: str, end: bytes) -> bytes:
+    """A large text as JSON between `head` and `end`. It is encoded slice by slice into the bytes that leave:
+    beside the text there is never more than one copy of it.
+    """
+    frame, scratch = BytesIO(), bytearray()
+    frame.write(head + b'"')
     try:
-        if len(text) < LARGE:
-            return _encode(text)
-        encoded = bytearray()
-        _encoder.encode_into(text, encoded)
+        for start in range(0, len(text), SLICE):
+            _encoder.encode_into(text[start : start + SLICE], scratch)
+            del scratch[-1], scratch[0]  # the quotes
+            frame.write(scratch)
+    except UnicodeEncodeError:
+        raise _not_text(text) from None
+    frame.write(b'"' + end)
+    return frame.getvalue()  # not a copy: it is what was written into
+
+
+def _encode_small(text: str) -> bytes:
+    try:
+        return _encode(text)
     except UnicodeEncodeError:  # from file names and broken decoders; no JSON text can hold it
-        raise InvalidValue("text", text, "must be Unicode text, without lone surrogates") from None
-    return encoded
+        raise _not_text(text) from None
+
+
+def _not_text(text: str) -> InvalidValue:
+    return InvalidValue("text", text, "must be Unicode text, without lone surrogates")
 
 
 class Speaker:
@@ -67,8 +93,12 @@ class Speaker:
         if message_id is None and type(text) is str and not self._over:
             if not self._say_head:
                 self._prepare()
-            encoded = encode_text(text)  # before anything is in the buffer: it may fail
             outbox = self._outbox
+            if len(text) >= LARGE:
+                outbox.add(text_frame(self._say_head, text, _TEXT_END))
+                await outbox.flow()
+                return
+            encoded = _encode_small(text)  # before anything is in the buffer: it may fail
             buffer = outbox.buffer
             before = len(buffer)
             try:

@@ -402,13 +402,13 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
-        encoded = write_params(params, method, AGENT_REQUESTS)
+        encoded = write_params(params, method, AGENT_NOTIFICATIONS | AGENT_REQUESTS)
         return msgspec.json.decode(await self._call(method, encoded, deadline, None))
 
     async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
         check_text(method, "method")
-        self.link.notify(method, write_params(params, method, AGENT_NOTIFICATIONS))
+        self.link.notify(method, write_params(params, method, AGENT_REQUESTS | AGENT_NOTIFICATIONS))
         await self.link.outbox.flow()
 
     async def _call(

@@ -1,0 +1,178 @@
+"""Checkers of messages that are made in Python: one function for each type, which says what is surely valid.
+
+msgspec does not look at the values that a struct is made with. To read back what was written finds every
+mistake, and costs many times what writing does. So for each type a function is made from its fields, when the
+first message of it is written: it compares exact types, bounds and lists of values, and nothing else. True
+means that the message is what the schema says. False means that somebody has to look closer, not that
+anything is wrong: `strict` reads it back then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import UNSET
+from msgspec import inspect as types
+
+from .base import Bare
+
+__all__ = ["checks", "is_surely_valid"]
+
+Check = Callable[[Any], bool]
+
+_DEEPEST = 8
+_LARGEST_INT = 2**63 - 1
+_LARGEST_FLOAT = 1.7976931348623157e308
+
+
+WORTHWHILE = 16
+"""Messages of a type after which its check is made: making it takes as long as reading back hundreds."""
+
+
+def is_surely_valid(message: object, kind: object) -> bool:
+    """Whether `message` is a struct of exactly this type, and every value in it is allowed."""
+    return type(message) is kind and (checks.get(kind) or _counted(kind))(message)
+
+
+checks: dict[Any, Check] = {}
+"""The check of each type of which there were many."""
+
+_seen: dict[Any, int] = {}
+
+
+def _counted(kind: Any) -> Check:
+    """The check of a type, once that is worth while."""
+    seen = _seen[kind] = _seen.get(kind, 0) + 1
+    if seen < WORTHWHILE:
+        return _never
+    check = checks[kind] = _make_check(kind) if _can_be_checked(kind) else _never
+    return check
+
+
+class _NestedChecks(dict[Any, Check]):
+    """Checks of types inside others; made when first asked for, because a type may contain itself."""
+
+    def __missing__(self, kind: Any) -> Check:
+        check = self[kind] = _make_check(kind) if _can_be_checked(kind) else _never
+        return check
+
+
+_nested = _NestedChecks()
+
+
+def _never(message: object) -> bool:
+    return False
+
+
+def _can_be_checked(kind: Any) -> bool:
+    """A type with rules of its own, which run when it is made or read, is left to the reader."""
+    return isinstance(kind, type) and issubclass(kind, Bare) and not hasattr(kind, "__post_init__")
+
+
+def _make_check(kind: type[Bare]) -> Check:
+    info = types.type_info(kind)
+    assert isinstance(info, types.StructType)
+    lines = ["def check(message):"]
+    names: dict[str, Any] = {"UNSET": UNSET, "checks": _nested, "is_plain": _is_plain}
+    for field in info.fields:
+        condition = _condition(field.type, kind._checked.get(field.name, ()), names)
+        if not field.required:  # then it is left out if it is not set
+            condition = "value is UNSET" if condition is None else f"value is UNSET or {condition}"
+        if condition is None:
+            return _never
+        lines += [f"    value = message.{field.name}", f"    if not ({condition}):", "        return False"]
+    lines.append("    return True")
+    # The names of fields are those of generated types; nothing of a message is ever part of this text.
+    exec("\n".join(lines), names)  # noqa: S102
+    check: Check = names["check"]
+    return check
+
+
+def _condition(kind: types.Type, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
+    """An expression that is true of a `value` which is surely of this type; None if there is none."""
+    match kind:
+        case types.Metadata():
+            return _condition(kind.type, allowed, names)
+        case types.UnionType():
+            return _of_union(kind, allowed, names)
+        case types.StrType(min_length=None, max_length=None, pattern=None):
+            listed = f" and value in {_name(frozenset(allowed), names)}" if allowed else ""
+            return f"type(value) is str{listed}"
+        case types.StrType(min_length=int(), max_length=None, pattern=None) if not allowed:
+            return f"type(value) is str and len(value) >= {kind.min_length}"
+        case types.IntType() | types.FloatType():
+            return _of_number(kind)
+        case types.BoolType():
+            return "(value is True or value is False)"
+        case types.NoneType():
+            return "value is None"
+        case types.LiteralType(values=values) if all(type(value) is str for value in values):
+            return f"type(value) is str and value in {_name(frozenset(values), names)}"
+        case types.StructType():
+            return f"type(value) is {_name(kind.cls, names)} and checks[type(value)](value)"
+        case types.ListType(min_length=None, max_length=None):
+            return _of_list(kind, allowed, names)
+        case types.AnyType() | types.DictType(key_type=types.StrType(), value_type=types.AnyType()):
+            wanted = "" if isinstance(kind, types.AnyType) else "type(value) is dict and "
+            return f"{wanted}is_plain(value)"
+    return None
+
+
+def _of_number(kind: types.IntType | types.FloatType) -> str | None:
+    if (kind.gt, kind.lt, kind.multiple_of) != (None, None, None):
+        return None
+    # What is not a number is in no interval.
+    name, low, high = (
+        ("int", -_LARGEST_INT - 1, _LARGEST_INT)
+        if isinstance(kind, types.IntType)
+        else ("float", -_LARGEST_FLOAT, _LARGEST_FLOAT)
+    )
+    lowest = low if kind.ge is None else kind.ge
+    highest = high if kind.le is None else kind.le
+    return f"type(value) is {name} and {lowest!r} <= value <= {highest!r}"
+
+
+def _of_union(kind: types.UnionType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
+    """What no condition can be made for is left out: a value of that type is looked at more closely."""
+    structs = frozenset(member.cls for member in kind.types if isinstance(member, types.StructType))
+    others = [member for member in kind.types if not isinstance(member, types.StructType)]
+    conditions = [_condition(member, allowed, names) for member in others]
+    known = [f"({condition})" for condition in conditions if condition is not None]
+    if structs:
+        known.append(f"(type(value) in {_name(structs, names)} and checks[type(value)](value))")
+    return " or ".join(known) or None
+
+
+def _of_list(kind: types.ListType, allowed: tuple[str, ...], names: dict[str, Any]) -> str | None:
+    condition = _condition(kind.item_type, allowed, names)
+    if condition is None:
+        return None
+    item = f"item_{len(names)}"
+    exec(f"def {item}(value):\n    return {condition}", names)  # noqa: S102 -- as above
+    return f"type(value) is list and all(map({item}, value))"
+
+
+def _name(value: object, names: dict[str, Any]) -> str:
+    name = f"known_{len(names)}"
+    names[name] = value
+    return name
+
+
+_SCALARS = frozenset({str, float, bool, type(None)})
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether a value of any type is JSON already, and not nested too deeply for anybody to read."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return True
+    if kind is int:
+        return -_LARGEST_INT <= value <= _LARGEST_INT  # type: ignore[no-any-return]  # of two numbers
+    if depth == _DEEPEST or (kind is not list and kind is not dict):
+        return False
+    if kind is dict:
+        if set(map(type, value)) - {str}:
+            return False
+        value = value.values()
+    return all([type(item) in _SCALARS or _is_plain(item, depth + 1) for item in value])  # noqa: C419 -- faster
