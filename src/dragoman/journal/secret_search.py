@@ -89,6 +89,11 @@ def secret_places(block: bytes) -> list[int]:
     return places
 
 
+def has_key(text: bytes) -> bool:
+    """Whether something in it may be a key by its shape."""
+    return next(_places_of_keys(text.decode("latin-1")), None) is not None
+
+
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:
     return [match.start() for match in pattern.finditer(text)]
 

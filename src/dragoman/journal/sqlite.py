@@ -91,6 +91,8 @@ class SqliteJournal:
         self.path = Path(path)
         self.salvaged: Salvage | None = None
         """What was saved from a damaged file when this one was opened; None if it was sound."""
+        self.appends = 0
+        """How often somebody has appended here. Other processes may append too."""
         self._durability = durability
         self._redact = redact
         self._busy_seconds = busy_seconds
@@ -129,6 +131,7 @@ class SqliteJournal:
     # The contract.
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        self.appends += 1
         redact, now, seal = self._redact, self._clock, self._seal
         ends = self._ends if seal is None else None
         kept = runs_of_entries(entries)
@@ -222,6 +225,12 @@ class SqliteJournal:
         while await self._write.do(word_index.catch_up):
             pass  # in steps, so that whoever appends meanwhile does not wait for all of it
         return await self._read.ask(lambda base: word_index.search(base, text, limit=limit, stream=stream))
+
+    async def index_words(self, *, most: int) -> bool:
+        """Bring the index nearer to what was appended, by about so many entries; true if there is more."""
+        if self._seal is not None:
+            return False
+        return await self._write.do(partial(word_index.catch_up, most=most))
 
     async def find_key(self, stream: str, key: str) -> KeyEntries | None:
         name, seal = streams.clean(stream), self._seal

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from dragoman.decoders import convert
+from dragoman.decoders import convert, json_decoder
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
 from dragoman.journal.stream_facts import StreamFacts
@@ -38,10 +38,13 @@ DIRECTIONS: dict[str, Direction] = {
 }
 
 
+_skip = json_decoder(Raw).decode
+"""Goes through a JSON text and makes nothing of it."""
+
+
 class _TranscriptLine(Struct):
     ts: float
     dir: str
-    msg: Raw | UnsetType = UNSET
     raw: str | UnsetType = UNSET
     base64: str | UnsetType = UNSET
 
@@ -56,14 +59,14 @@ def header(info: StreamInfo) -> bytes:
 
 def line(entry: Entry) -> bytes:
     """One entry as a line, its newline included."""
-    shown = _TranscriptLine(ts=entry.time, dir=entry.direction)
     if _is_json(entry.frame):
-        shown.msg = Raw(entry.frame)
-    else:
-        try:
-            shown.raw = entry.frame.decode()
-        except UnicodeDecodeError:
-            shown.base64 = base64.b64encode(entry.frame).decode()
+        moment = msgspec.json.encode(entry.time)
+        return b'{"ts":%b,"dir":"%b","msg":%b}\n' % (moment, entry.direction.encode(), entry.frame)
+    shown = _TranscriptLine(ts=entry.time, dir=entry.direction)
+    try:
+        shown.raw = entry.frame.decode()
+    except UnicodeDecodeError:
+        shown.base64 = base64.b64encode(entry.frame).decode()
     return msgspec.json.encode(shown) + b"\n"
 
 
@@ -102,7 +105,11 @@ def _is_json(frame: bytes) -> bool:
     if b"\n" in frame or frame != frame.strip():
         return False  # it would not come back byte for byte
     try:
-        msgspec.json.decode(frame)
+        if b"\\u" in frame:  # what an escape stands for is seen only where a string is made of it
+            msgspec.json.decode(frame)
+        else:
+            frame.isascii() or frame.decode()
+            _skip(frame)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

@@ -1,4 +1,5 @@
-"""The index of words: made from the entries when somebody searches, and made again when it is damaged.
+"""The index of words: made from the entries when somebody searches, or before that while nobody writes, and
+made again when it is damaged.
 
 Whoever appends does not pay for it. An index row is a passage: what one speaker said in one go. A passage at
 the end of a stream may still be growing, so the index remembers where it began and reads from there again.
@@ -51,9 +52,9 @@ def probe(connection: sqlite3.Connection) -> None:
     connection.execute("select number from indexed limit 1").fetchall()
 
 
-def catch_up(connection: sqlite3.Connection) -> bool:
-    """Index what was appended since; true if there is more."""
-    left = STEP_ENTRIES
+def catch_up(connection: sqlite3.Connection, *, most: int = STEP_ENTRIES) -> bool:
+    """Index what was appended since, about so many entries; true if there is more."""
+    left = most
     for number, upto in connection.execute(BEHIND).fetchall():
         row = _stream(connection, number)
         if row is not None and isinstance(upto, int):

@@ -28,21 +28,21 @@ def texts(entries: list[Entry]) -> list[str]:
 
 def recorded(hiding: Hiding, entries: list[Entry]) -> list[Entry]:
     holding = Holding(hiding)
-    written = [entry for one in entries for entry in holding.add(one)]
+    written = [entry for one in entries for entry in holding.add([one])]
     return written + holding.release()
 
 
 def test_values_of_secret_variables_are_hidden_in_every_form() -> None:
     hiding = Hiding({"API_KEY": 'a"b\\cé-secret', "HOME": "/home/somebody", "TOKEN": "abc"})
     line = json.dumps({"text": 'x a"b\\cé-secret y', "home": "/home/somebody abc"}).encode()
-    hidden = hiding.hide(line)
+    [hidden] = hiding.hide_all([line])
     assert json.loads(hidden) == {"text": "x [redacted] y", "home": "/home/somebody abc"}
     assert hiding.count == 1
 
 
 def test_a_line_without_secrets_stays_the_same_object() -> None:
     line = b'{"text":"nothing to see"}'
-    assert Hiding({"A_TOKEN": "0123456789"}).hide(line) is line
+    assert Hiding({"A_TOKEN": "0123456789"}).hide_all([line])[0] is line
 
 
 @given(st.lists(st.integers(0, len(KEY) + 12), max_size=5))
@@ -55,6 +55,18 @@ def test_a_key_is_found_however_a_message_was_cut(cuts: list[int]) -> None:
     assert len(written) == len(pieces)
     assert "".join(texts(written)) == "use [redacted] now"
     assert hiding.count == 1
+
+
+@given(st.lists(st.integers(1, 9), max_size=12), st.integers(0, 9), st.integers(0, 90))
+def test_a_key_is_found_however_its_pieces_pass_together(sizes: list[int], before: int, cut: int) -> None:
+    whole = "word " * before + f"use {KEY} now "
+    edges = [0]
+    for size in [*sizes, len(whole)]:
+        edges.append(min(edges[-1] + size, len(whole)))
+    entries = [chunk(whole[first:last]) for first, last in pairwise(edges)]
+    holding = Holding(Hiding({}))
+    written = [*holding.add(entries[:cut]), *holding.add(entries[cut:]), *holding.release()]
+    assert "".join(texts(written)) == whole.replace(KEY, "[redacted]")
 
 
 def test_streams_are_not_mixed_up() -> None:
@@ -73,13 +85,13 @@ def test_streams_are_not_mixed_up() -> None:
 def test_order_is_kept_and_what_is_held_is_bounded() -> None:
     holding = Holding(Hiding({}))
     entries = [chunk("x"), *(Entry("to_agent", b'{"n":%d}' % n, 2.0) for n in range(MOST))]
-    written = [entry for one in entries for entry in holding.add(one)]
+    written = [entry for one in entries for entry in holding.add([one])]
     assert written == entries
     assert holding.is_empty
 
 
 def test_a_complete_word_is_written_at_once() -> None:
     holding = Holding(Hiding({}))
-    assert len(holding.add(chunk("a sentence. "))) == 1
-    assert holding.add(chunk("half a wo")) == []
-    assert len(holding.add(chunk("rd "))) == 2
+    assert len(holding.add([chunk("a sentence. ")])) == 1
+    assert holding.add([chunk("half a wo")]) == []
+    assert len(holding.add([chunk("rd ")])) == 2

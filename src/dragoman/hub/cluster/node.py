@@ -18,7 +18,9 @@ from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.membership import Node, new_life
 from dragoman.hub.settings import HubSettings, offered_agents
 from dragoman.journal import Journal, open_journal
+from dragoman.journal.idle_index import index_while_idle
 from dragoman.journal.nats.options import is_nats_address, read_address
+from dragoman.runtime.owner import TaskOwner
 from dragoman.transport.contract import TransportLimits
 
 
@@ -67,7 +69,12 @@ async def place_of(
             yield NodeContext(sealed, address)
     else:
         async with open_journal(address, durability=settings.durability) as journal:
-            yield NodeContext(journal, address)
+            owner = TaskOwner("hub word index")
+            owner.start(index_while_idle(journal))
+            try:
+                yield NodeContext(journal, address)
+            finally:
+                await owner.aclose()
 
 
 @asynccontextmanager

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from dragoman.journal.redaction import REDACTED, redact
+from dragoman.journal.redaction import REDACTED, redact_all
 from dragoman.journal.secret_patterns import SHAPES
+from dragoman.journal.secret_search import has_key
 from dragoman.wire.envelope import Json
 
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|authorization|cookie|bearer)")
@@ -41,15 +42,20 @@ class Hiding:
             reverse=True,
         )
 
-    def hide(self, line: bytes) -> bytes:
-        """The line without secrets; the same object if there is none."""
-        redacted_line = redact(self._without_values(line))
-        if redacted_line is not line:
-            self.count += max(1, redacted_line.count(_MARK) - line.count(_MARK))
-        return redacted_line
+    def hide_all(self, lines: list[bytes]) -> list[bytes]:
+        """The lines without secrets; the same objects where there are none."""
+        whole = b"\n".join(lines)
+        has_value = any(value in whole for value in self._values)
+        redacted_lines = redact_all([self._without_values(line) for line in lines] if has_value else lines)
+        for line, redacted_line in zip(lines, redacted_lines, strict=True):
+            if redacted_line is not line:
+                self.count += max(1, redacted_line.count(_MARK) - line.count(_MARK))
+        return list(redacted_lines)
 
     def hide_split(self, texts: list[str]) -> list[str]:
         """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""
+        if len(texts) == 1:
+            return texts
         whole = "".join(texts).encode(errors="surrogateescape")
         spans = [span for span in self._spans(whole) if _crosses(span, texts)]
         if not spans:
@@ -64,12 +70,12 @@ class Hiding:
         return line
 
     def _spans(self, whole: bytes) -> Iterable[tuple[int, int]]:
-        text = whole.decode("latin-1")
-        for word, shape in SHAPES:
-            if word in text:
+        if has_key(whole):
+            for _, shape in SHAPES:
                 yield from (match.span() for match in shape.finditer(whole))
         for value in self._values:
-            yield from (match.span() for match in re.finditer(re.escape(value), whole))
+            if value in whole:
+                yield from (match.span() for match in re.finditer(re.escape(value), whole))
 
 
 def _forms(value: str) -> set[bytes]:

@@ -7,22 +7,49 @@ records sees to it that nothing is held for long.
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import Struct
+from collections.abc import Iterable
 
+import msgspec
+from msgspec import Struct, field
+
+from dragoman.decoders import json_decoder
 from dragoman.journal.contract import Entry
 from dragoman.trace.tap.hiding import Hiding, text_of
-from dragoman.wire.envelope import Json
 
 MOST = 64
-"""Entries that are held; a key that is longer than so many pieces is not found."""
+"""Entries that are held at least before they are written with an open word at their end; a key in more pieces
+than that may not be found.
+"""
 
 
-class _HeldEntry(Struct):
+class _Content(Struct, gc=False):
+    type: str
+    text: str
+
+
+class _Update(Struct, gc=False):
+    kind: str = field(name="sessionUpdate")
+    content: _Content
+
+
+class _Params(Struct, gc=False):
+    session: str = field(name="sessionId")
+    update: _Update
+
+
+class _TextChunk(Struct, gc=False):
+    """As much of a frame as tells that it is a piece of text, and which."""
+
+    params: _Params
+
+
+_read_chunk = json_decoder(_TextChunk).decode
+
+
+class _HeldEntry(Struct, gc=False):
     entry: Entry
-    message: Json = None
-    """Decoded, for a piece of text that may have to be changed."""
     stream: str = ""
+    """What its text is a piece of; empty if it is no piece of text."""
     text: str = ""
 
 
@@ -38,34 +65,45 @@ class Holding:
     def is_empty(self) -> bool:
         return not self._entries
 
-    def add(self, entry: Entry) -> list[Entry]:
-        held_entry = _look(entry)
-        self._entries.append(held_entry)
-        if held_entry.text:  # an empty piece neither begins nor ends a word
-            if held_entry.text[-1].isspace():
-                self._open.discard(held_entry.stream)
-            else:
-                self._open.add(held_entry.stream)
-        return [] if self._open and len(self._entries) < MOST else self.release()
+    def add(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Entries that passed together. They are written up to the last place at which no word is open."""
+        complete = 0
+        for entry in entries:
+            piece = _look(entry)
+            self._entries.append(piece)
+            if piece.text:  # an empty piece neither begins nor ends a word
+                if piece.text[-1].isspace():
+                    self._open.discard(piece.stream)
+                else:
+                    self._open.add(piece.stream)
+            if not self._open:
+                complete = len(self._entries)
+        if len(self._entries) - complete >= MOST:
+            return self.release()
+        released, self._entries = self._entries[:complete], self._entries[complete:]
+        return self._without_secrets(released)
 
     def release(self) -> list[Entry]:
         """Everything that is held, without the secrets that are in it."""
         held_entries, self._entries = self._entries, []
         self._open.clear()
-        for stream in {held_entry.stream for held_entry in held_entries if held_entry.stream}:
-            pieces = [held_entry for held_entry in held_entries if held_entry.stream == stream]
+        return self._without_secrets(held_entries)
+
+    def _without_secrets(self, held_entries: list[_HeldEntry]) -> list[Entry]:
+        streams: dict[str, list[_HeldEntry]] = {}
+        for piece in held_entries:
+            if piece.stream:
+                streams.setdefault(piece.stream, []).append(piece)
+        for pieces in streams.values():
             texts = [piece.text for piece in pieces]
             for piece, text in zip(pieces, self._hiding.hide_split(texts), strict=True):
                 if text != piece.text:
-                    piece.message["params"]["update"]["content"]["text"] = text
-                    piece.entry = Entry(
-                        piece.entry.direction, msgspec.json.encode(piece.message), piece.entry.time
-                    )
+                    piece.entry = _with_text(piece.entry, text)
+        entries = [piece.entry for piece in held_entries]
+        frames = self._hiding.hide_all([entry.frame for entry in entries])
         return [
-            Entry(
-                held_entry.entry.direction, self._hiding.hide(held_entry.entry.frame), held_entry.entry.time
-            )
-            for held_entry in held_entries
+            entry if frame is entry.frame else Entry(entry.direction, frame, entry.time)
+            for entry, frame in zip(entries, frames, strict=True)
         ]
 
 
@@ -73,8 +111,25 @@ def _look(entry: Entry) -> _HeldEntry:
     if entry.direction != "to_client" or b"_chunk" not in entry.frame:
         return _HeldEntry(entry)
     try:
-        message = msgspec.json.decode(entry.frame)
+        params = _read_chunk(entry.frame).params
+        kind, content = params.update.kind, params.update.content
+        if kind.endswith("_chunk") and content.type == "text":
+            return _HeldEntry(entry, f"{params.session}/{kind}", content.text)
+        return _HeldEntry(entry)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _look_closely(entry)
+
+
+def _look_closely(entry: Entry) -> _HeldEntry:
+    """What is written in a way of its own is a piece of text all the same."""
+    try:
+        stream_and_text = text_of(msgspec.json.decode(entry.frame))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _HeldEntry(entry)
-    stream_and_text = text_of(message)
-    return _HeldEntry(entry) if stream_and_text is None else _HeldEntry(entry, message, *stream_and_text)
+    return _HeldEntry(entry) if stream_and_text is None else _HeldEntry(entry, *stream_and_text)
+
+
+def _with_text(entry: Entry, text: str) -> Entry:
+    message = msgspec.json.decode(entry.frame)
+    message["params"]["update"]["content"]["text"] = text
+    return Entry(entry.direction, msgspec.json.encode(message), entry.time)

@@ -63,8 +63,7 @@ class TapRecorder:
     def record(self, direction: Direction, chunk: bytes) -> None:
         """Bytes of the wire, in the order in which they passed."""
         moment = self._clock()
-        for text in self._lines(direction, chunk):
-            self._add(Entry(direction, text, moment))
+        self._add([Entry(direction, text, moment) for text in self._lines(direction, chunk)])
 
     def record_stderr(self, chunk: bytes) -> None:
         """Bytes of the agent's standard error."""
@@ -73,7 +72,7 @@ class TapRecorder:
 
     def note(self, remark: JsonObject) -> None:
         """Something that happened beside the wire."""
-        self._add(Entry("note", msgspec.json.encode(remark), self._clock()))
+        self._add([Entry("note", msgspec.json.encode(remark), self._clock())])
 
     def flush(self) -> None:
         """Write what is held back."""
@@ -112,8 +111,8 @@ class TapRecorder:
         del part[: end or len(part)]
         return [text for text in (line.rstrip(b"\r") for line in whole.split(b"\n")) if text.strip()]
 
-    def _add(self, entry: Entry) -> None:
-        self._write([entry] if self._holding is None else self._holding.add(entry))
+    def _add(self, entries: list[Entry]) -> None:
+        self._write(entries if self._holding is None else self._holding.add(entries))
 
     def _write(self, entries: list[Entry]) -> None:
         if not entries:

@@ -1,0 +1,56 @@
+"""How long the first word of a turn takes in a plain folder of many files, beside an empty folder.
+
+Arguments: how many files, and how many turns. The journal is durable. Printed as JSON: for the empty folder and the
+full one, by turn, the milliseconds from the prompt to its first update, and what the hub used of the processor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from dragoman import Client, connect
+from hub.place import HubProcess, running_hub
+
+FILES_OF_FOLDER = 50
+REST_SECONDS = 2.0
+"""Between two turns, as people pause: the look after a turn is not part of the next one."""
+
+
+def fill(folder: Path, count: int) -> None:
+    folder.mkdir()
+    for number in range(count):
+        path = folder / f"part{number // FILES_OF_FOLDER}" / f"file{number}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{number}\n" * 8)
+
+
+async def first_words(hub: HubProcess, folder: Path, turns: int) -> list[dict[str, Any]]:
+    found = []
+    async with connect(hub.url, client=Client("bench"), headers=hub.headers) as agent:
+        session = await agent.new_session(cwd=str(folder))
+        for _ in range(turns):
+            cpu, begun, first = hub.cpu(), time.perf_counter(), 0.0
+            async for _ in session.prompt("a word"):
+                first = first or time.perf_counter() - begun
+            await asyncio.sleep(REST_SECONDS)
+            found.append({"ms": first * 1e3, "cpu_ms": (hub.cpu() - cpu) * 1e3})
+    return found
+
+
+async def main(count: int, turns: int) -> None:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        for name, files in (("empty", 0), ("full", count)):
+            fill(Path(place, name), files)
+        async with running_hub(Path(place)) as hub:
+            result = {name: await first_words(hub, Path(place, name), turns) for name in ("empty", "full")}
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,56 @@
+"""Makes the index of words while nobody appends, so that whoever searches finds it made.
+
+It works in small steps with pauses between them, because a step holds the one thread that writes, and stops
+when somebody appends. What another process appends meanwhile is left to the search, which looks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Protocol
+
+from dragoman.errors import JournalClosed, JournalError
+
+log = logging.getLogger(__name__)
+
+QUIET_SECONDS = 2.0
+"""For so long nobody may have appended."""
+
+STEP_ENTRIES = 500
+"""Entries of one step: whoever appends at that moment waits some milliseconds."""
+
+PAUSE_SECONDS = 0.05
+
+
+class WordJournal(Protocol):
+    """A journal whose index of words can be made in steps."""
+
+    appends: int
+
+    async def index_words(self, *, most: int) -> bool: ...
+
+
+async def index_while_idle(
+    journal: WordJournal, *, quiet: float = QUIET_SECONDS, pause: float = PAUSE_SECONDS
+) -> None:
+    """Goes on until it is cancelled, or the journal is closed."""
+    before = indexed = -1
+    while True:
+        await asyncio.sleep(quiet)
+        now = journal.appends
+        if now != before or now == indexed:
+            before = now
+            continue
+        try:
+            while journal.appends == now:
+                if not await journal.index_words(most=STEP_ENTRIES):
+                    indexed = now
+                    break
+                await asyncio.sleep(pause)
+        except JournalClosed:
+            return
+        except JournalError as error:
+            # A damaged index is made again by the next search; until something is appended, leave it alone.
+            log.info("journal: words were not indexed ahead of a search: %s", error)
+            indexed = now
