@@ -42,6 +42,10 @@ class Hiding:
             reverse=True,
         )
 
+    def hide(self, line: bytes) -> bytes:
+        """The line without secrets; the same object if there is none."""
+        return self.hide_all([line])[0]
+
     def hide_all(self, lines: list[bytes]) -> list[bytes]:
         """The lines without secrets; the same objects where there are none."""
         whole = b"\n".join(lines)
