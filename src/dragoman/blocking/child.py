@@ -101,8 +101,8 @@ class Child:
             self._loop.close()
 
     async def _start(self, program: Program) -> None:
-        self._tree = start_tree(program, grace=self._grace, exited=self._note_exit)
-        self._stderr = StderrTail(self._stderr_fd, show=self._on_stderr, ended=self._stderr_end_event.set)
+        self._tree = start_tree(program, grace=self._grace, on_exit=self._note_exit)
+        self._stderr = StderrTail(self._stderr_fd, show=self._on_stderr, on_end=self._stderr_end_event.set)
 
     def _note_exit(self) -> None:
         self._exit_event.set()

@@ -168,7 +168,7 @@ class HubCaller:
     def on_oversized(self, size: int) -> None:
         self.on_end(BadAnswer(f"an answer of {size} bytes is too large"))
 
-    def ended(self, reason: BaseException | None) -> None:
+    def on_end(self, reason: BaseException | None) -> None:
         self._end_reason = (
             reason if isinstance(reason, BadAnswer) else LinkClosed("the hub ended the connection")
         )

@@ -178,8 +178,8 @@ class RawPeer:
         self._writer = open_writer(
             _take_descriptor(process.stdin), limits=DEFAULT_LIMITS, on_broken=lambda _: None
         )
-        self._reader = open_reader(_take_descriptor(process.stdout), intake=self, ended=self._on_output_end)
-        self._stderr = StderrTail(_take_descriptor(process.stderr), kept=1024 * 1024)
+        self._reader = open_reader(_take_descriptor(process.stdout), intake=self, on_end=self._on_output_end)
+        self._stderr = StderrTail(_take_descriptor(process.stderr), limit=1024 * 1024)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._bury, args=(process, loop), daemon=True).start()
         return self

@@ -49,7 +49,7 @@ class SinkRecorder:
         self.size += len(block)
         self._change_event.set()
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self.skipped_sizes.append(size)
         self._change_event.set()
 

@@ -184,12 +184,12 @@ class HttpStream:
         if not count_notifications(block):  # which need no route
             for message in block.split(b"\n"):
                 self._route(message)
-        await self._heard.wait_for_room()
+        await self._inbox.wait_for_room()
         if len(block) <= self._limits.frame:
-            self._heard.put(MessageBatch(block))
+            self._inbox.put(MessageBatch(block))
         else:
             for message in block.split(b"\n"):
-                self._heard.put(message)
+                self._inbox.put(message)
 
     def _route(self, message: bytes) -> None:
         """A question of the agent is remembered, because its answer needs the session's header; a session

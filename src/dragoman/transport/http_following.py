@@ -53,8 +53,8 @@ class EventStreamReader:
     async def _run(
         self,
         hear: Hear,
-        needed: Callable[[], bool],
-        lost: Callable[[BaseException | None], None],
+        is_needed: Callable[[], bool],
+        on_loss: Callable[[BaseException | None], None],
         orderly: bool,
     ) -> None:
         while True:

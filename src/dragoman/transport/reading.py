@@ -80,10 +80,10 @@ class LoopReader:
 
     __slots__ = ("_fd", "_intake", "_is_paused", "_loop", "_on_end", "_over", "read_bytes")
 
-    def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
+    def __init__(self, fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> None:
         import asyncio  # here: a conversation without a loop imports this module too
 
-        self.taken = 0
+        self.read_bytes = 0
         self._fd = fd
         self._intake = intake
         self._on_end = on_end
@@ -133,10 +133,10 @@ class ThreadReader:
     behind.
     """
 
-    def __init__(self, fd: int, *, intake: ChunkSink, ended: Ended) -> None:
+    def __init__(self, fd: int, *, intake: ChunkSink, on_end: OnReadEnd) -> None:
         import asyncio  # here: a conversation without a loop imports this module too
 
-        self.taken = 0
+        self.read_bytes = 0
         self._fd = fd
         self._intake = intake
         self._on_end = on_end

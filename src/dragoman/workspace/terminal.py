@@ -138,8 +138,8 @@ class TerminalProcess:
             self._await_the_rest(previous_bytes=-1)
 
     def _await_the_rest(self, *, previous_bytes: int) -> None:
-        now = self._reader.taken
-        if now == previous_bytes and self.tree.gone:
+        now = self._reader.read_bytes
+        if now == previous_bytes and self.tree.is_gone:
             self._end()
         else:
             self._timer = self.loop.call_later(HANG_UP, lambda: self._await_the_rest(previous_bytes=now))

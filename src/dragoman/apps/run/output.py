@@ -25,7 +25,7 @@ class OutputWriter:
     """Writes to a copy of a descriptor; needs a running loop."""
 
     def __init__(self, fd: int) -> None:
-        self._writer = open_writer(os.dup(fd), limits=DEFAULT_LIMITS, broken=lambda _: self._broken())
+        self._writer = open_writer(os.dup(fd), limits=DEFAULT_LIMITS, on_broken=lambda _: self._broken())
         self._buffer = bytearray()
         self._is_flush_scheduled = False
         self.closed_event = asyncio.Event()

@@ -145,7 +145,7 @@ class Peer:
             if line and not line.isspace():
                 self._hear(line)
 
-    def oversized(self, size: int) -> None:
+    def on_oversized(self, size: int) -> None:
         self._role.on_oversized_frame(size)
 
     def on_end(self, reason: BaseException | None) -> None:
