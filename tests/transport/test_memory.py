@@ -68,13 +68,13 @@ async def test_a_reader_that_pauses_inside_feed_gets_nothing_more() -> None:
         def feed(self, block: bytes) -> None:
             super().feed(block)
             right.pause()
-            self.paused = True
+            self.is_paused = True
 
     right.start(heard := OneAtATime())
     for _ in range(3):
         left.write(b"x" * 60_000 + b"\n")
     for expected in (1, 2, 3):
-        heard.paused = False
+        heard.is_paused = False
         right.resume()
         for _ in range(5):
             await asyncio.sleep(0)

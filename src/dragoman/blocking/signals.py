@@ -39,7 +39,7 @@ class ThreadSignal:
         self.gate: WakeGate | None = None  # of a thread that waits while another one reads
 
     def set(self) -> None:
-        # In this order: a thread that is about to wait first shows its gate and then looks at `reached`.
+        # In this order: a thread that is about to wait first shows its gate and then looks at `is_reached`.
         self.is_reached = True
         if self.gate is not None:
             self.gate.open()

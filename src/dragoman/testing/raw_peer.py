@@ -115,7 +115,7 @@ class RawPeer:
         return await self._in_time(self._read_up_to(matches), "say what was waited for", seconds)
 
     async def read_rest(self, *, seconds: float = PATIENCE) -> list[bytes]:
-        """All lines to the end of its output; an unfinished last one is in `unfinished`."""
+        """All lines to the end of its output; an unfinished last one is in `partial_line`."""
         await self._in_time(self._until(lambda: self._output_ended), "close its output", seconds)
         lines = list(self._lines)
         self._lines.clear()

@@ -4,8 +4,8 @@
         model.openai_url, model.anthropic_url      base URLs, as the vendors' clients want them
         model.env                                  the same as environment variables
         model.requests                             what was asked, in order
-        await model.received(2)                    the second request, as soon as it is there
-        await model.held(); model.release()        a turn that stands still at `hold`
+        await model.wait_for_request(2)            the second request, as soon as it is there
+        await model.wait_for_hold(); model.release()  a turn that stands still at `hold`
 
 A request that no turn is left for is answered with an error that no client tries again, and leaving the block
 raises `NoTurnLeft`. It listens on loopback only, and everything it started is gone when the block is left.

@@ -47,7 +47,7 @@ MOST_DENIED: Final = 1000
 
 
 class PermissionService:
-    """Constructing one starts nothing. `denied` holds what was not permitted, in order."""
+    """Constructing one starts nothing. `denials` holds what was not permitted, in order."""
 
     def __init__(
         self,

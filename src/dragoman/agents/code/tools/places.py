@@ -120,7 +120,7 @@ class TurnPlaces:
             result = await self._files.search(pattern, limit=limit)
         except ErrorAnswer as error:
             raise ToolProblem(error.message) from None
-        return result.matches, result.truncated
+        return result.matches, result.is_truncated
 
     # Writing.
 
