@@ -39,3 +39,39 @@ def test_offsets_stay_right_behind_strings_and_comments() -> None:
     text = "// été\nconst s = 'ü';\nfunction newToken() {\n  return Math.random();\n}\n"
     (hit,) = [f for f in inspect("x.js", text, (), has_ruff=True).findings if f.rule == "flow/weak-random"]
     assert (hit.line, hit.place.column) == (4, 3)
+
+
+@every(
+    ("text", "line"),
+    [
+        ("async def f(): ...\nasync def g():\n    x = f()\n    return x.name\n", 3),
+        ("async def f(): ...\nasync def g():\n    x = f()\n    return await x\n", None),
+        ("async def f(): ...\nasync def g():\n    x = f()\n    x.close()\n", None),
+        ("async def f(): ...\nasync def g():\n    x = f()\n    run(x)\n    x.name\n", None),
+        (
+            "class A:\n    @work()\n    async def f(self): ...\n    def g(self):\n        self.f()\n",
+            None,
+        ),
+    ],
+)
+def test_a_coroutine_that_is_used_as_its_result_is_not_awaited(text: str, line: int | None) -> None:
+    hits = [
+        f.line for f in inspect("x.py", text, (), has_ruff=True).findings if f.rule == "flow/missing-await"
+    ]
+    assert hits == ([] if line is None else [line])
+
+
+@every(
+    ("text", "line"),
+    [
+        ("for k, v in d.items():\n    if v:\n        del d[k]\n", 3),
+        ("for k in self.d.keys():\n    self.d.pop(k)\n", 2),
+        ("for k, v in list(d.items()):\n    del d[k]\n", None),
+        ("for k, v in d.items():\n    d[k] = v + 1\n", None),
+        ("for k in d:\n    v = d.pop(k)\n    use(v)\n    return v\n", None),
+    ],
+)
+def test_a_dictionary_must_not_lose_entries_while_it_is_walked_through(text: str, line: int | None) -> None:
+    rule = "logic/changed-while-iterating"
+    hits = [f.line for f in inspect("x.py", text, (), has_ruff=True).findings if f.rule == rule]
+    assert hits == ([] if line is None else [line])

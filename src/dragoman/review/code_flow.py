@@ -43,7 +43,7 @@ def _leaks_in(function: Function, opened: re.Pattern[str], language: str) -> Ite
         if (
             language == "go"
             and call.startswith(("http.", "gzip")) is False
-            and re.match(r"\w+\.(?:Do|Query)", call)
+            and re.match(r"\w+(?:\.\w+)*\.(?:Do|Query)", call)
         ):
             name_closed = re.search(words.closes.format(name), rest)
             if name_closed or re.search(rf"\breturn\b[^\n]*(?<![\w.]){name}\b(?!\.)", rest):
@@ -96,6 +96,8 @@ _UNUSED = r"(?:let\s+_\s*=\s*)?"
 _ARGUMENTS = r"\s*(?:::<[^>]*>)?\("
 _CALL = re.compile(rf"{_UNUSED}{_RECEIVER}(\w+){_ARGUMENTS}")
 _CONDITION = re.compile(rf"(?:if|while|elif|}}\s*else\s+if)\s*\(?\s*(?:not\s+|!)?{_RECEIVER}(\w+)\(")
+_WRAPPERS = re.compile(r"@[\w.]*\b(?:work|task|shared_task|actor|asynccontextmanager|fixture)\b")
+_KEPT_CALL = re.compile(r"(?P<name>\w+)\s*=\s*(?:self\.)?(?P<called>\w+)\(.*\)")
 _HEAD_WORDS = ("async", "def ", "fn ", "function")
 _PLAIN_NAMES = re.compile(r"(?<!async )(?:\bdef|\bfn|\bfunction)\s+(\w+)")
 
@@ -118,6 +120,8 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
     heads = [line.text for line in code.lines if any(word in line.text for word in _HEAD_WORDS)]
     names = {name for head in heads for found in names_of.finditer(head) for name in found.groups() if name}
     names -= {name for head in heads for name in _PLAIN_NAMES.findall(head)}
+    if language == "python":
+        names -= {name for name in names if _is_wrapped(code, name)}
     has_fs = language == "javascript" and _FS_PROMISES.search(code.text) is not None
     calls = _async_calls(patterns.async_calls + (_CALLS_OF_FS if has_fs else ""))
     # A statement begins with its line. Where no line begins with such a call, nothing is left to look at.
@@ -131,11 +135,38 @@ def missing_awaits(code: CodeText) -> Iterator[CodeHit]:
                 continue
             if _is_dropped(step, names, calls, language) or _is_condition(step.text, names):
                 yield _hit("flow/missing-await", step)
+        if language == "python":
+            yield from _used_coroutines(function, names)
+
+
+def _is_wrapped(code: CodeText, name: str) -> bool:
+    """Whether a decorator starts the coroutine by itself, or makes something else of it."""
+    head = re.compile(rf"async\s+def\s+{name}\b")
+    return any(_WRAPPERS.search(code.above(line)) for line in code.lines if head.match(line.text))
+
+
+def _used_coroutines(function: Function, names: set[str]) -> Iterator[CodeHit]:
+    """Coroutines of this file that are kept under a name, and used as if they were their result."""
+    for index, step in enumerate(function.statements):
+        kept = _KEPT_CALL.fullmatch(step.text)
+        if kept is None or kept["called"] not in names:
+            continue
+        name = re.escape(kept["name"])
+        for later in function.statements[index + 1 :]:
+            if re.search(
+                rf"\bawait\b.*\b{name}\b|(?<![\w.]){name}\s*=(?!=)|[(,]\s*\*?{name}\s*[,)]", later.text
+            ):
+                break
+            if re.search(rf"(?<![\w.]){name}(?:\.(?!close\b|send\b|throw\b)\w|\[)", later.text):
+                yield _hit("flow/missing-await", step)
+                break
 
 
 def _begins_with_call(text: str, names: set[str], calls: re.Pattern[str]) -> bool:
-    called = _CALL.match(text)
-    return bool(called and called[1] in names) or bool(calls.match(text)) or _is_condition(text, names)
+    called, kept = _CALL.match(text), _KEPT_CALL.match(text)
+    if (called and called[1] in names) or (kept and kept["called"] in names):
+        return True
+    return calls.match(text) is not None or _is_condition(text, names)
 
 
 def _is_condition(text: str, names: set[str]) -> bool:

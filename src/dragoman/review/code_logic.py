@@ -160,6 +160,8 @@ _EACH = re.compile(
     r"for\s*\(?\s*(?:final\s+)?(?:[\w<>\[\], ]+\s+)?(?P<item>\w+)\s*(?:in|of"
     r"|:)\s*(?P<list>[\w.]+)\s*(?:\)\s*\{?|:|\{)?$"
 )
+# The entries of a dictionary of Python: a loop over them fails when one is taken out.
+_ENTRIES = re.compile(r"for\s+[\w, ()]+\s+in\s+(?P<list>[\w.]+)\.(?:items|keys|values)\(\)\s*:$")
 _COUNTED = re.compile(
     r"for\s*\(\s*(?:let|var|int)\s+(?P<i>\w+)\s*=\s*0\s*;\s*(?P=i)\s*<\s*(?P<list>[\w.]+)\.(?:length"
     r"|size\(\))\s*;\s*(?:(?P=i)\+\+|\+\+(?P=i))\s*\)"
@@ -179,11 +181,16 @@ def changed_loops(code: CodeText) -> Iterator[CodeHit]:
                 rf"(?<![\w.]){name}\.(?:remove|removeAt|pop|insert|append|add|delete|clear)\("
                 rf"|\bdel\s+{name}\["
             )
+        elif (entries := _ENTRIES.match(line.text)) is not None:
+            name = re.escape(entries["list"])
+            pattern = rf"(?<![\w.]){name}\.(?:pop|popitem|clear)\(|\bdel\s+{name}\["
         elif (counted := _COUNTED.match(line.text)) is not None:
             pattern = rf"(?<![\w.]){re.escape(counted['list'])}\.(?:splice|remove)\(\s*{counted['i']}\b"
         else:
             continue
         body = code.block(index)
+        if any(step.indent == body[0].indent and _LEAVES.match(step.text) for step in body):
+            continue  # it never comes to a second round
         for at, step in enumerate(body):
             if not re.search(pattern, step.text):
                 continue

@@ -1,1 +1,1 @@
-"""File locks, and git in folders of others, for every operating system. Knows nothing of agents."""
+"""File locks, folders for our files, git in folders of others, for every system. Knows nothing of agents."""
