@@ -1,4 +1,4 @@
-"""Text as people and agents write it: the pages of `docs`, with their quotes, names and marks, cut into pieces."""
+"""Text as people and agents write it: the pages of `docs`, with their quotes and marks, cut into pieces."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """How long the first word of a turn takes in a plain folder of many files, beside an empty folder.
 
-Arguments: how many files, and how many turns. The journal is durable. Printed as JSON: for the empty folder and the
-full one, by turn, the milliseconds from the prompt to its first update, and what the hub used of the processor.
+Arguments: how many files, and how many turns. The journal is durable. Printed as JSON: for the empty folder
+and the full one, by turn, the milliseconds from the prompt to its first update, and what the hub used of the
+processor.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Updates of real text through a hub: agent → hub with a durable journal → WebSocket client.
 
-Arguments: how many updates of 20 characters, and of 1 KB. Printed as JSON: for each size the seconds, the updates
-that came, and what the hub used of the processor.
+Arguments: how many updates of 20 characters, and of 1 KB. Printed as JSON: for each size the seconds, the
+updates that came, and what the hub used of the processor.
 """
 
 from __future__ import annotations

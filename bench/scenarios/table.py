@@ -38,6 +38,7 @@ SCENARIOS: list[Scenario] = [
     interpret.INTERPRET,
     mutants.MUTANTS,
     tap.TAP,
+    tap.TAP_RECORD,
     *HUB_SCENARIOS,
     *CHAT_SCENARIOS,
 ]
