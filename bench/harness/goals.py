@@ -169,6 +169,13 @@ FIGURES: list[Figure] = [
     ),
     Figure("tap.p50_us", "what a tap adds to a round trip, p50 µs", more=False),
     Figure("tap.p99_us", "… p99 µs", more=False, goals=(AtMost(1000, "µs"),)),
+    Figure(
+        "tap-record.us_20",
+        "recording a frame with real text of 20 characters, secrets hidden, CPU µs",
+        more=False,
+        goals=(AtMost(5, "µs"),),
+    ),
+    Figure("tap-record.us_1024", "… of 1 KB, CPU µs", more=False, goals=(AtMost(15, "µs"),)),
     Figure("mutants.found", "planted violations that are found, %", more=True, goals=(AtLeast(100, "%"),)),
     Figure("mutants.false", "… false alarms in good conversations, %", more=False, goals=(AtMost(0, "%"),)),
     Figure("mutants.ms", "… judging one, ms", more=False),

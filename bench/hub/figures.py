@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.goals import OFFICIAL, PYTHON, TYPESCRIPT, AtMost, Figure, Versus
-from hub.scenarios import SESSIONS
+from harness.goals import OFFICIAL, PYTHON, TYPESCRIPT, AtLeast, AtMost, Figure, Versus
+from hub.scenarios import PACED_SESSIONS, SESSIONS
 
 
 def _of_many(number: int) -> list[Figure]:
@@ -16,6 +16,19 @@ def _of_many(number: int) -> list[Figure]:
         Figure(f"hub-many.us_{number}", "… CPU per update, agent and clients included, µs", more=False),
         Figure(f"hub-many.kb_{number}", "… peak memory per session, KB", more=False),
         Figure(f"hub-many.fair_{number}", "… the last one's progress at half time", more=True),
+    ]
+
+
+def _at_pace(number: int, limit: float) -> list[Figure]:
+    who = "1 session has" if number == 1 else f"{number} sessions have each"
+    return [
+        Figure(
+            f"hub-pace.us_{number}",
+            f"{who} 50 updates a second, hub's CPU per update, µs",
+            more=False,
+            goals=(AtMost(limit, "µs"),),
+        ),
+        Figure(f"hub-pace.bytes_{number}", "… bytes that the hub writes per update", more=False),
     ]
 
 
@@ -38,6 +51,26 @@ HUB_FIGURES: list[Figure] = [
     Figure("hub-replay.bare", "… to a client over `websockets` alone, updates/s", more=True),
     Figure("hub-replay.hub_us", "… hub's CPU per update, µs", more=False),
     Figure("hub-replay.client_us", "… client's CPU per update, µs", more=False),
+    Figure("hub-text.rate_20", "the same with real text of 20 characters, updates/s", more=True),
+    Figure("hub-text.hub_us_20", "… hub's CPU per update, µs", more=False, goals=(AtMost(7.5, "µs"),)),
+    Figure(
+        "hub-text.rate_1024",
+        "… of 1 KB, updates/s",
+        more=True,
+        goals=(AtLeast(15_000, "updates/s"),),
+    ),
+    Figure("hub-text.hub_us_1024", "… hub's CPU per update, µs", more=False, goals=(AtMost(50, "µs"),)),
+    *(
+        figure
+        for number, limit in zip(PACED_SESSIONS, (250, 80), strict=True)
+        for figure in _at_pace(number, limit)
+    ),
+    Figure(
+        "hub-first-word.more_ms",
+        "first word of a turn in a plain folder of 20,000 files, from the second turn on, ms more",
+        more=False,
+        goals=(AtMost(50, "ms"),),
+    ),
     Figure("hub-delay.full_p50", "delay that the hub adds, p50 ms", more=False, goals=(AtMost(2, "ms"),)),
     Figure("hub-delay.full_p99", "… p99 ms", more=False, goals=(AtMost(8, "ms"),)),
     Figure("hub-delay.off_p50", "… without fsync, p50 ms", more=False),

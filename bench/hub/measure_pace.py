@@ -1,8 +1,8 @@
 """What a hub spends on an update at the pace at which people read: sessions with 50 updates a second each.
 
-Arguments: how many updates each session has; then how many sessions, one number after the other. The
-journal is durable, and each session has a WebSocket client. Printed as JSON: by number of sessions the
-updates that came, the hub's processor seconds, and what it wrote to its journal for each update.
+Arguments: how many updates each session has; then how many sessions, one number after the other. The journal
+is durable, and each session has a WebSocket client. Printed as JSON: by number of sessions the updates that
+came, the hub's processor seconds, and the bytes that it wrote.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ their own client. Nobody else keeps sessions, so the rest is ours alone.
 from __future__ import annotations
 
 import json
+from statistics import median
 from typing import Any
 
 from harness.processes import Failed, run
@@ -16,6 +17,7 @@ from scenarios.scenario import Scenario
 
 SIZE = 20
 SESSIONS = (1, 10, 100, 1000)
+PACED_SESSIONS = (1, 20)
 
 
 def _program(peer: Peer, name: str, *words: str | int, seconds: float) -> Any:
@@ -115,9 +117,42 @@ def _fairness(peer: Peer, *, quick: bool) -> dict[str, float]:
     }
 
 
+def _text(peer: Peer, *, quick: bool) -> dict[str, float]:
+    counts = (5_000, 1_000) if quick else (50_000, 10_000)
+    result = _program(peer, "hub_text", *counts, seconds=180)
+    figures: dict[str, float] = {}
+    for (size, found), count in zip(result.items(), counts, strict=True):
+        if found["count"] != count:
+            raise Failed(f"{found['count']} updates of {count} came")
+        figures[f"hub-text.rate_{size}"] = count / found["wall"]
+        figures[f"hub-text.hub_us_{size}"] = found["hub_cpu"] / count * 1e6
+    return figures
+
+
+def _pace(peer: Peer, *, quick: bool) -> dict[str, float]:
+    count = 100 if quick else 1_000
+    figures: dict[str, float] = {}
+    for sessions, found in _program(peer, "hub_pace", count, *PACED_SESSIONS, seconds=240).items():
+        if found["came"] != count * int(sessions):
+            raise Failed(f"{found['came']} updates of {count * int(sessions)} came")
+        figures[f"hub-pace.us_{sessions}"] = found["hub_cpu"] / found["came"] * 1e6
+        figures[f"hub-pace.bytes_{sessions}"] = found["written"] / found["came"]
+    return figures
+
+
+def _first_word(peer: Peer, *, quick: bool) -> dict[str, float]:
+    result = _program(peer, "hub_first_word", 5_000 if quick else 20_000, 4, seconds=240)
+    # The first turn of a folder has to read it.
+    empty, full = ([turn["ms"] for turn in result[name][1:]] for name in ("empty", "full"))
+    return {"hub-first-word.more_ms": median(full) - median(empty)}
+
+
 HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-stream", ("remote_client",), _stream),
     Scenario("hub-replay", ("remote_client",), _replay),
+    Scenario("hub-text", ("hub_text",), _text),
+    Scenario("hub-pace", ("hub_pace",), _pace, rounds=1),
+    Scenario("hub-first-word", ("hub_first_word",), _first_word, rounds=1),
     Scenario("hub-delay", ("hub_delay",), _delay, rounds=1),
     Scenario("hub-fairness", ("hub_fairness",), _fairness, rounds=1),
     Scenario("hub-memory", ("hub_memory",), _memory, rounds=1),

@@ -59,7 +59,7 @@ def venv_python(name: str) -> str:
 def _python_programs(python: str, folder: str) -> dict[str, list[str]]:
     """``echo`` runs by path, the rest as modules: its start is measured, and ``-m`` would be part of it."""
     found = {path.stem for path in (BENCH / "peers" / folder).glob("*.py")}
-    modules = found & {"agent", "client", "pairs", "pool", "relay", "interpreter", *REMOTE, *OWN}
+    modules = found & {"agent", "client", "pairs", "pool", "relay", "interpreter", "recorder", *REMOTE, *OWN}
     programs = {name: [python, "-m", f"peers.{folder}.{name}"] for name in modules}
     if "echo" in found:
         programs["echo"] = [python, str(BENCH / "peers" / folder / "echo.py")]

@@ -40,6 +40,7 @@ SCENARIOS: list[Scenario] = [
     mutants.MUTANTS,
     tap.TAP,
     *CLIENT_SCENARIOS,
+    tap.TAP_RECORD,
     *HUB_SCENARIOS,
     *CHAT_SCENARIOS,
 ]

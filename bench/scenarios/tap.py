@@ -1,11 +1,13 @@
 """A line to a mirror and back, alone and through `dragoman tap`: what the tap adds.
 
 The mirror says every chunk that it hears. A line is sent when the one before has come back, with a pause in
-between, as an editor and an agent do; the delays are sorted, and those of the bare mirror subtracted.
+between, as an editor and an agent do; the delays are sorted, and those of the bare mirror subtracted. What it
+costs to record a frame is measured without pipes, in the processor's time.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import sys
@@ -13,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.processes import Failed, piped
+from harness.processes import Failed, piped, run
 from peers.table import Peer, venv_python
 from scenarios.scenario import Scenario
 
@@ -62,6 +64,13 @@ def _echo(to: int, back: int) -> float:
         left -= len(os.read(back, left))
     return time.perf_counter() - began
 
+
+def _record(peer: Peer, *, quick: bool) -> dict[str, float]:
+    printed = run(peer.programs["recorder"], seconds=120).stdout
+    return {f"tap-record.us_{size}": used for size, used in json.loads(printed).items()}
+
+
+TAP_RECORD = Scenario("tap-record", ("recorder",), _record)
 
 TAP = Scenario("tap", ("interpreter",), _measure)
 """Only ours takes part: whoever has an interpreter has a tap."""

@@ -60,6 +60,8 @@ class PlainFolder:
         """What is there now; with `keep`, its contents are kept. What may have changed since `start` is told
         apart: it is no longer what was there before.
         """
+        if start is not None:
+            start.is_heeded = True
         capture = Capture()
         by_date: list[str] = []
         walk = _Walk(self.root, self._settings, Deadline(self._settings.seconds, self._stop), start, capture)

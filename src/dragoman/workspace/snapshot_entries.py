@@ -95,6 +95,8 @@ class TurnStart:
     def __init__(self) -> None:
         self.moment: int | None = None
         """Nanoseconds since 1970. From then on, what is found to have changed may be the agent's work."""
+        self.is_heeded = False
+        """Whether a look is under way that tells apart what changed since."""
 
     def begin(self) -> None:
         self.moment = time.time_ns()

@@ -19,7 +19,8 @@ from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.schema.v1 import ToolCallLocation
 from dragoman.testing.pace import patience
 from dragoman.workspace import snapshots
-from dragoman.workspace.snapshot_entries import TurnStart
+from dragoman.workspace.folder_snapshot import PlainFolder
+from dragoman.workspace.snapshot_entries import Capture, TurnStart
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.runtime.raw import until
 
@@ -281,11 +282,11 @@ async def test_a_slow_look_pauses_looks_and_they_come_back_by_themselves(
     take = snapshots.take_snapshot
     now = 0.0
 
-    async def sometimes_slow(folders: Any) -> Any:
+    async def sometimes_slow(folders: Any, *, start: Any) -> Any:
         looks.append(folders)
         if slow:
             await asyncio.Event().wait()
-        return await take(folders)
+        return await take(folders, start=start)
 
     monkeypatch.setattr(snapshots, "take_snapshot", sometimes_slow)
     async with staged({"one": writer}, changes=True) as stage:
@@ -345,3 +346,30 @@ async def test_a_prompt_does_not_wait_for_a_look_at_a_large_folder_that_is_known
         told = await changed(client, session)
         assert told["files"] == []
         assert any("old.txt" in note for note in told["notes"])
+
+
+async def test_a_slow_first_look_at_a_plain_folder_goes_on_beside_the_turn(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 0.2)
+    go_on = threading.Event()
+    capture = PlainFolder.capture
+
+    def slow_capture(self: PlainFolder, *, keep: bool, start: TurnStart | None = None) -> Capture:
+        if start is not None:
+            start.is_heeded = True
+            assert go_on.wait(patience(20))
+        return capture(self, keep=keep, start=start)
+
+    monkeypatch.setattr(PlainFolder, "capture", slow_capture)
+    async with staged({"one": writer}, changes=True) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        await do(client, session, "write old.txt")
+        monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 60)
+        go_on.set()
+        told = await changed(client, session)
+        assert told["files"] == []
+        assert any("old.txt" in note for note in told["notes"])
+        await do(client, session, "write new.txt")
+        assert await names(client, session) == ["new.txt"]

@@ -6,7 +6,7 @@ Only what clients say and hear counts here, and what the agent was told.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -281,3 +281,22 @@ async def test_a_key_that_was_refused_is_not_accepted_after_many_other_refusals(
         assert await answered(client, again) == ["refused"] * len(keys)
         assert gate.prompts == []
         assert len(stage.hub.sessions[session].state.answers) <= ANSWERS
+
+
+class CountedClients(set[Any]):
+    """Counts how often somebody looks at all of them."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.walks += 1
+        return super().__iter__()
+
+
+async def test_the_end_of_a_turn_costs_the_same_with_any_number_of_clients() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        stage.hub.clients = counted = CountedClients(stage.hub.clients)
+        assert await answered(client, [client.prompt(session, "hello")]) == ["end_turn"]
+        assert counted.walks == 0

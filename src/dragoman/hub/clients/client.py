@@ -154,6 +154,7 @@ class HubClient:
     def wait_for(self, session_id: str, key: str, request_id: Id) -> None:
         """The request is answered with the end of this prompt."""
         self.waiting[session_id, key] = (*self.waiting.get((session_id, key), ()), request_id)
+        self.hub.broker.on_prompt_sent(self, session_id, key)
 
     def forget(self, session_id: str) -> None:
         """A session that it followed is another node's: whatever it waits for comes from there."""
@@ -400,6 +401,7 @@ class ClientBroker(BrokerPort[LiveSession], Protocol):
     """The approvals, as clients see them (`judge.broker.ApprovalBroker`)."""
 
     def on_client_arrival(self, client: HubClient) -> None: ...
+    def on_prompt_sent(self, client: HubClient, session_id: str, key: str) -> None: ...
     def inbox(self, client: HubClient) -> list[JsonObject]: ...
     def terminal(self, session: LiveSession, terminal_id: str) -> JsonObject | None: ...
 

@@ -53,6 +53,7 @@ class ApprovalBroker:
         self._lenders: dict[tuple[str, int], ClientPort] = {}  # by session and request
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._holds: dict[tuple[str, int], HeldBytes] = {}  # for answers that clients make
+        self._senders: dict[tuple[str, str], set[HubClient]] = {}  # by session and prompt, who waits for it
         self._risks = RiskAssessor(hub, on_late=self.on_assessment)
 
     async def aclose(self) -> None:
@@ -353,16 +354,25 @@ class ApprovalBroker:
         self._lenders = {key: lender for key, lender in self._lenders.items() if key[0] != session.id}
         self._terminals = {key for key in self._terminals if key[0] != session.id}
         self._holds = {key: hold for key, hold in self._holds.items() if key[0] != session.id}
+        self._senders = {key: senders for key, senders in self._senders.items() if key[0] != session.id}
+
+    def on_prompt_sent(self, client: HubClient, session_id: str, key: str) -> None:
+        """A client waits for the end of this prompt."""
+        self._senders.setdefault((session_id, key), set()).add(client)
+
+    def _take_senders(self, session_id: str, key: str) -> list[HubClient]:
+        """Who waits for a prompt that has ended, and is still there."""
+        return [client for client in self._senders.pop((session_id, key), ()) if client in self._hub.clients]
 
     def refuse_prompt(self, session_id: str, key: str, error: Any) -> None:
         """Tell whoever waits for a prompt that it was not taken."""
-        for client in list(self._hub.clients):
+        for client in self._take_senders(session_id, key):
             for request_id in client.waiting.pop((session_id, key), ()):
                 client.tell(failure(request_id, error))
 
     def answer_detached(self, session_id: str, key: str, answer: PromptAnswer | None) -> None:
         """A client that follows the session no more is told the end of its prompt, and nothing else."""
-        for client in list(self._hub.clients):
+        for client in self._take_senders(session_id, key):
             if session_id not in client.followed:
                 for request_id in client.waiting.pop((session_id, key), ()):
                     if answer is not None:

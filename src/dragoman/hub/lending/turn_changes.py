@@ -9,9 +9,9 @@ Snapshots cost disk space and a descriptor. Sessions of one folder share them; t
 session is closed or nobody has asked for `KEPT_SECONDS`; of turns that have ended, the last `MOST` have them.
 A look that takes too long costs its turn `LOOK_SECONDS`, is not repeated for a while, and then tried again.
 
-A folder of many files is known from the turn before. The prompt waits `PROMPT_SECONDS` for the look at it,
-which then goes on beside the turn: a file that was not seen before it changed is named in a note, and never
-counted as the session's own.
+Where git is not, a look can go on beside the turn: a file that was not seen before it changed is named in a
+note, and never counted as the session's own. A prompt in a folder of many files that is known from the turn
+before waits `PROMPT_SECONDS` for it, any other one `LOOK_SECONDS`.
 """
 
 from __future__ import annotations
@@ -139,7 +139,10 @@ class TurnChanges:
         start = TurnStart()
         base = self._base(turn.cwd, before)
         turn.opening = self._owner.start(self._open(turn, before, base, start))
-        await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if _is_large(base) else None)
+        is_large = _is_large(base)
+        await asyncio.wait([turn.opening], timeout=PROMPT_SECONDS if is_large else LOOK_SECONDS)
+        if not (is_large or start.is_heeded):
+            await asyncio.wait([turn.opening])  # it is about to fail
         start.begin()
         if self._turns.get(session_id) is not turn:  # the session was closed meanwhile
             return
@@ -226,6 +229,8 @@ class TurnChanges:
         self._looks[folder] += 1
         try:
             done, _ = await asyncio.wait([looking], timeout=LOOK_SECONDS)
+            if not done and start is not None and start.is_heeded:
+                done, _ = await asyncio.wait([looking])  # beside the turn; it has a bound of its own
             was_alone = was_alone and self._looks[folder] == 1
         except asyncio.CancelledError:
             self._owner.start(_abandon(looking))
