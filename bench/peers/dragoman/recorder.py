@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from itertools import islice
 from pathlib import Path
 
 from dragoman.trace.tap.hiding import Hiding
 from dragoman.trace.tap.recorder import TapRecorder
-from texts import pieces
+from texts import prose
 
 SIZES = {20: 20_000, 1024: 2_000}
 TOGETHER = 64
@@ -29,16 +28,16 @@ def frame(text: str) -> bytes:
 
 
 def measure(size: int, count: int) -> float:
-    frames = [frame(text) for text in islice(pieces(size), count)]
+    frames = [frame(text) for text in prose(count, size)]
     blocks = [b"".join(frames[first : first + TOGETHER]) for first in range(0, count, TOGETHER)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tap.ndjson")
         recorder = TapRecorder(path, name="bench", hiding=Hiding(ENVIRONMENT), full=1 << 40, keep=1)
-        begun = time.process_time()
+        start = time.process_time()
         for block in blocks:
-            recorder.passed("to_client", block)
+            recorder.record("to_client", block)
         recorder.flush()
-        used = time.process_time() - begun
+        used = time.process_time() - start
         assert recorder.entries == count
         recorder.close()
     return used / count * 1e6
