@@ -70,7 +70,7 @@ class InterpretedLink(ClientLink):
             return block
         with self._books:
             if block:
-                self._take_passed(self._interpreter.from_peer(block))
+                self._take_block(self._interpreter.from_peer(block))
             block = b"".join(self._for_us)
             self._for_us.clear()
             return block
@@ -83,7 +83,7 @@ class InterpretedLink(ClientLink):
         self._keep_for_us(block)
         return block.peer
 
-    def _take_passed(self, block: TranslatedBlock) -> None:
+    def _take_block(self, block: TranslatedBlock) -> None:
         """With the lock in hand."""
         self.outbox.put_translated(block.peer)
         self._keep_for_us(block)
@@ -100,7 +100,7 @@ class InterpretedLink(ClientLink):
 
     def _answered_by_host(self, position: int, message: HostAnswer) -> None:
         with self._books:
-            self._take_passed(self._interpreter.from_host(position, message))
+            self._take_block(self._interpreter.from_host(position, message))
 
     def _end_of_input(self) -> None:
         """What the interpreter still has to say in the agent's place comes before the end."""

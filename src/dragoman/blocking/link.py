@@ -184,7 +184,7 @@ class BlockingLink(ThreadIntake):
         except LinkClosed:
             pass  # nobody is there to take it; the end of the link reports why
         if incoming.method in INITIALIZE:
-            self._look_at_held()
+            self._consider_held_events()
 
     def refuse(self, incoming: IncomingRequest, error: ErrorObject) -> None:
         with self._books:
@@ -193,9 +193,9 @@ class BlockingLink(ThreadIntake):
             self.answer_bytes += len(frame)
             self.send(frame)
         if incoming.method in INITIALIZE:
-            self._look_at_held()
+            self._consider_held_events()
 
-    def _look_at_held(self) -> None:
+    def _consider_held_events(self) -> None:
         """`initialize` was answered: what had to wait for that is asked now."""
         with self._books:
             events = self.connection.take_held()

@@ -77,7 +77,7 @@ class ThreadOutbox:
         """`add` for a caller that holds the lock."""
         if self._buffer or self._queue or self.broken:
             self._buffer += frame
-            self._send_gathered()
+            self._send_buffer()
             return
         try:
             sent_bytes = self._write(frame)
@@ -93,7 +93,7 @@ class ThreadOutbox:
             now = monotonic()
             if len(self._buffer) >= FLUSH_AT or now - self._last > QUIET:
                 self._last = now
-                self._send_gathered()
+                self._send_buffer()
                 return self.pending > HIGH_WATER
             if self.due == inf:
                 self.due = now + LINGER
@@ -103,7 +103,7 @@ class ThreadOutbox:
     def flush(self) -> None:
         """Send what was gathered."""
         with self.lock:
-            self._send_gathered()
+            self._send_buffer()
 
     async def flow(self) -> None:
         """As in the asyncio face; there is nothing to wait for that `wait_for_room` does not do."""
@@ -155,7 +155,7 @@ class ThreadOutbox:
             self._stop("written to after close")
             self._outlet.close()
 
-    def _send_gathered(self) -> None:
+    def _send_buffer(self) -> None:
         if self.broken:
             raise LinkClosed(self.broken)
         if not self._buffer:

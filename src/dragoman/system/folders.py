@@ -35,9 +35,9 @@ def user_folder(kind: FolderKind, environ: Mapping[str, str] | None = None) -> P
 
 
 def _base(kind: FolderKind, environ: Mapping[str, str]) -> Path:
-    named = environ.get(_VARIABLES[kind], "")
-    if os.path.isabs(named):
-        return Path(named)
+    folder = environ.get(_VARIABLES[kind], "")
+    if os.path.isabs(folder):
+        return Path(folder)
     if sys.platform == "win32" and kind in ("cache", "data") and environ.get("LOCALAPPDATA"):
         return Path(environ["LOCALAPPDATA"])
     if sys.platform == "darwin" and kind == "cache":

@@ -80,8 +80,8 @@ class Compaction:
         request = ModelRequest(parts=[UserPromptPart(content=f"{text}\n\nSummarise this conversation.")])
         try:
             response = await self._asking([request], RequestOffer(fixed_text=SYSTEM))
-        except ModelFailed as failed:
-            raise failed.fault.answer() from None
+        except ModelFailed as error:
+            raise error.fault.answer() from None
         await spend(self._turn, response, self._model, self._config)
         return "".join(part.content for part in response.parts if isinstance(part, TextPart))
 

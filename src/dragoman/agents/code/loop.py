@@ -116,12 +116,12 @@ class TurnLoop:
                 response = await self._asking(
                     self._history.messages, self._offer(), thinking=str(self._turn.session["thinking"])
                 )
-            except ModelFailed as failed:
-                if failed.fault.kind == "refused":
-                    await self._hear("text", failed.fault.words)
+            except ModelFailed as error:
+                if error.fault.kind == "refused":
+                    await self._hear("text", error.fault.words)
                     raise StopTurn("refusal") from None
-                if failed.fault.kind != "too_long" or attempt == 2:
-                    raise failed.fault.answer() from None
+                if error.fault.kind != "too_long" or attempt == 2:
+                    raise error.fault.answer() from None
                 await self._compacting.run(prompt)
             else:
                 await spend(self._turn, response, self._model, self._config)

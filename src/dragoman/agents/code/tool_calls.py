@@ -115,8 +115,8 @@ class ToolCallRunner:
     async def _run_tool(self, tool: CoderTool[Any], work: ToolContext, arguments: Any) -> CallResult:
         try:
             outcome: ToolOutcome = await tool.run(work, arguments)
-        except ToolDenied as denied:
-            return CallResult(text=str(denied), outcome="denied")
+        except ToolDenied as denial:
+            return CallResult(text=str(denial), outcome="denied")
         except ToolProblem as problem:
             return CallResult(text=str(problem), outcome="failed")
         except (LinkClosed, TurnOver):

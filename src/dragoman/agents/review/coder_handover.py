@@ -100,8 +100,8 @@ async def _let_coder_mend(
     agent = code_agent(replace(config, sessions=f"{folder}/sessions.db"))
     try:
         return await _prompt_coder(turn, agent, _prompt(findings, texts))
-    except CallFailed as failed:
-        await turn.say(f"The coder could not do it: {failed.message}\n\n")
+    except CallFailed as error:
+        await turn.say(f"The coder could not do it: {error.message}\n\n")
         return "end_turn"
     finally:
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))

@@ -101,12 +101,12 @@ class ModelReview:
         name = self._endpoint.model
         try:
             await dialogue.run(prompt)
-        except BudgetExhausted as exhausted:
-            self._stop(exhausted, f"{name} did not look at everything")
+        except BudgetExhausted as error:
+            self._stop(error, f"{name} did not look at everything")
         except ModelRefused:
             self.notes.append(f"{name} refused to review")
-        except ModelFailed as failed:
-            self.notes.append(f"{name} did not finish its review: {failed.fault.words}")
+        except ModelFailed as model_error:
+            self.notes.append(f"{name} did not finish its review: {model_error.fault.words}")
 
     async def verify(self) -> None:
         """Try to refute each finding, the worst first, and test the fixes of those that stand."""
@@ -121,9 +121,9 @@ class ModelReview:
             for finding in findings:
                 try:
                     why = why or await self._judge(model, finding)
-                except BudgetExhausted as exhausted:
-                    self._stop(exhausted, "not every finding was verified")
-                    why = exhausted.words
+                except BudgetExhausted as error:
+                    self._stop(error, "not every finding was verified")
+                    why = error.words
                 if why:
                     self._unverified_findings.append(_with_note(finding, f"{UNVERIFIED}: {why}."))
 
@@ -167,12 +167,16 @@ class ModelReview:
                 await self._dialogue(model, REFUTE, tools, is_heard=False).run(
                     prompt, is_over=lambda: verdict.verdict is not None, most=REQUESTS
                 )
-            except (ModelFailed, ModelRefused) as failed:
-                words = failed.fault.words if isinstance(failed, ModelFailed) else "the model refused to"
+            except (ModelFailed, ModelRefused) as model_error:
+                words = (
+                    model_error.fault.words
+                    if isinstance(model_error, ModelFailed)
+                    else "the model refused to"
+                )
                 await call.fail(words)
                 return words.rstrip(".")
-            except BudgetExhausted as exhausted:
-                await call.fail(exhausted.words)
+            except BudgetExhausted as error:
+                await call.fail(error.words)
                 raise
             await call.complete(self._record(finding, verdict.verdict))
         return ""

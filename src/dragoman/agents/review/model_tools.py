@@ -112,8 +112,8 @@ class ReviewTools:
         inside = await asyncio.to_thread(_path_below, text.path, top)
         try:
             commits = await blame(top, inside, text.text, arguments.line, last)
-        except ToolFailed as failed:
-            raise ToolProblem(str(failed)) from None
+        except ToolFailed as error:
+            raise ToolProblem(str(error)) from None
         rows = []
         for line in range(arguments.line, min(last, len(TextLines(text.text))) + 1):
             commit = commits.get(line)

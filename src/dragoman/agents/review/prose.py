@@ -42,8 +42,8 @@ class ModelExplanation:
             self._turn.count_request()
             try:
                 response = await asking([request], RequestOffer(fixed_text=SYSTEM))
-            except ModelFailed as failed:
-                return failed.fault.words
+            except ModelFailed as error:
+                return error.fault.words
             await spend(self._turn, response, model, self._config)
         await self._turn.say("\n")
         return "It refused to." if response.finish_reason == REFUSED else None

@@ -151,8 +151,8 @@ class ReviewRun:
             return
         try:
             findings = await broken_callers(changes, folder, self._settings, staged=self._targets.is_staged)
-        except ToolFailed as failed:
-            self._notes.append(f"callers of what changed were not looked at: {failed}")
+        except ToolFailed as error:
+            self._notes.append(f"callers of what changed were not looked at: {error}")
             return
         for finding in findings:
             with contextlib.suppress(ToolProblem):

@@ -117,8 +117,8 @@ class HubReview:
     async def revert(self, path: str) -> None:
         try:
             await self._hub.call("_dragoman/hub/revert", {"sessionId": self._session_id, "path": path})
-        except CallFailed as refused:
-            raise LocalMistake(refused.message) from refused
+        except CallFailed as error:
+            raise LocalMistake(error.message) from error
 
 
 async def call_hub(hub: AgentHandle, method: str, params: dict[str, object]) -> object:

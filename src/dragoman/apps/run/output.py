@@ -25,7 +25,9 @@ class OutputWriter:
     """Writes to a copy of a descriptor; needs a running loop."""
 
     def __init__(self, fd: int) -> None:
-        self._writer = open_writer(os.dup(fd), limits=DEFAULT_LIMITS, on_broken=lambda _: self._broken())
+        self._writer = open_writer(
+            os.dup(fd), limits=DEFAULT_LIMITS, on_broken=lambda _: self.closed_event.set()
+        )
         self._buffer = bytearray()
         self._is_flush_scheduled = False
         self.closed_event = asyncio.Event()
@@ -73,6 +75,3 @@ class OutputWriter:
                 self._writer.write(block)
             except LinkClosed:
                 pass  # `closed_event` is set, and `flow` tells whoever can act on it
-
-    def _broken(self) -> None:
-        self.closed_event.set()

@@ -67,8 +67,8 @@ class TerminalForms:
     ) -> v1.CreateElicitationResponse:
         try:
             return await talk
-        except _FormStopped as stopped:
-            return stopped.response
+        except _FormStopped as stop:
+            return stop.response
         except asyncio.CancelledError:
             self._write("\n(This is no longer asked.)\n")
             raise
