@@ -59,7 +59,7 @@ def main() -> int:
     if output:
         output.write_text(text)
     if whole or arguments.plots:
-        draw_all(results, [f for f in ALL_FIGURES if others <= QUIET or is_steady(f)], usable, PLOTS)
+        draw_all(results, usable, PLOTS, is_wanted=lambda figure: others <= QUIET or is_steady(figure))
     lost = lost_goals(results, ALL_FIGURES, others=others)
     for goal in lost:
         print(f"missed, and was reached before: {goal}", file=sys.stderr)

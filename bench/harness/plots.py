@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
 from harness.goals import BLOCKING, OURS, Figure
-from harness.report import Results, number
+from harness.report import ALL_FIGURES, Results, number
 from peers.table import Peer
 
 WIDTH, LEFT, RIGHT, BAR, GAP, TOP = 720, 150, 90, 22, 10, 46
@@ -27,14 +28,16 @@ PLOTTED = (
 """What is compared with others, and says something at a glance."""
 
 
-def draw_all(results: Results, figures: list[Figure], peers: list[Peer], folder: Path) -> list[Path]:
-    """A file for each plotted figure that was measured for more than one peer."""
+def draw_all(
+    results: Results, peers: list[Peer], folder: Path, *, is_wanted: Callable[[Figure], bool]
+) -> list[Path]:
+    """A file for each plotted figure that is wanted and was measured for more than one peer."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn, head = [], ""
-    for figure in figures:
+    for figure in ALL_FIGURES:
         head = head if figure.title.startswith("…") else figure.title.partition(",")[0]
         medians = results.medians(figure)
-        if figure.key not in PLOTTED or len(medians) < 2:
+        if figure.key not in PLOTTED or len(medians) < 2 or not is_wanted(figure):
             continue
         title = figure.title.replace("…", f"{head}:") if figure.title.startswith("…") else figure.title
         bars = [(peer, medians[peer.name]) for peer in peers if peer.name in medians]

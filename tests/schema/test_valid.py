@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec import inspect as types
 
-from dragoman.schema import v1, valid
+from dragoman.schema import strict, v1, valid
 from dragoman.schema.base import Bare, Unknown, UnknownFields
 from dragoman.schema.codec import write
 from dragoman.schema.errors import SchemaError
@@ -145,3 +145,15 @@ def test_a_check_is_made_when_a_type_is_used_often_and_refuses_what_was_refused_
     surrogate = v1.AgentMessageChunk(content=v1.TextContent(text="\ud800"))
     with pytest.raises(SchemaError, match="surrogate"):
         write_strictly(surrogate, v1.AgentMessageChunk)
+
+
+def test_a_large_message_is_checked_without_reading_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strict, "strict_reader", None)
+    request = v1.ReadTextFileResponse(content="x" * strict.LARGE)
+    assert write_strictly(request, v1.ReadTextFileResponse) == write(request)
+
+
+def test_a_large_message_that_is_wrong_is_refused() -> None:
+    wrong = AgentMessageChunk(content=TextContent(text="x" * strict.LARGE, annotations=5))
+    with pytest.raises(SchemaError):
+        write_strictly(wrong, v1.AgentMessageChunk)

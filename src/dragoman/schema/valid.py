@@ -17,7 +17,7 @@ from msgspec import inspect as types
 
 from .base import Bare
 
-__all__ = ["checks", "is_surely_valid"]
+__all__ = ["checks", "is_surely_valid", "is_valid_at_first_sight"]
 
 Check = Callable[[Any], bool]
 
@@ -33,6 +33,14 @@ WORTHWHILE = 16
 def is_surely_valid(message: object, kind: object) -> bool:
     """Whether `message` is a struct of exactly this type, and every value in it is allowed."""
     return type(message) is kind and (checks.get(kind) or _counted(kind))(message)
+
+
+def is_valid_at_first_sight(message: object, kind: object) -> bool:
+    """The same for a message that is large: its check is made at once, however few there were before."""
+    if type(message) is not kind:
+        return False
+    _seen[kind] = WORTHWHILE
+    return is_surely_valid(message, kind)
 
 
 checks: dict[Any, Check] = {}
