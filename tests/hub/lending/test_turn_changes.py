@@ -362,14 +362,43 @@ async def test_a_slow_first_look_at_a_plain_folder_goes_on_beside_the_turn(
         return capture(self, keep=keep, start=start)
 
     monkeypatch.setattr(PlainFolder, "capture", slow_capture)
-    async with staged({"one": writer}, changes=True) as stage:
+    doors = Doors()
+    async with staged({"one": lambda: writer(doors)}, changes=True) as stage:
         client = await stage.client().begin()
         session = await client.new(str(project))
-        await do(client, session, "write old.txt")
+        reached, open_ = doors.of("a")
+        turn = client.prompt(session, "write old.txt wait a")
+        await reached.wait()
         monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 60)
         go_on.set()
+        open_.set()
+        await client.answer(turn)
         told = await changed(client, session)
         assert told["files"] == []
         assert any("old.txt" in note for note in told["notes"])
         await do(client, session, "write new.txt")
         assert await names(client, session) == ["new.txt"]
+
+
+async def test_a_look_that_is_not_done_soon_after_its_turn_is_given_up(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_changes, "LOOK_SECONDS", 0.05)
+    go_on = threading.Event()
+    capture = PlainFolder.capture
+
+    def endless_capture(self: PlainFolder, *, keep: bool, start: TurnStart | None = None) -> Capture:
+        assert start is not None
+        start.is_heeded = True
+        assert go_on.wait(patience(20))
+        return capture(self, keep=keep, start=start)
+
+    monkeypatch.setattr(PlainFolder, "capture", endless_capture)
+    async with staged({"one": writer}, changes=True) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        await do(client, session, "write a.txt")
+        assert "tries again" in (await changed(client, session))["notes"][0]
+        await do(client, session, "write b.txt")
+        assert "paused" in (await changed(client, session))["notes"][0]
+        go_on.set()

@@ -171,7 +171,11 @@ class TurnChanges:
 
     async def _finish(self, turn: FolderTurn) -> None:
         if turn.opening is not None:
-            await asyncio.wait([turn.opening])
+            await asyncio.wait([turn.opening], timeout=LOOK_SECONDS)
+            if not turn.opening.done():  # whoever prompts next would wait for it
+                turn.opening.cancel()
+                await asyncio.wait([turn.opening])
+                turn.note = str(self._too_slow(turn.cwd))
         try:
             if turn.before is not None:
                 turn.after = await self._look(turn.cwd, self._base(turn.cwd, turn))
