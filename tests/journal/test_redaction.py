@@ -149,7 +149,17 @@ PIECES = st.sampled_from(
     [
         *("hello ", "\n", "é", '"', "'", "\\", "/", ":", ",", "{", "}", "=", "-", "@", "?", "&", "_"),
         *("pass", "word=1", "abc", "0123456789", "key", "token", "_2", "sk-", "a" * 20, "sk-" + "a" * 20),
-        *("API_KEY=", "API_KEY='", 'API_KEY="', "SECRET_KEY_BASE=x", "?token=", "&Api_Key=", "MAX_TOKENS=5"),
+        *(
+            "API_KEY=",
+            "API_KEY='",
+            'API_KEY="',
+            "SECRET_KEY_BASE=x",
+            "_WORD=",
+            "_KEY",
+            "?token=",
+            "&Api_Key=",
+            "MAX_TOKENS=5",
+        ),
         *("Bearer ", "Bearer abcdefgh12", "authorization: ", "basic dXNlcjpwYXNz", "https://", "me:pw@host"),
         *("--token ", "--api-key=", "-----BEGIN PRIVATE KEY-----", "eyJ" + "b" * 9 + "." + "c" * 9 + "."),
         *("ghp_", "B2" * 10, "xoxb-", "AKIA", "AIza", "ya29.", "\\u0074", "env", "data", "authenticate"),

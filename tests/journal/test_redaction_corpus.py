@@ -49,6 +49,8 @@ SAID = (
     ("DB_PASSWORD='{}' run", "hunter2heron"),
     ('SECRET_KEY_BASE="{}" run', "hunter2heron"),
     ("A_TOKEN_2={}", "hunter2heron"),
+    ("API_SECRET_WORD={}", "hunter2heron"),
+    ("wget x?a=b&ToKeN={}", "hunter2heron"),
     ("tool --api-key={} --x", "hunter2heron"),
     ("tool --auth-token {} --x", "hunter2heron"),
     ("tool --db-password {}", "hunter2heron"),

@@ -68,6 +68,7 @@ _QUERY_NAMES = ("access_token", "api_key", "apikey", "token", "secret", "passwor
 _QUERY = re.compile(f"=(?:{_behind([f'[?&](?i:{name})=' for name in _QUERY_NAMES])})", re.ASCII)
 _ASSIGNMENT = re.compile("=(?<=[A-Z0-9nytdNYTD]=)")
 """What stands after a variable's name, which is written in capitals, or after a name in an address."""
+_ASSIGNMENT_ENDS = ("key", "ken", "ret", "ord", "swd")
 _VARIABLE_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 
 
@@ -146,8 +147,11 @@ def _ends_of_letter(letter: str, text: str) -> Iterator[int]:
 
 def _is_secret_assigned(text: str, place: int) -> bool:
     """Whether a name such as `API_KEY`, `API_KEY_2` or `?token` ends there."""
-    if text.endswith(_VARIABLE_ENDS, 0, place):
+    if text[place - 3 : place].lower() in _ASSIGNMENT_ENDS and (
+        text.endswith(_VARIABLE_ENDS, 0, place) or _QUERY.match(text, place)
+    ):
         return True
-    if text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, place), 0)):
-        return True
-    return _QUERY.match(text, place) is not None
+    # What may follow the underscore has no lower letters.
+    if text[place - 1].islower():
+        return False
+    return text.endswith(_VARIABLE_ENDS, 0, max(text.rfind("_", 0, place), 0))
