@@ -86,7 +86,7 @@ def test_a_frame_too_large_says_how_large_and_what_to_do() -> None:
 
 def test_a_version_mismatch_lists_what_is_spoken() -> None:
     error = VersionMismatch(99, (1, 2))
-    assert (error.chosen, error.supported) == (99, (1, 2))
+    assert (error.agent_version, error.supported_versions) == (99, (1, 2))
     assert "99" in str(error)
     assert "1, 2" in str(error)
 
@@ -128,9 +128,9 @@ def test_an_error_answer_shows_exactly_what_the_peer_gets() -> None:
 
 def test_a_login_that_is_missing_keeps_the_agents_answer_and_says_what_would_help() -> None:
     refused = CallFailed(-32000, "Authentication required", {"a": 1}, method="session/new")
-    error = LoginRequired(refused, missing="set SOME_KEY", tried="key", methods=("key", "browser"))
+    error = LoginRequired(refused, missing="set SOME_KEY", tried_method="key", methods=("key", "browser"))
     assert (error.code, error.method, error.data) == (-32000, "session/new", {"a": 1})
-    assert (error.missing, error.tried, error.methods) == ("set SOME_KEY", "key", ("key", "browser"))
+    assert (error.missing, error.tried_method, error.methods) == ("set SOME_KEY", "key", ("key", "browser"))
     assert "set SOME_KEY" in str(error)
 
 

@@ -23,9 +23,9 @@ class InvalidValue(LocalMistake):
     """A value that the protocol does not allow was about to be sent. Nothing was sent."""
 
     def __init__(self, argument: str, value: Any, why: str) -> None:
-        shown = repr(value)
-        shown = shown if len(shown) <= 80 else f"{shown[:80]}…"
-        super().__init__(f"{argument} is {shown}; it {why}")
+        text = repr(value)
+        text = text if len(text) <= 80 else f"{text[:80]}…"
+        super().__init__(f"{argument} is {text}; it {why}")
         self.argument = argument
         self.value = value
         self.why = why
@@ -75,11 +75,13 @@ class BadAnswer(RemoteMistake):
 class VersionMismatch(RemoteMistake):
     """The peer chose a protocol version that we do not speak."""
 
-    def __init__(self, chosen: int, supported: tuple[int, ...]) -> None:
-        spoken = ", ".join(map(str, supported))
-        super().__init__(f"the agent answered with protocol version {chosen}; this client speaks {spoken}")
-        self.chosen = chosen
-        self.supported = supported
+    def __init__(self, agent_version: int, supported_versions: tuple[int, ...]) -> None:
+        versions = ", ".join(map(str, supported_versions))
+        super().__init__(
+            f"the agent answered with protocol version {agent_version}; this client speaks {versions}"
+        )
+        self.agent_version = agent_version
+        self.supported_versions = supported_versions
 
 
 class CallFailed(DragomanError):
@@ -98,21 +100,21 @@ class LoginRequired(CallFailed):
 
     def __init__(
         self,
-        refused: CallFailed,
+        refusal: CallFailed,
         *,
         missing: str,
-        tried: str | None = None,
+        tried_method: str | None = None,
         why: str = "",
         methods: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(refused.code, f"{refused.message} ({missing})", refused.data, method=refused.method)
-        self.reason = refused.message
+        super().__init__(refusal.code, f"{refusal.message} ({missing})", refusal.data, method=refusal.method)
+        self.reason = refusal.message
         """The agent's own words."""
         self.why = why
         """Why the method that was tried did not help."""
         self.missing = missing
         """What would help, in words for a person."""
-        self.tried = tried
+        self.tried_method = tried_method
         """The id of the auth method that was tried."""
         self.methods = methods
         """The ids of all that the agent offers."""
@@ -140,9 +142,9 @@ class PeerDied(LinkClosed):
         self.stderr = stderr
         self.stray = stray
         """Lines that it wrote where the protocol belongs, and that are no JSON."""
-        printed = f"; it printed text that is not ACP:\n{stray.rstrip()}" if stray.strip() else ""
+        stray_note = f"; it printed text that is not ACP:\n{stray.rstrip()}" if stray.strip() else ""
         tail = f"; its last words were:\n{stderr.rstrip()}" if stderr.strip() else ""
-        super().__init__(f"{what} ended with {self.how}{printed}{tail}")
+        super().__init__(f"{what} ended with {self.how}{stray_note}{tail}")
 
     @property
     def how(self) -> str:
@@ -201,8 +203,8 @@ class HandshakeTimeout(DeadlineExceeded):
     """`initialize` was not answered in time."""
 
     def __init__(self, what: str, seconds: float, *, stray: str = "") -> None:
-        printed = f" (it printed text that is not ACP:\n{stray.rstrip()}\n)" if stray.strip() else ""
-        super().__init__(f"{what}{printed}", seconds)
+        stray_note = f" (it printed text that is not ACP:\n{stray.rstrip()}\n)" if stray.strip() else ""
+        super().__init__(f"{what}{stray_note}", seconds)
         self.stray = stray
         """Lines that the agent wrote where the protocol belongs, and that are no JSON."""
 
@@ -254,10 +256,10 @@ class NoSuchStream(JournalError):
 class StreamMoved(JournalError):
     """Somebody else has appended to the stream meanwhile; nothing was written."""
 
-    def __init__(self, stream: str, expected: int, last: int) -> None:
-        super().__init__(f"stream {stream!r} ends at {last}, not at {expected}: somebody else writes it")
+    def __init__(self, stream: str, expected_last: int, last: int) -> None:
+        super().__init__(f"stream {stream!r} ends at {last}, not at {expected_last}: somebody else writes it")
         self.stream = stream
-        self.expected = expected
+        self.expected_last = expected_last
         self.last = last
 
 

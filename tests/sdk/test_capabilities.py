@@ -11,7 +11,7 @@ from dragoman import Agent, Client, Turn, connect
 from dragoman.errors import NotAdvertised
 from dragoman.schema.codec import read
 from dragoman.schema.v1 import ClientCapabilities, ElicitationSchema, SelectedPermissionOutcome
-from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS, advertised
+from dragoman.sdk.capabilities import AGENT_REQUESTS, CLIENT_REQUESTS, peer_capabilities
 from tests.sdk.ends import raw_agent, raw_client
 from tests.sdk.table import AGENT, CLIENT
 
@@ -36,13 +36,13 @@ GATED_AT_CLIENTS = sorted(name for name, method in CLIENT_REQUESTS.items() if me
     ],
 )
 def test_absent_and_null_mean_no_and_true_and_any_object_mean_yes(tree: Any, path: str, given: bool) -> None:
-    found = advertised(read(msgspec.json.encode(tree), ClientCapabilities))
+    found = peer_capabilities(read(msgspec.json.encode(tree), ClientCapabilities))
     assert (path in found) is given
     assert (path in found) is given  # and again, from memory
 
 
 def test_a_peer_that_said_nothing_has_nothing() -> None:
-    assert "terminal" not in advertised(msgspec.UNSET)
+    assert "terminal" not in peer_capabilities(msgspec.UNSET)
 
 
 @pytest.mark.parametrize("method", GATED_AT_AGENTS)

@@ -56,7 +56,7 @@ async def refused(answer: Any) -> BaseException:
 async def test_a_version_that_we_do_not_speak_ends_the_conversation() -> None:
     error = await refused({"protocolVersion": 7})
     assert isinstance(error, VersionMismatch)
-    assert (error.chosen, error.supported) == (7, (1,))
+    assert (error.agent_version, error.supported_versions) == (7, (1,))
 
 
 async def test_a_senseless_handshake_ends_the_conversation() -> None:

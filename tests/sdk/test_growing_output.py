@@ -36,7 +36,7 @@ def test_what_was_added_gives_every_version_again(pieces: list[str]) -> None:
         versions.append(whole)
         assert growing.feed(whole) == piece
     assert [growing.version(n) for n in range(len(growing))] == versions
-    assert [growing.added(n) for n in range(len(growing))] == pieces
+    assert [growing.addition(n) for n in range(len(growing))] == pieces
     assert growing.restarts == 0
 
 

@@ -88,7 +88,7 @@ async def test_a_login_that_changes_nothing_is_not_repeated() -> None:
     door = Door(KEY, OTHER, opens="browser")
     error = await refused(door, Login())
     assert door.tried == ["key"]
-    assert (error.tried, error.methods) == ("key", ("key", "browser"))
+    assert (error.tried_method, error.methods) == ("key", ("key", "browser"))
     assert "key went well, but the agent still refuses" in error.missing
     assert "use the method browser (Browser)" in error.missing
 

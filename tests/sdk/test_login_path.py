@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.sdk import login_path as module
-from dragoman.sdk.login_path import LoginPath, ask_login_shell, joined, login_path
+from dragoman.sdk.login_path import LoginPath, ask_login_shell, join_paths, login_path
 from dragoman.testing.pace import patience
 from tests.transport.programs import alive, eventually
 
@@ -78,7 +78,7 @@ async def test_a_shell_that_is_not_there_is_named() -> None:
 @posix
 async def test_it_is_asked_once_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     login = shell(tmp_path, f"echo asked >> {tmp_path}/log")
-    monkeypatch.setattr(module, "_known", None)
+    monkeypatch.setattr(module, "_cached_path", None)
     monkeypatch.setenv("SHELL", login)
     fds = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     assert await login_path() is await login_path()
@@ -88,4 +88,4 @@ async def test_it_is_asked_once_in_a_process(tmp_path: Path, monkeypatch: pytest
 
 
 def test_every_folder_is_there_once() -> None:
-    assert joined("/a:/b::/a", "/b:/c") == "/a:/b:/c"
+    assert join_paths("/a:/b::/a", "/b:/c") == "/a:/b:/c"

@@ -58,11 +58,11 @@ def connect(
 
         def start() -> Child:
             from dragoman.blocking.child import Child
-            from dragoman.sdk.environment import resolved
+            from dragoman.sdk.environment import resolve_environment
             from dragoman.transport.owned import Grace
 
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
-            return Child(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr)
+            return Child(target, cwd=cwd, env=resolve_environment(env), grace=grace, on_stderr=on_stderr)
 
         interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
         return PipeConversation(

@@ -119,7 +119,7 @@ class ThreadTurns:
         # Looked at after the worker is shown: a cancel that did not see it has set the mark before.
         if not running.machine.is_cancelled:
             outcome = await handler.work(running.turn, self._client)
-        return response_to(outcome, cancelled=running.machine.is_cancelled)
+        return response_to(outcome, is_cancelled=running.machine.is_cancelled)
 
     def _finish(self, running: _ThreadRunningTurn, stop_reason: str) -> None:
         with self._lock:

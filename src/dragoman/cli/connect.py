@@ -54,7 +54,7 @@ async def _join(
     async with InterpretedConversation(stdio.open(), server, quirks=False) as conversation:
         await first_of(conversation.wait_ended(), leaving.end_event.wait())
         # An editor that leaves at once still wants to know whether anybody was there.
-        await first_of(server.tried.wait(), leaving.end_event.wait())
+        await first_of(server.first_attempt.wait(), leaving.end_event.wait())
         leaving.begin()
         end_reason = conversation.agent_ended
         await conversation.aclose(grace=LAST_WORDS)
@@ -64,7 +64,7 @@ async def _join(
 def _outcome(url: str, end_reason: str | None, server: ResumingTransport) -> int:
     """Say why it ended, if it was not the editor's wish."""
     if end_reason is None:
-        return GONE if server.unreached else 0
+        return GONE if server.is_unreached else 0
     if is_refusal(end_reason):
         say(f"dragoman connect: {end_reason}: is the token right? See --token-file", file=sys.stderr)
         return REFUSED

@@ -28,7 +28,7 @@ from dragoman.hub.settings import (
 )
 from dragoman.hub.settings_values import BadElement, BadValue, read_choice, read_value
 from dragoman.sdk.known.config import NAME
-from dragoman.sdk.known.toml_text import TomlStatement, statements, written_key
+from dragoman.sdk.known.toml_text import TomlStatement, statements, write_key
 
 BUILT_IN = ("review", "code", "echo")
 """Agents that are there without being configured."""
@@ -167,7 +167,7 @@ class _SettingsReading:
 
 
 def _dotted(path: Key) -> str:
-    return ".".join(map(written_key, path))
+    return ".".join(map(write_key, path))
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

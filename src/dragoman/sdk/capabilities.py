@@ -20,17 +20,17 @@ from dragoman.schema.v1.methods import METHODS
 class Capabilities:
     """A peer's capabilities."""
 
-    __slots__ = ("_answers", "typed")
+    __slots__ = ("_answers", "struct")
 
-    def __init__(self, typed: object = UNSET) -> None:
-        self.typed = typed
+    def __init__(self, struct: object = UNSET) -> None:
+        self.struct = struct
         self._answers: dict[str, bool] = {}  # asked for before every call, so looked up once
 
     def __contains__(self, path: str) -> bool:
-        given = self._answers.get(path)
-        if given is None:
-            given = self._answers[path] = self._find(path)
-        return given
+        answer = self._answers.get(path)
+        if answer is None:
+            answer = self._answers[path] = self._find(path)
+        return answer
 
     def require(self, path: str, method: str) -> None:
         """Refuse to break the protocol: a call that the peer did not allow is never sent."""
@@ -38,7 +38,7 @@ class Capabilities:
             raise NotAdvertised(path, method)
 
     def _find(self, path: str) -> bool:
-        value = self.typed
+        value = self.struct
         for name in path.split("."):
             value = _member(value, name)
         return value is not UNSET and value is not None and value is not False
@@ -48,14 +48,14 @@ NOTHING = Capabilities()
 """What a peer can do that has not said anything yet."""
 
 
-def advertised(typed: Struct | UnsetType | None) -> Capabilities:
+def peer_capabilities(struct: Struct | UnsetType | None) -> Capabilities:
     """The capabilities of a peer. Peers of the same kind share one object: a hub has thousands of them."""
-    return NOTHING if not isinstance(typed, Struct) else _shared(write(typed), type(typed))
+    return NOTHING if not isinstance(struct, Struct) else _cached_capabilities(write(struct), type(struct))
 
 
 @lru_cache(maxsize=256)
-def _shared(encoded: bytes, kind: type[Struct]) -> Capabilities:
-    return Capabilities(read(encoded, kind))
+def _cached_capabilities(data: bytes, kind: type[Struct]) -> Capabilities:
+    return Capabilities(read(data, kind))
 
 
 def _member(value: object, name: str) -> Any:
@@ -68,11 +68,11 @@ def _member(value: object, name: str) -> Any:
     return getattr(value, kind.__struct_fields__[kind.__struct_encode_fields__.index(name)])
 
 
-def _received(receiver: Receiver, kind: Kind) -> dict[str, Method]:
+def _methods_for(receiver: Receiver, kind: Kind) -> dict[str, Method]:
     return {m.name: m for m in METHODS if m.kind == kind and m.receiver in (receiver, "both")}
 
 
-AGENT_REQUESTS = _received("agent", "request")
-AGENT_NOTIFICATIONS = _received("agent", "notification")
-CLIENT_REQUESTS = _received("client", "request")
-CLIENT_NOTIFICATIONS = _received("client", "notification")
+AGENT_REQUESTS = _methods_for("agent", "request")
+AGENT_NOTIFICATIONS = _methods_for("agent", "notification")
+CLIENT_REQUESTS = _methods_for("client", "request")
+CLIENT_NOTIFICATIONS = _methods_for("client", "notification")

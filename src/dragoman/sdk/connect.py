@@ -91,12 +91,14 @@ def connect(
 
             return remote(target, headers=headers), None
         if isinstance(target, str | Sequence):
-            from dragoman.sdk.environment import resolved
+            from dragoman.sdk.environment import resolve_environment
             from dragoman.transport.owned import Grace
             from dragoman.transport.process import spawn
 
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
-            return spawn(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr), None
+            return spawn(
+                target, cwd=cwd, env=resolve_environment(env), grace=grace, on_stderr=on_stderr
+            ), None
         return target, None
 
     def interpret(transport: Transport) -> Transport:
@@ -131,7 +133,7 @@ class Connecting:
         "_link",
         "_on_stray",
         "_open",
-        "_served",
+        "_serving",
         "_tap",
         "_transport",
     )
@@ -154,10 +156,10 @@ class Connecting:
         self._tap = tap
         self._transport: Transport | None = None
         self._link: Link | None = None
-        self._served: Serving | None = None
+        self._serving: Serving | None = None
 
     async def __aenter__(self) -> AgentHandle:
-        self._transport, self._served = self._open()
+        self._transport, self._serving = self._open()
         try:
             return await self._converse()
         except BaseException:
@@ -176,21 +178,21 @@ class Connecting:
             from dragoman.transport.tapped import TappedTransport
 
             transport = self._transport = TappedTransport(transport, self._tap)
-        if self._served is not None:
-            await self._served.__aenter__()
+        if self._serving is not None:
+            await self._serving.__aenter__()
         agent = open_conversation(transport, self._client, self._limits, on_stray=self._on_stray)
         self._link, self._transport = agent.link, None  # the link closes it
         await handshake(agent, self._client, self._limits)
         return agent
 
     async def __aexit__(self, *_: object) -> None:
-        opened, self._transport = self._link or self._transport, None
+        closable, self._transport = self._link or self._transport, None
         try:
-            if opened is not None:
-                await opened.aclose()
+            if closable is not None:
+                await closable.aclose()
         finally:
-            if self._served is not None:
-                await self._served.__aexit__()
+            if self._serving is not None:
+                await self._serving.__aexit__()
 
 
 @cache

@@ -58,14 +58,14 @@ def agent_environment(
     """
     ours = os.environ if source is None else source
     patterns = (*HANDED_ON, *(WINDOWS if os.name == "nt" else ()), *allow)
-    made = {name: value for name, value in ours.items() if _is_named(name, patterns)}
+    environment = {name: value for name, value in ours.items() if _is_named(name, patterns)}
     if path is not None:
-        made["PATH"] = path
-    made.update(explicit or {})
-    return made
+        environment["PATH"] = path
+    environment.update(explicit or {})
+    return environment
 
 
-def resolved(env: Env) -> Mapping[str, str] | None:
+def resolve_environment(env: Env) -> Mapping[str, str] | None:
     """What a program is started with; None hands on our own environment."""
     if env == "inherit":
         return None

@@ -50,7 +50,7 @@ class GrowingText:
         """The text as it was at one of its resends, counted from zero."""
         return self.text[: self._ends[number]]
 
-    def added(self, number: int) -> str:
+    def addition(self, number: int) -> str:
         """What that resend added."""
         start = self._ends[number - 1] if number else 0
         return self.text[start : self._ends[number]]
@@ -65,7 +65,7 @@ def text_of(content: Sequence[v1.ToolCallContent]) -> str:
     )
 
 
-_SAID = ("title", "kind", "status", "name", "locations", "raw_input", "raw_output")
+_FIELDS = ("title", "kind", "status", "name", "locations", "raw_input", "raw_output")
 
 
 def supersedes(newer: v1.SessionUpdate, older: v1.SessionUpdate) -> bool:
@@ -79,9 +79,9 @@ def supersedes(newer: v1.SessionUpdate, older: v1.SessionUpdate) -> bool:
         return False
     if newer.tool_call_id != older.tool_call_id or newer.meta != older.meta:
         return False
-    for name in _SAID:
-        said = getattr(older, name)
-        if said is not UNSET and said is not None and said != getattr(newer, name):
+    for name in _FIELDS:
+        value = getattr(older, name)
+        if value is not UNSET and value is not None and value != getattr(newer, name):
             return False
     return True
 

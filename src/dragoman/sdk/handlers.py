@@ -34,9 +34,9 @@ class Handler:
         """A coroutine that ends with the handler's result."""
         if not self.is_async:
             return self._in_thread(message, peer)
-        made: Coroutine[object, None, Any]
-        made = self.function(message, peer) if self.wants_peer else self.function(message)
-        return made
+        coroutine: Coroutine[object, None, Any]
+        coroutine = self.function(message, peer) if self.wants_peer else self.function(message)
+        return coroutine
 
     async def _in_thread(self, message: object, peer: object) -> Any:
         # Imported when first needed: most agents and clients have no such handler.
@@ -102,10 +102,10 @@ def _shape_of(function: Callable[..., Any]) -> tuple[bool, bool]:
     """
     if type(function) is FunctionType and not function.__dict__:  # a decorator may have left something there
         code = function.__code__
-        needed = code.co_argcount - len(function.__defaults__ or ())
+        required_count = code.co_argcount - len(function.__defaults__ or ())
         is_plain = not code.co_kwonlyargcount and not code.co_flags & _VARIABLE_ARGUMENTS
-        if is_plain and code.co_argcount and needed <= 2:
-            return needed == 2, bool(code.co_flags & _COROUTINE)
+        if is_plain and code.co_argcount and required_count <= 2:
+            return required_count == 2, bool(code.co_flags & _COROUTINE)
     return _inspected_shape(function)
 
 
@@ -135,16 +135,16 @@ def _positional_count(function: Callable[..., Any]) -> int:
         for parameter in parameters
         if parameter.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
     ]
-    needed = sum(parameter.default is kinds.empty for parameter in positional)
-    named = [
+    required_count = sum(parameter.default is kinds.empty for parameter in positional)
+    required_keywords = [
         parameter.name
         for parameter in parameters
         if parameter.kind is kinds.KEYWORD_ONLY and parameter.default is kinds.empty
     ]
-    if not positional or needed > 2 or named:
+    if not positional or required_count > 2 or required_keywords:
         name = getattr(function, "__qualname__", repr(function))
         raise InvalidHandler(
             f"{name}{inspect.signature(function)} cannot be a handler: a handler takes the message, and as a "
             "second argument the peer if it wants it; no other argument may be required"
         )
-    return max(needed, 1)
+    return max(required_count, 1)

@@ -60,28 +60,28 @@ async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], log
     """What `attempt` gives, after a login if it needs one. Raises `LoginRequired` when that does not help."""
     try:
         return await attempt()
-    except CallFailed as refused:
-        if not needs_login(refused):
+    except CallFailed as refusal:
+        if not needs_login(refusal):
             raise
-        tried = await log_in(agent, refused, login)
+        tried_method = await log_in(agent, refusal, login)
     try:
         return await attempt()
     except CallFailed as again:
         if not needs_login(again):
             raise
-        raise still_refused(agent, again, login, tried=tried) from None
+        raise still_refused(agent, again, login, tried_method=tried_method) from None
 
 
-async def log_in(agent: AgentHandle, refused: CallFailed, login: Login) -> str:
+async def log_in(agent: AgentHandle, refusal: CallFailed, login: Login) -> str:
     """Try what can be tried, once; returns the id of the method."""
     method = _choose_method(agent, login)
     if method is None:
-        raise LoginRequired(refused, missing=_advice(agent, login), methods=_ids(agent))
+        raise LoginRequired(refusal, missing=_advice(agent, login), methods=_ids(agent))
     try:
         if isinstance(method, v1.AuthMethodTerminal):
             assert login.terminal is not None
             if not await login.terminal(method):
-                raise _failed(agent, refused, method, "it did not succeed in the terminal", login)
+                raise _login_failure(agent, refusal, method, "it did not succeed in the terminal", login)
         else:
             request = v1.AuthenticateRequest(method_id=method.id)
             await agent.ask("authenticate", request, v1.AuthenticateResponse, deadline=login.seconds)
@@ -89,15 +89,17 @@ async def log_in(agent: AgentHandle, refused: CallFailed, login: Login) -> str:
         raise
     except (CallFailed, CallTimeout) as error:
         why = error.message if isinstance(error, CallFailed) else str(error)
-        raise _failed(agent, refused, method, why, login) from error
+        raise _login_failure(agent, refusal, method, why, login) from error
     return method.id
 
 
-def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried: str) -> LoginRequired:
+def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried_method: str) -> LoginRequired:
     """A login went well and changed nothing."""
     why = "it went well, but the agent still refuses"
-    missing = f"{tried} went well, but the agent still refuses; {_advice(agent, login, but=tried)}"
-    return LoginRequired(again, missing=missing, tried=tried, why=why, methods=_ids(agent))
+    missing = (
+        f"{tried_method} went well, but the agent still refuses; {_advice(agent, login, but=tried_method)}"
+    )
+    return LoginRequired(again, missing=missing, tried_method=tried_method, why=why, methods=_ids(agent))
 
 
 def _choose_method(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
@@ -112,12 +114,12 @@ def _choose_method(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
     return next(iter(sorted(able, key=lambda one: isinstance(one, v1.AuthMethodTerminal))), None)
 
 
-def _failed(
-    agent: AgentHandle, refused: CallFailed, method: v1.AuthMethod, why: str, login: Login
+def _login_failure(
+    agent: AgentHandle, refusal: CallFailed, method: v1.AuthMethod, why: str, login: Login
 ) -> LoginRequired:
-    why = "the agent refuses it for the same reason" if why == refused.message else why
+    why = "the agent refuses it for the same reason" if why == refusal.message else why
     missing = f"{method.name} ({method.id}) was tried: {why}; {_advice(agent, login, but=method.id)}"
-    return LoginRequired(refused, missing=missing, tried=method.id, why=why, methods=_ids(agent))
+    return LoginRequired(refusal, missing=missing, tried_method=method.id, why=why, methods=_ids(agent))
 
 
 def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:
@@ -134,11 +136,11 @@ def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:
 
 
 def _way(method: v1.AuthMethod) -> str:
-    told = f": {method.description}" if method.description else ""
+    description = f": {method.description}" if method.description else ""
     if isinstance(method, v1.AuthMethodTerminal):
         arguments = " ".join(method.args or ())
-        return f"run the agent's command with `{arguments}` in a terminal ({method.name}{told})"
-    return f"use the method {method.id} ({method.name}{told})"
+        return f"run the agent's command with `{arguments}` in a terminal ({method.name}{description})"
+    return f"use the method {method.id} ({method.name}{description})"
 
 
 def _variables(method: EnvMethod) -> str:
@@ -156,10 +158,10 @@ def read_env_methods(introduction: bytes | Raw) -> tuple[EnvMethod, ...]:
     if b"env_var" not in bytes(introduction):
         return ()
     try:
-        told = msgspec.json.decode(introduction)
+        answer = msgspec.json.decode(introduction)
     except (msgspec.MsgspecError, RecursionError):
         return ()
-    methods = told.get("authMethods") if isinstance(told, dict) else None
+    methods = answer.get("authMethods") if isinstance(answer, dict) else None
     return tuple(
         EnvMethod(
             id=str(method.get("id", "")),
@@ -174,8 +176,8 @@ def read_env_methods(introduction: bytes | Raw) -> tuple[EnvMethod, ...]:
 def _names(method: dict[str, object]) -> Iterable[str]:
     if isinstance(method.get("varName"), str):
         yield str(method["varName"])
-    listed = method.get("vars")
-    for entry in listed if isinstance(listed, list) else ():
+    entries = method.get("vars")
+    for entry in entries if isinstance(entries, list) else ():
         name = entry.get("name") if isinstance(entry, dict) else entry
         if isinstance(name, str):
             yield name

@@ -44,18 +44,18 @@ class LoginPath:
     note: str | None = None
 
 
-_known: LoginPath | None = None
+_cached_path: LoginPath | None = None
 _asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def login_path(*, seconds: float = SECONDS) -> LoginPath:
     """The PATH to start agents with; the shell is asked the first time, whatever it answers."""
-    global _known
+    global _cached_path
     lock = _asking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     async with lock:
-        if _known is None:
-            _known = await ask_login_shell(os.environ, seconds=seconds)
-    return _known
+        if _cached_path is None:
+            _cached_path = await ask_login_shell(os.environ, seconds=seconds)
+    return _cached_path
 
 
 async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS) -> LoginPath:
@@ -73,10 +73,10 @@ async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS
         return LoginPath(ours, f"{shell} could not be asked for its PATH: {error.strerror}")
     if not theirs:
         return LoginPath(ours, f"{shell} did not say its PATH")
-    return LoginPath(joined(ours, theirs) if "SHLVL" in source else joined(theirs, ours))
+    return LoginPath(join_paths(ours, theirs) if "SHLVL" in source else join_paths(theirs, ours))
 
 
-def joined(first: str, second: str) -> str:
+def join_paths(first: str, second: str) -> str:
     """Every folder of both, once."""
     folders = dict.fromkeys([*first.split(os.pathsep), *second.split(os.pathsep)])
     return os.pathsep.join(folder for folder in folders if folder)
@@ -103,13 +103,13 @@ async def _ask_shell(shell: str, source: Mapping[str, str]) -> str:
     finally:
         os.close(nowhere)
     # Readers of a stream that is kept in part; that it was made for standard error is only its name.
-    heard = StderrTail(read_fd, limit=KEPT, show=lambda _: moment.wake(), on_end=moment.wake)
+    output = StderrTail(read_fd, limit=KEPT, show=lambda _: moment.wake(), on_end=moment.wake)
     try:
-        while heard.text.count(mark) < 2 and not heard.has_ended:
+        while output.text.count(mark) < 2 and not output.has_ended:
             await moment.wait()
-        return _between(heard.text, mark)
+        return _between(output.text, mark)
     finally:
-        heard.close()
+        output.close()
         # What the user's files left running must not live longer than the question.
         tree.kill_now()
 

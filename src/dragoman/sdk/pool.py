@@ -35,14 +35,14 @@ from dragoman.sdk.supervision.supervisor import Supervised, supervised
 class PoolAgent:
     """A supervised agent and how much it has to do."""
 
-    __slots__ = ("_agent", "_lock", "_opened", "_starts", "broken", "load")
+    __slots__ = ("_agent", "_is_open", "_lock", "_starts", "broken", "load")
 
     def __init__(self, agent: Supervised, starts: asyncio.Semaphore) -> None:
         """`starts` is the room that all agents of a pool share for starting."""
         self.load = 0
         self.broken: DragomanError | None = None
         self._agent = agent
-        self._opened = False
+        self._is_open = False
         self._starts = starts
         self._lock = asyncio.Lock()
 
@@ -51,14 +51,14 @@ class PoolAgent:
         async with self._lock:
             if self.broken is not None:
                 raise self.broken.with_traceback(None)
-            if not self._opened:
+            if not self._is_open:
                 try:
                     async with self._starts:
                         await self._agent.__aenter__()
                 except DragomanError as error:
                     self.broken = error
                     raise
-                self._opened = True
+                self._is_open = True
         return self._agent
 
     def note(self, error: Exception) -> None:
@@ -68,13 +68,13 @@ class PoolAgent:
 
     async def aclose(self, ends: asyncio.Semaphore) -> None:
         async with ends:
-            if self._opened:
+            if self._is_open:
                 await self._agent.__aexit__()
 
     @property
     def rank(self) -> tuple[bool, int, bool]:
         """The smallest is the one to use: sound, with little to do, and rather one that runs already."""
-        return self.broken is not None, self.load, not self._opened
+        return self.broken is not None, self.load, not self._is_open
 
 
 def best(seats: Sequence[PoolAgent]) -> PoolAgent:
@@ -244,7 +244,7 @@ class Pool:
         if agents < 1 or concurrency < 1:
             raise LocalMistake("a pool has at least one agent, and does at least one thing at a time")
         self.concurrency = concurrency
-        self._supervised = _make_agents(target, agents, dialect)
+        self._agents = _make_agents(target, agents, dialect)
         self._seats: list[PoolAgent] = []
         self._queue: FairQueue[PoolJob] = FairQueue()
         self._running: dict[asyncio.Task[None], PoolJob] = {}
@@ -252,7 +252,7 @@ class Pool:
 
     async def __aenter__(self) -> Pool:
         starts = asyncio.Semaphore(STARTS)
-        self._seats = [PoolAgent(agent, starts) for agent in self._supervised]
+        self._seats = [PoolAgent(agent, starts) for agent in self._agents]
         self._open = True
         return self
 
@@ -287,12 +287,12 @@ class Pool:
         """
         group, source = object(), enumerate(tasks)
         under_way: deque[PoolJob] = deque()
-        completed: asyncio.Queue[PoolJob] = asyncio.Queue()
+        completed_jobs: asyncio.Queue[PoolJob] = asyncio.Queue()
 
         def take_more() -> None:
-            while len(under_way) < 2 * self.concurrency and (found := next(source, None)) is not None:
-                job = self.submit(found[1], index=found[0], group=group)
-                job.when_done(completed.put_nowait)
+            while len(under_way) < 2 * self.concurrency and (numbered_task := next(source, None)) is not None:
+                job = self.submit(numbered_task[1], index=numbered_task[0], group=group)
+                job.when_done(completed_jobs.put_nowait)
                 under_way.append(job)
 
         try:
@@ -301,7 +301,7 @@ class Pool:
                 if in_order:
                     job = under_way[0]
                 else:
-                    job = await completed.get()
+                    job = await completed_jobs.get()
                 outcome = await job
                 under_way.remove(job)
                 take_more()
@@ -324,9 +324,9 @@ class Pool:
                 return
             running = job.running = asyncio.create_task(self._do(job), name=f"pool: {job.task.label}")
             self._running[running] = job
-            running.add_done_callback(self._ended)
+            running.add_done_callback(self._on_task_end)
 
-    def _ended(self, running: asyncio.Task[None]) -> None:
+    def _on_task_end(self, running: asyncio.Task[None]) -> None:
         job = self._running.pop(running)
         # Cancelled before its first step, it could not say so itself.
         job.settle(TaskOutcome(task=job.task, index=job.index, kind="cancelled"))
@@ -347,13 +347,13 @@ class Pool:
         seat.load += 1
         try:
             async with asyncio.timeout(task.seconds):
-                session = await _opened(seat, task)
+                session = await _open_session(seat, task)
                 result = await _turn(session, task)
         except TimeoutError:
             error = DeadlineExceeded("the task", task.seconds or 0.0)
-        except Exception as failed:  # noqa: BLE001  # an outcome is a value, and the caller's code is in here
-            error = failed
-            seat.note(failed)
+        except Exception as exception:  # noqa: BLE001  # an outcome is a value, and the caller's code is in here
+            error = exception
+            seat.note(exception)
         finally:
             seat.load -= 1
             kind = "done" if result is not None else "failed" if error is not None else "cancelled"
@@ -372,7 +372,7 @@ class Pool:
                 await _free(session)
 
 
-async def _opened(seat: PoolAgent, task: PoolTask) -> SupervisedSession:
+async def _open_session(seat: PoolAgent, task: PoolTask) -> SupervisedSession:
     place = SessionPlace(
         cwd=task.cwd, mcp_servers=task.mcp_servers, additional_directories=task.additional_directories
     )
@@ -403,10 +403,10 @@ def _make_agents(
     if isinstance(target, Supervised):
         return [target]
     if not isinstance(target, str) and isinstance(target, Iterable):
-        given = list(target)
-        found = [one for one in given if isinstance(one, Supervised)]
-        if found and len(found) == len(given):
-            return found
-        words = [one for one in given if isinstance(one, str)]
+        items = list(target)
+        agents_given = [item for item in items if isinstance(item, Supervised)]
+        if agents_given and len(agents_given) == len(items):
+            return agents_given
+        words = [item for item in items if isinstance(item, str)]
         return [supervised(words, dialect=dialect) for _ in range(agents)]
     return [supervised(target, dialect=dialect) for _ in range(agents)]

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 NO_RESULT = "holds neither a result nor an error (or null as its result)"
 
-_reported: set[str] = set()  # methods; each deviation is reported once
+_reported_methods: set[str] = set()  # methods; each deviation is reported once
 
 
 def read_params(raw: Raw | None, type_: type[T]) -> T:
@@ -76,7 +76,7 @@ def read_result(raw: Raw, type_: type[T], method: str) -> T:
     except SchemaError as error:
         why = NO_RESULT if is_null else f"does not have its shape: {error}"
         raise BadAnswer(f"the answer to {method} {why}") from None
-    if is_null and method not in _reported:
-        _reported.add(method)
+    if is_null and method not in _reported_methods:
+        _reported_methods.add(method)
         log.info("the answer to %s %s; it is read as an empty result", method, NO_RESULT)
     return result

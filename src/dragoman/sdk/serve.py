@@ -42,7 +42,7 @@ class Servable(Protocol):
         """A conversation with a client over this transport."""
 
 
-def serve(served: Agent | Servable, *, limits: Limits | None = None) -> None:
+def serve(target: Agent | Servable, *, limits: Limits | None = None) -> None:
     """Serve one client over stdin and stdout until it hangs up. Blocks.
 
         agent = Agent("echo")
@@ -60,14 +60,14 @@ def serve(served: Agent | Servable, *, limits: Limits | None = None) -> None:
     stdio = claim_stdio()
     limits = limits or DEFAULT_LIMITS
     with ShutdownSignals(within=time_to_end(limits)) as leaving, contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_stdio(served, stdio.open(), limits, leaving))
+        asyncio.run(_serve_stdio(target, stdio.open(), limits, leaving))
 
 
 async def _serve_stdio(
-    served: Agent | Servable, transport: Transport, limits: Limits, leaving: ShutdownSignals
+    target: Agent | Servable, transport: Transport, limits: Limits, leaving: ShutdownSignals
 ) -> None:
     leaving.listen()
-    async with serving(served, transport, limits=limits) as link:
+    async with serving(target, transport, limits=limits) as link:
         await first_of(link.wait_ended(), leaving.end_event.wait())
         leaving.begin()
         await link.aclose(grace=0 if leaving.end_event.is_set() else limits.end_seconds)
@@ -101,13 +101,13 @@ class Serving:
 
 
 @overload
-def serving(served: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving: ...
+def serving(target: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving: ...
 @overload
 def serving(
-    served: Agent | Servable, transport: Transport, *, limits: Limits | None = None
+    target: Agent | Servable, transport: Transport, *, limits: Limits | None = None
 ) -> AbstractAsyncContextManager[ServedConversation]: ...
 def serving(
-    served: Agent | Servable, transport: Transport, *, limits: Limits | None = None
+    target: Agent | Servable, transport: Transport, *, limits: Limits | None = None
 ) -> AbstractAsyncContextManager[ServedConversation]:
     """Serve over any transport for the length of an `async with`, which gives the running conversation.
 
@@ -119,7 +119,7 @@ def serving(
     Specification: https://agentclientprotocol.com/protocol/v1/transports
     """
     return (
-        Serving(served, transport, limits)
-        if isinstance(served, Agent)
-        else served.run(transport, limits=limits)
+        Serving(target, transport, limits)
+        if isinstance(target, Agent)
+        else target.run(transport, limits=limits)
     )

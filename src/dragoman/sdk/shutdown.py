@@ -89,7 +89,7 @@ class ShutdownSignals:
 
     def ask(self, number: int) -> None:
         """The same as this signal. Any thread may call it."""
-        self._signalled(number, None)
+        self._on_signal(number, None)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._watch, name="end watch", daemon=True).start()
@@ -98,7 +98,7 @@ class ShutdownSignals:
             for number in self._signals:
                 # A shell's background job ignores it: Ctrl-C is not for that.
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._former[number] = signal.signal(number, self._signalled)
+                    self._former[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(
@@ -118,7 +118,7 @@ class ShutdownSignals:
         with contextlib.suppress(BlockingIOError):
             os.read(fd, 512)
 
-    def _signalled(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.number is None:
             self.number = number
         self.begin()

@@ -73,13 +73,13 @@ def write_plain(params: object, what: str) -> bytes | None:
         raise InvalidValue("params", params, f"must be JSON: {error.reason} (in {what})") from None
 
 
-def write_params(params: object, method: str, known: Mapping[str, Any]) -> bytes | None:
+def write_params(params: object, method: str, methods: Mapping[str, Any]) -> bytes | None:
     """Params of any message as plain data: those of a method that the protocol knows must be what it says,
     also if a notification is sent as a request.
     """
-    if method not in known:
+    if method not in methods:
         return write_plain(params, method)
-    return write_out({} if params is None else params, known[method].params, method)
+    return write_out({} if params is None else params, methods[method].params, method)
 
 
 def as_block(content: object, argument: str = "text") -> Any:
@@ -107,9 +107,9 @@ def check_text(value: object, argument: str) -> None:
         raise InvalidValue(argument, value, "must be Unicode text, without lone surrogates") from None
 
 
-def check_one_of(value: object, allowed: Sequence[str], argument: str) -> None:
-    if value not in allowed:
-        raise InvalidValue(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
+def check_one_of(value: object, options: Sequence[str], argument: str) -> None:
+    if value not in options:
+        raise InvalidValue(argument, value, f"must be one of {', '.join(map(repr, options))}")
 
 
 def _blocks() -> tuple[type, ...]:

@@ -131,7 +131,7 @@ async def test_a_fenced_append_that_was_lost_is_refused_once_another_node_has_wr
         wire.lose_question(subjects, then=partial(other.journal.append, "a", notes(2)))
         with pytest.raises(StreamMoved) as moved:
             await place.journal.append("a", [note("late")], after=1)
-        assert (moved.value.expected, moved.value.last) == (1, 3)
+        assert (moved.value.expected_last, moved.value.last) == (1, 3)
         assert len(await frames(other.journal, "a")) == 3
 
 

@@ -13,7 +13,7 @@ from dragoman import Agent, AgentHandle, Choice, Kit, KitSession, KitTurn, Modes
 from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
-from dragoman.sdk.kit.settings import SessionSettings, declared
+from dragoman.sdk.kit.settings import SessionSettings, collect_options
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
 from tests.sdk.kit.keeping import listening
@@ -24,7 +24,7 @@ FAST = Switch("fast", default=True)
 
 
 def test_both_shapes_come_from_one_declaration() -> None:
-    settings = SessionSettings(declared(MODES, [MODEL, FAST]))
+    settings = SessionSettings(collect_options(MODES, [MODEL, FAST]))
     modes = settings.modes()
     assert isinstance(modes, v1.SessionModeState)
     assert modes.current_mode_id == "edit"
@@ -50,7 +50,7 @@ def test_a_choice_without_a_name_is_made_readable(value: str, name: str) -> None
 
 
 def test_without_modes_there_are_none() -> None:
-    assert SessionSettings(declared(None, [MODEL])).modes() is UNSET
+    assert SessionSettings(collect_options(None, [MODEL])).modes() is UNSET
     assert not SessionSettings({})
 
 
@@ -58,7 +58,7 @@ def test_without_modes_there_are_none() -> None:
     ("option_id", "value"), [("none", "x"), ("model", "huge"), ("model", True), ("fast", "yes"), ("mode", "")]
 )
 def test_what_was_not_offered_is_refused_and_changes_nothing(option_id: str, value: Any) -> None:
-    settings = SessionSettings(declared(MODES, [MODEL, FAST]))
+    settings = SessionSettings(collect_options(MODES, [MODEL, FAST]))
     before = settings.values
     with pytest.raises(ErrorAnswer) as caught:
         settings.change(option_id, value)
@@ -68,7 +68,7 @@ def test_what_was_not_offered_is_refused_and_changes_nothing(option_id: str, val
 
 def test_a_stored_value_that_is_no_longer_offered_gives_way_to_the_default() -> None:
     stored: dict[str, Any] = {"model": "gone", "fast": False, "other": "x"}
-    settings = SessionSettings(declared(None, [MODEL, FAST]), stored)
+    settings = SessionSettings(collect_options(None, [MODEL, FAST]), stored)
     assert settings.values == {"model": "small", "fast": False}
 
 
@@ -77,7 +77,7 @@ def test_a_stored_value_that_is_no_longer_offered_gives_way_to_the_default() -> 
     [
         lambda: Option("empty", []),
         lambda: Option("odd", ["a"], default="b"),
-        lambda: declared(MODES, [Option("mode", ["a"])]),
+        lambda: collect_options(MODES, [Option("mode", ["a"])]),
     ],
 )
 def test_a_declaration_that_makes_no_sense_fails_at_once(declare: Any) -> None:
@@ -98,7 +98,7 @@ def settable(journal: Any = None, **hooks: Any) -> Agent:
         await turn.say(f"{session.mode_id} {session['model']} {session['fast']}")
 
     if "changed" in hooks:
-        kit.changed(hooks["changed"])
+        kit.on_option_change(hooks["changed"])
     return agent
 
 
@@ -138,7 +138,7 @@ async def test_settings_change_also_while_a_turn_runs() -> None:
     changed = asyncio.Event()
     kit = Kit(agent, journal=MemoryJournal(), modes=MODES, titles="none")
 
-    @kit.changed
+    @kit.on_option_change
     def heard(session: KitSession[None], option_id: str, value: Any) -> None:
         changed.set()
 

@@ -25,7 +25,7 @@ def more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("SHELL", str(tmp_path / "shell"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr(login_path, "_known", None)
+    monkeypatch.setattr(login_path, "_cached_path", None)
     return tmp_path / "more"
 
 

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from dragoman.sdk.known.toml_text import line_of, statements, written, written_key
+from dragoman.sdk.known.toml_text import line_of, statements, write_key, write_value
 
 TEXT = '''# the top
 default_agent = "one"
@@ -70,6 +70,6 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
 
 @given(texts, st.lists(texts), st.dictionaries(texts, texts))
 def test_what_is_written_is_read_back(key: str, words: list[str], table: dict[str, str]) -> None:
-    text = f"{written_key(key)} = {written(words)}\n[x]\ntable = {written(table)}\n"
+    text = f"{write_key(key)} = {write_value(words)}\n[x]\ntable = {write_value(table)}\n"
     if key != "x":
         assert tomllib.loads(text) == {key: words, "x": {"table": table}}

@@ -59,7 +59,7 @@ class Table:
     def open(self) -> None:
         assert self.line is None
         self.line = Line(self.hub)
-        self.core.opened()
+        self.core.on_open()
         self._carry()
 
     def cut(self) -> None:
@@ -69,7 +69,7 @@ class Table:
         self.line = None
         self.up.clear()
         self.down.clear()
-        self.core.lost()
+        self.core.on_connection_lost()
         self._carry()
 
     def carry_up(self) -> None:

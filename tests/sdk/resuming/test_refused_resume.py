@@ -22,7 +22,7 @@ def said(core: Resumption) -> list[dict[str, Any]]:
 def connected() -> Resumption:
     """An editor with a session, whose connection has broken and is there again."""
     core = Resumption(client="c" * 32)
-    core.opened()
+    core.on_open()
     core.say(frame(id=0, method="initialize", params={"protocolVersion": 1}))
     core.hear(frame(id=0, result=HUB))
     core.say(frame(id=1, method="session/new", params={"cwd": "/", "mcpServers": []}))
@@ -32,9 +32,9 @@ def connected() -> Resumption:
 
 
 def reconnect(core: Resumption) -> None:
-    core.lost()
+    core.on_connection_lost()
     said(core)
-    core.opened()
+    core.on_open()
     core.hear(frame(id=0, result=HUB))
 
 

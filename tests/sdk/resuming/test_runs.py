@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.sdk.resuming.resumption import Resumption
-from dragoman.sdk.resuming.runs import unmarked
+from dragoman.sdk.resuming.runs import remove_marks
 from tests.sdk.resuming.model import frame
 from tests.sdk.resuming.test_scenes import introduced
 
@@ -50,7 +50,7 @@ def test_many_at_once_are_told_as_one_by_one(frames: list[bytes], whole: bool) -
 
 
 def test_a_block_of_updates_is_read_as_one() -> None:
-    found = unmarked(update("s", "1") + update("t", "2.1") + update("s", "3"))
+    found = remove_marks(update("s", "1") + update("t", "2.1") + update("s", "3"))
     assert found is not None
     lines = [json.loads(line) for line in found[0].splitlines()]
     assert [line["params"] for line in lines] == [
@@ -73,7 +73,7 @@ def test_a_block_of_updates_is_read_as_one() -> None:
     ],
 )
 def test_everything_else_is_not(block: bytes) -> None:
-    assert unmarked(block) is None
+    assert remove_marks(block) is None
 
 
 def test_what_the_editor_has_had_is_skipped_one_by_one() -> None:
@@ -81,8 +81,8 @@ def test_what_the_editor_has_had_is_skipped_one_by_one() -> None:
     core.say(frame({"id": 1, "method": "session/load", "params": {"sessionId": "s", "cwd": "/"}}))
     core.hear_block(update("s", "1") + update("s", "2"))
     assert told(core).count(b"\n") == 2
-    core.lost()
-    core.opened()
+    core.on_connection_lost()
+    core.on_open()
     core.hear_block(frame({"id": 0, "result": {"_meta": {"dragoman": {"hub": "0"}}}}))
     core.hear_block(update("s", "1") + update("s", "2"))
     assert told(core) == b""

@@ -89,7 +89,7 @@ def test_a_session_that_the_editor_opens_while_it_is_cut_off_is_told_to_it_once(
     core = introduced()
     core.say(frame({"id": 1, "method": "session/resume", "params": {"sessionId": "s", **SESSION}}))
     hears(core, {"id": 1, "result": {}})
-    core.lost()
+    core.on_connection_lost()
     core.say(frame({"id": 2, "method": "session/load", "params": {"sessionId": "s", **SESSION}}))
     assert [one["method"] for one in back(core)] == ["session/load"]
 
@@ -191,7 +191,7 @@ def says(core: Resumption) -> list[Message]:
 
 def introduced(**mark: Any) -> Resumption:
     core = Resumption(client="client-0123")
-    core.opened()
+    core.on_open()
     core.say(
         frame({"id": 0, "method": "initialize", "params": {"_meta": {"dragoman": mark}} if mark else {}})
     )
@@ -202,8 +202,8 @@ def introduced(**mark: Any) -> Resumption:
 
 def back(core: Resumption) -> list[Message]:
     """What is said between the introduction and the rest."""
-    core.lost()
-    core.opened()
+    core.on_connection_lost()
+    core.on_open()
     says(core)
     hears(core, {"id": 0, "result": {"_meta": {"dragoman": {"hub": "0"}}}})
     return says(core)
@@ -272,15 +272,15 @@ def test_a_session_that_is_gone_does_not_keep_the_others_waiting() -> None:
 
 def test_a_hub_that_does_not_take_us_back_is_a_fault_of_the_connection() -> None:
     core = introduced()
-    core.lost()
-    core.opened()
+    core.on_connection_lost()
+    core.on_open()
     assert hears(core, {"id": None, "error": {"code": -32603, "message": "too many clients"}}) == []
     assert "too many clients" in core.fault
 
 
 def test_a_server_that_is_full_says_so_and_that_is_the_end() -> None:
     core = Resumption(client="client-0123")
-    core.opened()
+    core.on_open()
     core.say(frame({"id": 0, "method": "initialize", "params": {}}))
     full: Message = {"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "too many clients"}}
     assert hears(core, full) == [full]
@@ -290,7 +290,7 @@ def test_a_server_that_is_full_says_so_and_that_is_the_end() -> None:
 def test_giving_up_answers_everything_that_the_editor_waits_for() -> None:
     core = introduced()
     core.say(frame({"id": 1, "method": "session/list"}))
-    core.lost()
+    core.on_connection_lost()
     core.say(frame({"id": 2, "method": "session/list"}))
     core.say(frame({"method": "session/cancel", "params": {"sessionId": "s"}}))
     core.give_up("it is gone")
@@ -300,7 +300,7 @@ def test_giving_up_answers_everything_that_the_editor_waits_for() -> None:
 
 def test_a_connection_that_was_never_introduced_has_nothing_to_come_back_to() -> None:
     core = Resumption(client="client-0123")
-    core.opened()
+    core.on_open()
     assert core.survives
     core.say(frame({"id": 1, "method": "session/list"}))
     assert [one["id"] for one in says(core)] == [1]

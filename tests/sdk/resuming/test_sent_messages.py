@@ -33,8 +33,8 @@ def test_requests_are_said_again_in_their_order_until_they_are_answered() -> Non
     for number in (3, 1, 2):
         keep(said, number, "session/list")
     assert again(said) == [3, 1, 2]
-    assert said.answered(1) is not None
-    assert said.answered(1) is None
+    assert said.settle(1) is not None
+    assert said.settle(1) is None
     assert again(said) == [3, 2]
 
 
@@ -46,7 +46,7 @@ def test_a_cancel_is_said_again_while_its_turn_is_open_and_names_it() -> None:
     cancel(said)
     keep(said, 3, "session/prompt")
     assert again(said) == [1, 2, {"dragoman": {"prompts": ["k1"]}}, 3]
-    said.answered(1)
+    said.settle(1)
     assert again(said) == [2, 3]
 
 
@@ -64,7 +64,7 @@ def test_a_withdrawal_goes_with_its_request() -> None:
     said.keep_withdrawal(note, 1)
     said.keep_withdrawal(note, 7)
     assert again(said) == [1, "$/cancel_request"]
-    said.answered(1)
+    said.settle(1)
     assert again(said) == []
 
 

@@ -136,7 +136,7 @@ async def test_how_it_stands_is_told_when_it_changes() -> None:
         server.refusals = [LinkClosed("nobody is there")]
         await editor.begin()
         assert [notice.kind for notice in notices] == ["unreached", "back"]
-        assert not editor.transport.unreached
+        assert not editor.transport.is_unreached
         assert notices[0].reason == "nobody is there"
         await server.cut()
         editor.ask(3, "session/list")

@@ -12,7 +12,7 @@ from dragoman.sdk.resuming.resumption import Resumption
 
 def introduced(**told: Any) -> Resumption:
     made = Resumption(client="client-1")
-    made.opened()
+    made.on_open()
     made.say(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n')
     ours = {"hub": "0.1.0", **told}
     result = {"protocolVersion": 1, "_meta": {"dragoman": ours}}

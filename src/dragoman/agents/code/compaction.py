@@ -51,7 +51,7 @@ class Compaction:
     @property
     def is_due(self) -> bool:
         """Whether the last response left too little room for the next."""
-        used = self._turn.session.used.context_used or 0
+        used = self._turn.session.total_usage.context_used or 0
         messages = self._turn.session.conversation.history.messages
         return len(messages) > 1 and used > self._config.compact_at * self._model.context_size
 
@@ -70,7 +70,7 @@ class Compaction:
             raise
         parts = [UserPromptPart(content=f"The conversation so far, in a summary:\n\n{summary}")]
         history.replace([ModelRequest(parts=[*parts, *([] if prompt is None else [prompt])])])
-        self._turn.session.used.context_used = len(summary) // CHARACTERS_OF_TOKEN
+        self._turn.session.total_usage.context_used = len(summary) // CHARACTERS_OF_TOKEN
         await report.end("completed", summary=summary)
 
     async def _summary(self, messages: list[ModelMessage]) -> str:

@@ -111,7 +111,7 @@ class TurnLoop:
         for attempt in (1, 2):
             self._turn.count_request()
             self._message_id = str(uuid4())
-            await self._turn.session.stored()  # what the model is about to know must outlive us
+            await self._turn.session.flush()  # what the model is about to know must outlive us
             try:
                 response = await self._asking(
                     self._history.messages, self._offer(), thinking=str(self._turn.session["thinking"])

@@ -94,7 +94,7 @@ async def carry_out(
             await turn.say(HELP)
         case _:
             await turn.say(f"I did not understand that. {HELP}")
-    return v1.PromptResponse(stop_reason=stop_reason, usage=turn.spent.shown())
+    return v1.PromptResponse(stop_reason=stop_reason, usage=turn.spent.to_wire())
 
 
 async def _fix(turn: KitTurn[ReviewConversation], intent: FixIntent) -> v1.StopReason:

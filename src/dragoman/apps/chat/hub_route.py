@@ -61,7 +61,7 @@ class HubRoute:
         if isinstance(error, CallFailed):  # whatever waits at the end of the way is answered with its reason
             over = self._transport.core.phase == "over"
             return error.message.removeprefix("Internal error: ") if over else ""
-        return self.reason if self._transport.unreached else ""
+        return self.reason if self._transport.is_unreached else ""
 
     def cursor(self, session_id: str) -> str:
         return "" if self._transport is None else self._transport.cursor(session_id)

@@ -262,7 +262,7 @@ class RunDriver:
                 version=None if info is None else info.version,
                 title=None if info is None or not info.title else info.title,
                 protocol_version=agent.protocol_version,
-                capabilities={} if agent.capabilities.typed is UNSET else raw(agent.capabilities.typed),
+                capabilities={} if agent.capabilities.struct is UNSET else raw(agent.capabilities.struct),
                 auth_methods=[method.id for method in agent.auth_methods],
             )
         )

@@ -133,7 +133,7 @@ def _details(data: object) -> str:
 
 def outcome_of_login(error: LoginRequired, hint: str) -> RunOutcome:
     """The agent wants a login, which was tried or cannot be; `hint` is what a person can do."""
-    attempt = f"; the method {error.tried} was tried: {error.why}" if error.tried else ""
+    attempt = f"; the method {error.tried_method} was tried: {error.why}" if error.tried_method else ""
     return RunOutcome(
         name="auth_needed", message=f"the agent wants a login: {error.reason}{attempt}", next_step=hint
     )

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from dragoman.apps.run.plan import RunPlan
-from dragoman.sdk.environment import resolved
+from dragoman.sdk.environment import resolve_environment
 from dragoman.transport.owned import Grace
 from dragoman.transport.process import ChildTransport, spawn
 
@@ -29,7 +29,7 @@ class EarlyAgent:
             self._transport = spawn(
                 plan.target.agent.command,
                 cwd=plan.session_request.cwd,
-                env=resolved(plan.target.env),
+                env=resolve_environment(plan.target.env),
                 grace=Grace.steps(plan.limits.end_seconds),
                 on_stderr=self._on_stderr,
             )

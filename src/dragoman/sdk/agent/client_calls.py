@@ -14,7 +14,7 @@ from dragoman.runtime.deferred import DeferredModule
 from dragoman.runtime.limits import Limits
 from dragoman.schema import v1
 from dragoman.schema.codec import strict_reader
-from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, advertised
+from dragoman.sdk.capabilities import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, NOTHING, peer_capabilities
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.writing import check_text, write_out, write_params
 
@@ -34,12 +34,12 @@ DEFAULT: Any = object()
 class ClientCalls:
     """What an agent can ask and tell its client; `ClientHandle` adds the sessions."""
 
-    __slots__ = ("_allowed", "_behind", "capabilities", "info", "link", "protocol_version")
+    __slots__ = ("_behind", "_checked_methods", "capabilities", "info", "link", "protocol_version")
 
     def __init__(self, link: Link) -> None:
         self.link = link
         self.capabilities = NOTHING
-        self._allowed: set[str] = set()  # methods that were asked for before, and may be
+        self._checked_methods: set[str] = set()  # methods that were asked for before, and may be
         self.info: v1.Implementation | None = None
         self.protocol_version = 0
         self._behind: Callable[[], Awaitable[None]] | None = None
@@ -49,7 +49,7 @@ class ClientCalls:
         each notification, so that they do not overtake the queue.
         """
         handle = copy.copy(self)
-        handle._allowed = set()
+        handle._checked_methods = set()
         handle._behind = ready
         return handle
 
@@ -60,8 +60,8 @@ class ClientCalls:
 
     def introduce(self, request: v1.InitializeRequest, version: int) -> None:
         """`initialize` told us who it is."""
-        self.capabilities = advertised(request.client_capabilities)
-        self._allowed.clear()
+        self.capabilities = peer_capabilities(request.client_capabilities)
+        self._checked_methods.clear()
         self.info = request.client_info or None
         self.protocol_version = version
 
@@ -88,7 +88,7 @@ class ClientCalls:
         deadline: float | None = DEFAULT,
     ) -> R:
         """The same, for a part of the answer: whoever waits for `ask` to take it would cost as much again."""
-        if method not in self._allowed:
+        if method not in self._checked_methods:
             self.check_allowed(method)
         if self._behind is not None:
             await self._behind()
@@ -116,7 +116,7 @@ class ClientCalls:
         capability = CLIENT_REQUESTS[method].capability
         if capability is not None and capability not in self.capabilities:
             raise NotAdvertised(capability, method)
-        self._allowed.add(method)
+        self._checked_methods.add(method)
 
     async def call(self, method: str, params: object = None, *, deadline: float | None = DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""

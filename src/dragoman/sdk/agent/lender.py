@@ -117,7 +117,7 @@ class Lender(Speaker):
             raise InvalidValue("tool_call", tool_call, "must be a v1.ToolCallUpdate")
         options = allow_or_reject() if options is None else options
         # A subclass of the update (the session's own variant) would write its tag, which has no place here.
-        call = tool_call if type(tool_call) is v1.ToolCallUpdate else _untagged(tool_call)
+        call = tool_call if type(tool_call) is v1.ToolCallUpdate else _without_tag(tool_call)
         request = v1.RequestPermissionRequest(
             session_id=self.session_id, tool_call=call, options=as_list(options, "options")
         )
@@ -130,8 +130,8 @@ class Lender(Speaker):
         outcome = answer.outcome
         if not isinstance(outcome, v1.SelectedPermissionOutcome):
             return NOT_GIVEN
-        chosen = [option for option in options if option.option_id == outcome.option_id]
-        return Permission(chosen[0]) if len(chosen) == 1 else NOT_GIVEN
+        matches = [option for option in options if option.option_id == outcome.option_id]
+        return Permission(matches[0]) if len(matches) == 1 else NOT_GIVEN
 
     async def elicit(
         self, message: str, schema: v1.ElicitationSchema, *, tool_call_id: str | None = None
@@ -145,7 +145,7 @@ class Lender(Speaker):
             requested_schema=schema,
             tool_call_id=UNSET if tool_call_id is None else tool_call_id,
         )
-        return await self._elicited(request)
+        return await self._elicit(request)
 
     async def elicit_url(
         self, message: str, url: str, elicitation_id: str, *, tool_call_id: str | None = None
@@ -162,9 +162,9 @@ class Lender(Speaker):
             elicitation_id=elicitation_id,
             tool_call_id=UNSET if tool_call_id is None else tool_call_id,
         )
-        return await self._elicited(request)
+        return await self._elicit(request)
 
-    async def _elicited(
+    async def _elicit(
         self, request: v1.ElicitationFormMode | v1.ElicitationUrlMode
     ) -> v1.CreateElicitationResponse:
         kind: Any = v1.CreateElicitationResponse  # a union is no `type` to a type checker
@@ -183,5 +183,5 @@ def reading(session_id: str, path: str, line: int | None, limit: int | None) -> 
     )
 
 
-def _untagged(update: v1.ToolCallUpdate) -> v1.ToolCallUpdate:
+def _without_tag(update: v1.ToolCallUpdate) -> v1.ToolCallUpdate:
     return v1.ToolCallUpdate(**{name: getattr(update, name) for name in v1.ToolCallUpdate.__struct_fields__})

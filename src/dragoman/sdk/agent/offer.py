@@ -9,7 +9,7 @@ from msgspec import UNSET, to_builtins
 from dragoman.decoders import convert
 from dragoman.schema import v1
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.capabilities import Capabilities, advertised
+from dragoman.sdk.capabilities import Capabilities, peer_capabilities
 
 # The handler that stands behind each member of `sessionCapabilities`.
 _SESSION_FEATURES = {
@@ -31,7 +31,7 @@ def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.Initi
             name=agent.name, version=agent.version, title=UNSET if agent.title is None else agent.title
         ),
         agent_capabilities=convert(_capabilities(agent), v1.AgentCapabilities),
-        auth_methods=_auth_methods(agent, advertised(request.client_capabilities)),
+        auth_methods=_auth_methods(agent, peer_capabilities(request.client_capabilities)),
         meta={"dragoman": {"tools": to_builtins(agent.tools)}} if agent.tools else UNSET,
     )
 

@@ -42,18 +42,18 @@ def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:
     for block in request.prompt:
         if isinstance(block, Unknown):
             raise invalid_params("the prompt holds a content block of an unknown type")
-        refused = (
+        block_type = (
             ("image" if isinstance(block, v1.ImageContent) and not agent.image else "")
             or ("audio" if isinstance(block, v1.AudioContent) and not agent.audio else "")
             or ("resource" if isinstance(block, v1.EmbeddedResource) and not agent.embedded_context else "")
         )
-        if refused:
-            raise invalid_params(f"content of type {refused} was not advertised")
+        if block_type:
+            raise invalid_params(f"content of type {block_type} was not advertised")
 
 
-def response_to(outcome: object, *, cancelled: bool) -> v1.PromptResponse:
+def response_to(outcome: object, *, is_cancelled: bool) -> v1.PromptResponse:
     """The answer to a prompt whose handler returned this."""
-    if cancelled:
+    if is_cancelled:
         return v1.PromptResponse(stop_reason="cancelled")
     if outcome is None:
         return v1.PromptResponse(stop_reason="end_turn")
@@ -61,7 +61,7 @@ def response_to(outcome: object, *, cancelled: bool) -> v1.PromptResponse:
         return outcome
     if isinstance(outcome, str) and outcome in STOP_REASONS:
         return v1.PromptResponse(stop_reason=outcome)  # type: ignore[arg-type]  # it is one of them
-    allowed = ", ".join(map(repr, sorted(STOP_REASONS)))
+    reasons = ", ".join(map(repr, sorted(STOP_REASONS)))
     raise InvalidValue(
-        "what the prompt handler returned", outcome, f"must be None, a PromptResponse, or one of {allowed}"
+        "what the prompt handler returned", outcome, f"must be None, a PromptResponse, or one of {reasons}"
     )

@@ -85,15 +85,15 @@ class Turn(Lender):
     @property
     def resources(self) -> list[v1.ResourceLink | v1.TextResourceContents]:
         """What the user attached: links, and the text of embedded resources."""
-        found: list[v1.ResourceLink | v1.TextResourceContents] = []
+        attachments: list[v1.ResourceLink | v1.TextResourceContents] = []
         for block in self.request.prompt:
             if isinstance(block, v1.ResourceLink):
-                found.append(block)
+                attachments.append(block)
             elif isinstance(block, v1.EmbeddedResource) and isinstance(
                 block.resource, v1.TextResourceContents
             ):
-                found.append(block.resource)
-        return found
+                attachments.append(block.resource)
+        return attachments
 
     @property
     def cancelled(self) -> bool:

@@ -75,7 +75,7 @@ class AgentSide:
             return self._extension(handler, incoming.params)
         if handler is None or method not in AGENT_REQUESTS:  # a notification with an id is no request
             raise method_not_found(method)
-        return self._typed(method, handler, incoming.params)
+        return self._answer_typed(method, handler, incoming.params)
 
     def on_notification(self, method: str, params: Raw | None) -> None:
         if method == "session/cancel":
@@ -104,8 +104,8 @@ class AgentSide:
         link = self.client.link
         if link.lanes or link.on_hold:
             calling = bool(link.connection.calls)  # an answer may be what its handlers wait for
-            allowed = link.limits.backlog_hard_bytes if calling else link.limits.backlog_bytes
-            (link.hold if link.lanes.size > allowed else link.listen)(BACKLOG)
+            max_bytes = link.limits.backlog_hard_bytes if calling else link.limits.backlog_bytes
+            (link.hold if link.lanes.size > max_bytes else link.listen)(BACKLOG)
 
     def on_cancel_request(self, incoming: IncomingRequest) -> bool:
         return self._turns.cancel_request(incoming)
@@ -118,12 +118,12 @@ class AgentSide:
         self.client.introduce(request, version)
         own = self.agent.handlers.get("initialize")
         if own is None:
-            return _written("initialize", offer(self.agent, request, version))
+            return _write_answer("initialize", offer(self.agent, request, version))
         return self._initialize_with(own, request, version)
 
     async def _initialize_with(self, own: Handler, request: v1.InitializeRequest, version: int) -> bytes:
         answer: v1.InitializeResponse | None = await own.work(request, self.client)
-        return _written("initialize", answer or offer(self.agent, request, version))
+        return _write_answer("initialize", answer or offer(self.agent, request, version))
 
     def _new_session(self, params: Raw | None) -> Answer:
         request = read_params(params, v1.NewSessionRequest)
@@ -168,7 +168,7 @@ class AgentSide:
 
     # Handlers of the agent's author.
 
-    def _typed(self, method: str, handler: Handler, params: Raw | None) -> Answer:
+    def _answer_typed(self, method: str, handler: Handler, params: Raw | None) -> Answer:
         entry = AGENT_REQUESTS[method]
         request = read_params(params, entry.params)
         if method in _OPENING:
@@ -177,26 +177,28 @@ class AgentSide:
         session_id = getattr(request, "session_id", None)
         if session_id is not None and method not in _STORED:
             self.session(session_id)
-        return self._answered(method, handler, request)
+        return self._run_handler(method, handler, request)
 
-    async def _answered(self, method: str, handler: Handler, request: object) -> bytes:
-        return _written(method, await handler.work(request, self.client))
+    async def _run_handler(self, method: str, handler: Handler, request: object) -> bytes:
+        return _write_answer(method, await handler.work(request, self.client))
 
     async def _open_with(self, handler: Handler, method: str, request: object) -> bytes:
-        known = getattr(request, "session_id", None) if method != "session/fork" else None
-        fresh = known is not None and (known not in self.sessions or self.sessions[known].closing)
-        if known is not None and fresh:
-            self._open(known, request)  # its handler speaks in it: a load replays before it answers
+        session_id = getattr(request, "session_id", None) if method != "session/fork" else None
+        fresh = session_id is not None and (
+            session_id not in self.sessions or self.sessions[session_id].closing
+        )
+        if session_id is not None and fresh:
+            self._open(session_id, request)  # its handler speaks in it: a load replays before it answers
         try:
             answer = await handler.work(request, self.client)
         except BaseException:
-            if known is not None and fresh:  # one that was open before stays open
-                self.sessions.pop(known, None)
+            if session_id is not None and fresh:  # one that was open before stays open
+                self.sessions.pop(session_id, None)
             raise
-        opened = known or answer.session_id
-        if opened not in self.sessions:
-            self._open(opened, request)
-        return _written(method, answer)
+        opened_id = session_id or answer.session_id
+        if opened_id not in self.sessions:
+            self._open(opened_id, request)
+        return _write_answer(method, answer)
 
     @staticmethod
     async def _extension_answer(work: Coroutine[object, None, object]) -> bytes:
@@ -244,10 +246,10 @@ def _is_absolute(path: str) -> bool:
     return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
 
 
-def _written(method: str, answer: object) -> bytes:
+def _write_answer(method: str, answer: object) -> bytes:
     if answer is None:
         return b"{}"
-    expected = AGENT_REQUESTS[method].result
-    if not isinstance(answer, expected):
-        raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {expected}")
-    return write_out(answer, expected, method)
+    result_type = AGENT_REQUESTS[method].result
+    if not isinstance(answer, result_type):
+        raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {result_type}")
+    return write_out(answer, result_type, method)

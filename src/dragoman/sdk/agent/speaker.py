@@ -98,12 +98,12 @@ class Speaker:
                 outbox.add(text_frame(self._say_head, text, _TEXT_END))
                 await outbox.flow()
                 return
-            encoded = _encode_small(text)  # before anything is in the buffer: it may fail
+            data = _encode_small(text)  # before anything is in the buffer: it may fail
             buffer = outbox.buffer
             before = len(buffer)
             try:
                 buffer += self._say_head
-                buffer += encoded
+                buffer += data
                 buffer += _TEXT_END
             except MemoryError:
                 del buffer[before:]  # half a frame would spoil the next one
@@ -134,11 +134,11 @@ class Speaker:
         self._check_open()
         if not self._update_head:
             self._prepare()
-        encoded = write_update(update)
+        data = write_update(update)
         outbox = self._outbox
         buffer = outbox.buffer
         buffer += self._update_head
-        buffer += encoded
+        buffer += data
         buffer += _UPDATE_END
         if not outbox.is_scheduled:
             outbox.schedule()

@@ -36,12 +36,12 @@ class Terminal:
     Specification: https://agentclientprotocol.com/protocol/v1/terminals
     """
 
-    __slots__ = ("_client", "_released", "_session_id", "id")
+    __slots__ = ("_client", "_is_released", "_session_id", "id")
 
     def __init__(self, client: ClientCalls, session_id: str, terminal_id: str) -> None:
         self._client = client
         self._session_id = session_id
-        self._released = False
+        self._is_released = False
         self.id = terminal_id
 
     @classmethod
@@ -60,20 +60,20 @@ class Terminal:
         try:
             await link.wait_answered(call)
         except (asyncio.CancelledError, Cancelled):
-            call.context.add_done_callback(partial(cls._unwanted, client, request, call))
+            call.context.add_done_callback(partial(cls._release_unwanted, client, request, call))
             raise
-        created = read_result(link.result(call), v1.CreateTerminalResponse, "terminal/create")
-        return cls(client, request.session_id, created.terminal_id)
+        response = read_result(link.result(call), v1.CreateTerminalResponse, "terminal/create")
+        return cls(client, request.session_id, response.terminal_id)
 
     @staticmethod
-    def _unwanted(
+    def _release_unwanted(
         client: ClientCalls, request: v1.CreateTerminalRequest, call: OutgoingCall[PendingCall], _: object
     ) -> None:
         with suppress(DragomanError):  # nothing was started, or nobody is there any more
             raw = client.link.result(call)
-            created = read_result(raw, v1.CreateTerminalResponse, "terminal/create")
+            response = read_result(raw, v1.CreateTerminalResponse, "terminal/create")
             release = v1.ReleaseTerminalRequest(
-                session_id=request.session_id, terminal_id=created.terminal_id, meta=UNSET
+                session_id=request.session_id, terminal_id=response.terminal_id, meta=UNSET
             )
             client.link.open_call("terminal/release", write(release), deadline=client.limits.call_seconds)
 
@@ -101,9 +101,9 @@ class Terminal:
 
     async def release(self) -> None:
         """End the command if it runs, and free everything. Calling it again does nothing."""
-        if self._released:
+        if self._is_released:
             return
-        self._released = True
+        self._is_released = True
         request = v1.ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self.id, meta=UNSET)
         await self._client.ask("terminal/release", request, v1.ReleaseTerminalResponse)
 

@@ -59,12 +59,12 @@ class ToolCallReport:
         self.locations = as_list(locations, "locations")
         self._status = status
         write_update(self._announcement(status))  # refuses what is wrong with it here, where it was written
-        self._announced = self._ended = self._refused = False
+        self._is_announced = self._has_ended = self._is_refused = False
 
     @property
     def is_open(self) -> bool:
         """It has been announced and not brought to an end."""
-        return self._announced and not self._ended
+        return self._is_announced and not self._has_ended
 
     async def announce(self, status: v1.ToolCallStatus | None = None) -> None:
         """Say that the call exists, in the status that it was made with or in this one. Entering the block
@@ -72,8 +72,8 @@ class ToolCallReport:
         """
         status = self._status if status is None else status
         await self._speaker.update(self._announcement(status))
-        self._announced = True
-        self._ended = status in ENDS
+        self._is_announced = True
+        self._has_ended = status in ENDS
 
     def _announcement(self, status: v1.ToolCallStatus) -> v1.ToolCall:
         return v1.ToolCall(
@@ -101,12 +101,12 @@ class ToolCallReport:
                 tool_call_id=self.id,
                 status=UNSET if status is None else status,
                 title=UNSET if title is None else title,
-                content=UNSET if content is None else [_as_content(*each) for each in _numbered(content)],
+                content=UNSET if content is None else [_as_content(*each) for each in _enumerate(content)],
                 locations=UNSET if locations is None else as_list(locations, "locations"),
                 raw_output=UNSET if raw_output is None else raw_output,
             )
         )
-        self._ended = self._ended or status in ENDS
+        self._has_ended = self._has_ended or status in ENDS
 
     async def ask(self, options: Sequence[v1.PermissionOption] | None = None) -> Permission:
         """Ask the user whether this call may run; on a yes it is in progress from now on."""
@@ -119,7 +119,7 @@ class ToolCallReport:
             locations=self.locations or UNSET,
         )
         permission = await self._speaker.ask(call, options)
-        self._refused = not permission
+        self._is_refused = not permission
         if permission:
             await self.progress(status="in_progress")
         return permission
@@ -139,11 +139,11 @@ class ToolCallReport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._ended:
+        if self._has_ended:
             return
         try:
             if error is None:
-                await (self.fail() if self._refused else self.complete())
+                await (self.fail() if self._is_refused else self.complete())
             elif isinstance(error, asyncio.CancelledError | Cancelled):
                 await self.fail("Cancelled")  # version 1 has no status of its own for it
             else:
@@ -155,7 +155,7 @@ class ToolCallReport:
                 raise
 
 
-def _numbered(content: Iterable[v1.ToolCallContent | str]) -> Iterable[tuple[int, v1.ToolCallContent | str]]:
+def _enumerate(content: Iterable[v1.ToolCallContent | str]) -> Iterable[tuple[int, v1.ToolCallContent | str]]:
     return enumerate(as_list(content, "content"))
 
 

@@ -28,7 +28,7 @@ else:
 class _TaskRunningTurn:
     """What belongs to a turn while it lasts."""
 
-    __slots__ = ("machine", "over", "patience", "request", "started", "task", "turn")
+    __slots__ = ("machine", "over", "patience", "request", "start_future", "task", "turn")
 
     def __init__(self, incoming: IncomingRequest, machine: RunningTurn, turn: Turn) -> None:
         loop = asyncio.get_running_loop()
@@ -37,7 +37,7 @@ class _TaskRunningTurn:
         self.turn = turn
         self.task: asyncio.Task[object] | None = None
         self.patience: asyncio.TimerHandle | None = None
-        self.started: asyncio.Future[None] = loop.create_future()
+        self.start_future: asyncio.Future[None] = loop.create_future()
         self.over: asyncio.Future[None] = loop.create_future()
 
 
@@ -64,7 +64,7 @@ class AgentTurns:
         )
         self._running[machine] = running
         if self._turns.running(session.id) is machine:
-            running.started.set_result(None)
+            running.start_future.set_result(None)
         return self._run(running)
 
     def cancel(self, session_id: str) -> list[_TaskRunningTurn]:
@@ -95,7 +95,7 @@ class AgentTurns:
         running.task = asyncio.current_task()
         stop_reason = "cancelled"
         try:
-            await running.started
+            await running.start_future
             if running.machine.is_cancelled:
                 return CANCELLED
             response = await self._handle(running)
@@ -117,7 +117,7 @@ class AgentTurns:
         handler = self._agent.handlers.get("session/prompt")
         assert handler is not None
         outcome = await handler.work(running.turn, self._client)
-        return response_to(outcome, cancelled=running.machine.is_cancelled)
+        return response_to(outcome, is_cancelled=running.machine.is_cancelled)
 
     def _finish(self, running: _TaskRunningTurn, stop_reason: str) -> None:
         running.turn.close()
@@ -127,8 +127,10 @@ class AgentTurns:
         if not running.over.done():
             running.over.set_result(None)
         following = self._turns.end(running.machine, stop_reason)
-        if following is not None and not (started := self._running[following].started).done():
-            started.set_result(None)  # otherwise it was cancelled while it waited, and is about to hear of it
+        if following is not None and not (start_future := self._running[following].start_future).done():
+            start_future.set_result(
+                None
+            )  # otherwise it was cancelled while it waited, and is about to hear of it
 
     def _stop(self, running: _TaskRunningTurn) -> None:
         if running.task is None:

@@ -17,7 +17,13 @@ from dragoman.errors import LocalMistake
 from dragoman.runtime.deferred import DeferredModule
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.sdk.capabilities import AGENT_NOTIFICATIONS, AGENT_REQUESTS, NOTHING, Capabilities, advertised
+from dragoman.sdk.capabilities import (
+    AGENT_NOTIFICATIONS,
+    AGENT_REQUESTS,
+    NOTHING,
+    Capabilities,
+    peer_capabilities,
+)
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.growing_output import supersedes
 from dragoman.sdk.reading import read_result
@@ -50,7 +56,7 @@ class SessionRouter(Protocol):
     sessions: dict[str, Session]
     opening: int
     """Calls under way that will bring a session whose id is not known yet."""
-    received: int
+    received_bytes: int
     """Bytes, of any kind."""
     deviations: int
     """Notifications that could not be read."""
@@ -88,10 +94,10 @@ class Sizes:
         """The queue is this long now: the oldest have left it, or the newest."""
         while self._count > length:
             run = self._runs[-1 if newest else 0]
-            gone = min(run[0], self._count - length)
-            run[0] -= gone
-            self._count -= gone
-            self.total -= gone * run[1]
+            count = min(run[0], self._count - length)
+            run[0] -= count
+            self._count -= count
+            self.total -= count * run[1]
             if not run[0]:
                 self._runs.pop() if newest else self._runs.popleft()
 
@@ -117,16 +123,16 @@ class Session:
         "_late",
         "_late_sizes",
         "agent",
-        "arrived",
         "cancelling",
-        "closed",
         "config_options",
         "cwd",
         "id",
+        "is_closed",
+        "late_updates",
         "listener",
         "modes",
-        "strayed",
         "turn",
+        "turn_updates",
     )
 
     def __init__(self, agent: AgentHandle, session_id: str, *, cwd: str) -> None:
@@ -140,12 +146,12 @@ class Session:
         self.listener: asyncio.Event | None = None
         self.turn: PromptTurn | None = None
         self.cancelling = False
-        self.closed = False
-        self.arrived: list[v1.SessionUpdate] = []
+        self.is_closed = False
+        self.turn_updates: list[v1.SessionUpdate] = []
         """Updates of the block that is being read; the client side appends here and hands over at the
         block's end.
         """
-        self.strayed: list[v1.SessionUpdate] = []
+        self.late_updates: list[v1.SessionUpdate] = []
         """The same for updates that belong to no turn that is being read."""
 
     @property
@@ -174,19 +180,19 @@ class Session:
             raise LocalMistake("somebody listens to this session already")
         loop = asyncio.get_running_loop()
         self.listener = asyncio.Event()
-        ended = loop.create_task(self.link.wait_ended(), name=f"end of session {self.id}")
-        ended.add_done_callback(lambda _: self.wake_listener())
+        link_end = loop.create_task(self.link.wait_ended(), name=f"end of session {self.id}")
+        link_end.add_done_callback(lambda _: self.wake_listener())
         try:
             while True:
                 self.listener.clear()
                 while self.late:
                     yield self.late.popleft()
-                if self.closed or ended.done():
+                if self.is_closed or link_end.done():
                     return
                 await self.listener.wait()
         finally:
-            ended.cancel()
-            await asyncio.wait((ended,))
+            link_end.cancel()
+            await asyncio.wait((link_end,))
             self.listener = None
 
     def prompt(
@@ -231,7 +237,7 @@ class Session:
 
     def leave(self) -> None:
         """Use it no more, without telling the agent."""
-        self.closed = True
+        self.is_closed = True
         self.agent.side.forget(self)
         self.wake_listener()
 
@@ -255,19 +261,19 @@ class Session:
     def inlet(self) -> list[v1.SessionUpdate]:
         """Where an update goes that arrives now."""
         turn = self.turn
-        return self.strayed if turn is None or not turn.listens else self.arrived
+        return self.late_updates if turn is None or not turn.listens else self.turn_updates
 
     def hand_over(self, each: float) -> None:
         """A block has been read; its updates for this session, about `each` bytes on the wire, go to whom
         they concern.
         """
-        if self.arrived:
-            arrived, self.arrived = self.arrived, []
+        if self.turn_updates:
+            turn_updates, self.turn_updates = self.turn_updates, []
             assert self.turn is not None
-            self.turn.take(arrived, int(each * len(arrived)))
-        if self.strayed:
-            strayed, self.strayed = self.strayed, []
-            self.keep(strayed, int(each))
+            self.turn.take(turn_updates, int(each * len(turn_updates)))
+        if self.late_updates:
+            late_updates, self.late_updates = self.late_updates, []
+            self.keep(late_updates, int(each))
 
     def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
         """These are late, or came before anybody knew this session."""
@@ -314,7 +320,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
 
     def introduce(self, answer: v1.InitializeResponse) -> None:
         """`initialize` told us who it is."""
-        self.capabilities = advertised(answer.agent_capabilities)
+        self.capabilities = peer_capabilities(answer.agent_capabilities)
         self.info = answer.agent_info or None
         self.auth_methods = answer.auth_methods or ()
         self.protocol_version = answer.protocol_version
@@ -328,7 +334,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         roots = self._roots(place.additional_directories, method)
         if how == "new":
             new = v1.NewSessionRequest(cwd=place.cwd, mcp_servers=servers, additional_directories=roots)
-            return await self._opened(method, new, v1.NewSessionResponse, place.cwd)
+            return await self._open_session(method, new, v1.NewSessionResponse, place.cwd)
         request, result = (
             (v1.LoadSessionRequest, v1.LoadSessionResponse)
             if how == "load"
@@ -337,12 +343,12 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         again = request(
             session_id=session_id, cwd=place.cwd, mcp_servers=servers, additional_directories=roots
         )
-        return await self._reopened(method, again, result, session_id, place.cwd)
+        return await self._reopen_session(method, again, result, session_id, place.cwd)
 
     async def fork_session(self, session_id: str, *, cwd: str) -> Session:
         """A new session that starts where the other one stands."""
         request = v1.ForkSessionRequest(session_id=session_id, cwd=cwd)
-        return await self._opened("session/fork", request, v1.ForkSessionResponse, cwd)
+        return await self._open_session("session/fork", request, v1.ForkSessionResponse, cwd)
 
     async def list_sessions(self, *, cwd: str | None = None) -> AsyncIterator[v1.SessionInfo]:
         """All stored sessions, page by page."""
@@ -402,8 +408,8 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
     async def call(self, method: str, params: object = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
         check_text(method, "method")
-        encoded = write_params(params, method, AGENT_NOTIFICATIONS | AGENT_REQUESTS)
-        return msgspec.json.decode(await self._call(method, encoded, deadline, None))
+        data = write_params(params, method, AGENT_NOTIFICATIONS | AGENT_REQUESTS)
+        return msgspec.json.decode(await self._call(method, data, deadline, None))
 
     async def notify(self, method: str, params: object = None) -> None:
         """Any notification, such as an extension."""
@@ -417,7 +423,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         seconds = self.link.limits.call_seconds if deadline is _DEFAULT else deadline
         return await self.link.call(method, params, deadline=seconds, lane=lane)
 
-    async def _opened(self, method: str, request: Any, result: type[Any], cwd: str) -> Session:
+    async def _open_session(self, method: str, request: Any, result: type[Any], cwd: str) -> Session:
         self.side.opening += 1
         try:
             answer = await self.ask(method, request, result)
@@ -427,7 +433,7 @@ class AgentHandle(SessionOpener[Coroutine[object, None, Session]]):
         self.side.open(session)
         return _with_settings(session, answer)
 
-    async def _reopened(
+    async def _reopen_session(
         self, method: str, request: object, result: type[object], session_id: str, cwd: str
     ) -> Session:
         check_text(session_id, "session_id")
@@ -466,16 +472,20 @@ def _without_superseded(
     """
     progress = v1.ToolCallProgress
     types = list(map(type, updates))
-    superseded = set()
+    superseded_indexes = set()
     at = -1
     for _ in range(types.count(progress)):
         at = types.index(progress, at + 1)
         before = updates[at - 1] if at else late[-1] if late else None
         if type(before) is progress and supersedes(updates[at], before):
-            superseded.add(at - 1)
-    if -1 in superseded:
+            superseded_indexes.add(at - 1)
+    if -1 in superseded_indexes:
         late.pop()
-    return [update for at, update in enumerate(updates) if at not in superseded] if superseded else updates
+    return (
+        [update for at, update in enumerate(updates) if at not in superseded_indexes]
+        if superseded_indexes
+        else updates
+    )
 
 
 def _with_settings(session: Session, answer: Any) -> Session:

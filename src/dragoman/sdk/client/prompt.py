@@ -34,7 +34,7 @@ else:
 
 # Text and links are taken by every agent, these only by one that says so. By name: the types are made when
 # they are first used.
-_NEEDED = {
+_BLOCK_CAPABILITIES = {
     "ImageContent": "promptCapabilities.image",
     "AudioContent": "promptCapabilities.audio",
     "EmbeddedResource": "promptCapabilities.embeddedContext",
@@ -70,7 +70,7 @@ class PromptSession(Protocol):
     """What a turn needs of its session; `Session` is one."""
 
     id: str
-    closed: bool
+    is_closed: bool
     turn: PromptTurn | None
 
     @property
@@ -108,9 +108,9 @@ class PromptTurn:
         keep_text: bool = True,
     ) -> None:
         for block in blocks:
-            needed = _NEEDED.get(type(block).__name__)
-            if needed is not None:
-                session.capabilities.require(needed, "session/prompt")
+            capability = _BLOCK_CAPABILITIES.get(type(block).__name__)
+            if capability is not None:
+                session.capabilities.require(capability, "session/prompt")
         self._session = session
         params = v1.PromptRequest(session_id=session.id, prompt=list(blocks))
         self._request = write_out(params, v1.PromptRequest, "session/prompt")
@@ -121,7 +121,7 @@ class PromptTurn:
         self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
-        self._started = False
+        self._is_started = False
         self._tools: dict[str, ToolState] = {}
         self._result: TurnResult | None = None
 
@@ -165,14 +165,14 @@ class PromptTurn:
                     yield update
 
     async def _read(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
-        if self._started:
+        if self._is_started:
             raise LocalMistake("a turn can be iterated only once")
-        self._started = True
+        self._is_started = True
         session, link = self._session, self._session.link
         await self._after_the_last(session)
         session.turn = self
         silence = link.limits.silence_seconds if self._silence is None else self._silence
-        answered = False
+        is_answered = False
         text = BytesIO() if keep_text else None
         try:
             call = self._call = link.open_call(
@@ -190,9 +190,11 @@ class PromptTurn:
                     if call.context.done():
                         break
                     await self._more()
-                answered = True
+                is_answered = True
             finally:
-                if not answered:  # the reader left early, or was cancelled: nobody wants this turn any more
+                if (
+                    not is_answered
+                ):  # the reader left early, or was cancelled: nobody wants this turn any more
                     await self._abandon()
             response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
             self._result = TurnResult(
@@ -216,7 +218,7 @@ class PromptTurn:
             if not last._is_abandoned or last._call is None:
                 raise LocalMistake("a turn is already running in this session; await it or cancel it first")
             await session.link.wait_answered(last._call)
-        if session.closed:
+        if session.is_closed:
             raise LocalMistake("this session was closed")
 
     def give_up(self, why: DragomanError) -> None:
@@ -253,8 +255,8 @@ class PromptTurn:
 
     def _note(self, batch: list[v1.SessionUpdate], text: BytesIO | None) -> None:
         """What the result will tell of these. Most are words, and are noted without a step for each."""
-        said, words = v1.AgentMessageChunk, v1.TextContent
-        if set(map(type, batch)) == {said}:
+        message_chunk, text_content = v1.AgentMessageChunk, v1.TextContent
+        if set(map(type, batch)) == {message_chunk}:
             if text is None:
                 return
             try:
@@ -262,17 +264,17 @@ class PromptTurn:
                 return
             except AttributeError:
                 pass  # some are pictures, or the like
-        kept: list[str] = []
+        texts: list[str] = []
         for update in batch:
-            if isinstance(update, said):
-                if isinstance(update.content, words):
-                    kept.append(update.content.text)
+            if isinstance(update, message_chunk):
+                if isinstance(update.content, text_content):
+                    texts.append(update.content.text)
             elif isinstance(update, v1.ToolCall | v1.ToolCallProgress):
                 name = update.tool_call_id
                 state = self._tools.get(name)
                 self._tools[name] = ToolState.of(update) if state is None else state.after(update)
-        if kept and text is not None:
-            _keep(kept, text)
+        if texts and text is not None:
+            _keep(texts, text)
 
     async def _more(self) -> None:
         self._wake = asyncio.get_running_loop().create_future()

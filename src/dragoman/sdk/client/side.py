@@ -87,12 +87,12 @@ class ClientSide:
         "_read_run",
         "_routes",
         "_run_on_update",
-        "_touched",
+        "_updated_sessions",
         "agent",
         "client",
         "deviations",
         "opening",
-        "received",
+        "received_bytes",
         "sessions",
     )
 
@@ -101,8 +101,8 @@ class ClientSide:
         self.sessions: dict[str, Session] = {}
         self.opening = 0  # calls under way that will bring a session whose id we do not know yet
         self.deviations = 0  # notifications that could not be read
-        self.received = 0  # bytes, of any kind
-        self._touched: list[Session] = []  # sessions that got updates from the current block
+        self.received_bytes = 0  # bytes, of any kind
+        self._updated_sessions: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
         self._orphans: dict[str, list[tuple[v1.SessionNotification, int]]] = {}
@@ -133,11 +133,11 @@ class ClientSide:
             except SchemaError as error:
                 self._deviation(method, str(error))
                 return
-            self._updated(notification, _size(params))
+            self._take_update(notification, _size(params))
             return
         handler = self.client.handlers.get(method)
         if handler is not None and (method.startswith("_") or method in CLIENT_NOTIFICATIONS):
-            self._notified(method, handler, params)
+            self._handle_notification(method, handler, params)
 
     def on_block(self, block: bytes) -> int:
         """Updates come in long runs; a run is read by one call into C, envelopes and all."""
@@ -175,7 +175,7 @@ class ClientSide:
             if params.session_id != current:
                 session = self.sessions.get(params.session_id)
                 if session is None:
-                    self._orphaned(as_notification(params), each)
+                    self._keep_orphan(as_notification(params), each)
                     orphans += 1
                     continue
                 current = params.session_id
@@ -193,7 +193,7 @@ class ClientSide:
         call = self._call_on_update
         if call is None:
             for frame in frames:
-                self._updated(frame.params, each)
+                self._take_update(frame.params, each)
             return
         current = ""
         append: Callable[[v1.SessionUpdate], None] = _nowhere
@@ -203,7 +203,7 @@ class ClientSide:
             if note.session_id != current:
                 session = self.sessions.get(note.session_id)
                 if session is None:
-                    self._orphaned(note, each)
+                    self._keep_orphan(note, each)
                     orphans += 1
                     continue
                 current = note.session_id
@@ -222,16 +222,16 @@ class ClientSide:
             session = self.sessions.get(session_id)
             if session is None:
                 for note in notes:
-                    self._orphaned(note, each)
+                    self._keep_orphan(note, each)
                 continue
             self._inlet(session).extend([note.update for note in notes])
             self._count += len(notes)
             self._link.lanes.submit_run(session_id, run, notes, each)
 
-    def _updated(self, notification: v1.SessionNotification, size: int) -> None:
+    def _take_update(self, notification: v1.SessionNotification, size: int) -> None:
         session = self.sessions.get(notification.session_id)
         if session is None:
-            self._orphaned(notification, size)
+            self._keep_orphan(notification, size)
             return
         self._inlet(session).append(notification.update)
         self._count += 1
@@ -239,19 +239,19 @@ class ClientSide:
             self._hand_to(self._on_update, notification, notification.session_id, size)
 
     def _inlet(self, session: Session) -> list[v1.SessionUpdate]:
-        if not (session.arrived or session.strayed):
-            self._touched.append(session)
+        if not (session.turn_updates or session.late_updates):
+            self._updated_sessions.append(session)
         return session.inlet()
 
     def on_block_end(self, size: int) -> None:
-        self.received += size
-        if self._touched:
+        self.received_bytes += size
+        if self._updated_sessions:
             each = size / self._count
-            for session in self._touched:
+            for session in self._updated_sessions:
                 session.hand_over(each)
                 if session.backlog > self._link.limits.backlog_bytes:
                     self._behind[session] = None
-            self._touched.clear()
+            self._updated_sessions.clear()
             self._count = 0
         self.weigh_backlog()
 
@@ -272,7 +272,7 @@ class ClientSide:
             self._check_known(request)
         if method == "elicitation/create":
             self._check_mode(request)
-        return self._answered(route, request)
+        return self._run_handler(route, request)
 
     def on_cancel_request(self, incoming: IncomingRequest) -> bool:
         if incoming in self._permissions:
@@ -300,12 +300,12 @@ class ClientSide:
         finally:
             self._permissions.pop(incoming, None)
         outcome = response.outcome
-        offered = {option.option_id for option in request.options}
-        if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in offered:
+        option_ids = {option.option_id for option in request.options}
+        if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in option_ids:
             raise TypeError("the permission handler chose an option that was not offered")
         return write_out(response, v1.RequestPermissionResponse, "session/request_permission")
 
-    async def _answered(self, route: _Route, request: object) -> bytes:
+    async def _run_handler(self, route: _Route, request: object) -> bytes:
         direct = route.direct
         work = route.handler.work(request, self.agent) if direct is None else direct(request)
         answer = await work
@@ -348,7 +348,7 @@ class ClientSide:
 
     # Notifications.
 
-    def _notified(self, method: str, handler: Handler, params: Raw | None) -> None:
+    def _handle_notification(self, method: str, handler: Handler, params: Raw | None) -> None:
         try:
             message = (
                 read_plain(params)
@@ -387,18 +387,18 @@ class ClientSide:
 
     def forget(self, session: Session) -> None:
         """It was closed. A turn that the agent has not answered yet is still read to its end."""
-        if session.closed and session.turn is None and self.sessions.get(session.id) is session:
+        if session.is_closed and session.turn is None and self.sessions.get(session.id) is session:
             del self.sessions[session.id]
 
-    def _orphaned(self, notification: v1.SessionNotification, size: int) -> None:
+    def _keep_orphan(self, notification: v1.SessionNotification, size: int) -> None:
         """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
-        kept = self._orphans.get(notification.session_id, [])
-        crowd = not kept and len(self._orphans) >= ORPHAN_SESSIONS
-        if crowd or len(kept) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:
+        orphans = self._orphans.get(notification.session_id, [])
+        crowd = not orphans and len(self._orphans) >= ORPHAN_SESSIONS
+        if crowd or len(orphans) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:
             self._deviation("session/update", "it is for a session that nobody knows")
             return
-        self._orphans[notification.session_id] = kept
-        kept.append((notification, size))
+        self._orphans[notification.session_id] = orphans
+        orphans.append((notification, size))
         self._orphan_bytes += size
 
     def weigh_backlog(self) -> None:
@@ -412,11 +412,11 @@ class ClientSide:
         waits = any(call.method != "session/prompt" for call in link.connection.calls.values()) or any(
             session.turn is not None and session.turn.is_hungry for session in self.sessions.values()
         )
-        allowed = link.limits.backlog_hard_bytes if waits else link.limits.backlog_bytes
+        max_bytes = link.limits.backlog_hard_bytes if waits else link.limits.backlog_bytes
         behind = max((session.backlog for session in self._behind), default=0)
         limit = link.limits.backlog_bytes
         self._behind = {session: None for session in self._behind if session.backlog > limit}
-        (link.hold if max(behind, link.lanes.size) > allowed else link.listen)(BACKLOG)
+        (link.hold if max(behind, link.lanes.size) > max_bytes else link.listen)(BACKLOG)
 
 
 def _plain_call(handler: Handler | None) -> Callable[[Any], Any] | None:

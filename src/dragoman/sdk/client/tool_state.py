@@ -46,10 +46,10 @@ class ToolState(Struct, frozen=True, kw_only=True):
 
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
         """The state after one more mention; what the update leaves out stays."""
-        said = {name: getattr(update, name) for name in _FIELDS}
+        fields = {name: getattr(update, name) for name in _FIELDS}
         # In version 1 null means the same as absent.
-        given = {name: value for name, value in said.items() if value is not UNSET and value is not None}
-        return replace(self, fresh=self._fresh(given.get("content")), **given)
+        changes = {name: value for name, value in fields.items() if value is not UNSET and value is not None}
+        return replace(self, fresh=self._fresh(changes.get("content")), **changes)
 
     def _fresh(self, content: list[v1.ToolCallContent] | None) -> str:
         if not content:

@@ -56,16 +56,16 @@ def by_policy(
         question = replace(question, paths=_and_real(question.paths))
         decision = policy.decide(question)
         option = choose_option("allow", request.options) if decision.outcome == "allow" else None
-        if option is not None and _written(question, decision, option):
+        if option is not None and write_audit(question, decision, option):
             return option
         if option is None:
-            denied = PolicyDecision(
+            denial = PolicyDecision(
                 outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}"
             )
-            _written(question, denied, None)
+            write_audit(question, denial, None)
         return choose_option("deny", request.options)
 
-    def _written(question: PolicyQuestion, decision: PolicyDecision, option: str | None) -> bool:
+    def write_audit(question: PolicyQuestion, decision: PolicyDecision, option: str | None) -> bool:
         if audit is None:
             return True
         try:

@@ -38,7 +38,7 @@ class InterpretedConversation:
         quirks: bool = True,
         on_decision: Callable[[DialectDecision], None] | None = None,
     ) -> None:
-        self.ledger = Ledger(on_loss=self._lost if strict else None, on_decision=on_decision)
+        self.ledger = Ledger(on_loss=self._stop if strict else None, on_decision=on_decision)
         self.stopped_by: LedgerEntry | None = None
         in_v1 = partial(speaking, settings=settings or EdgeSettings(), ledger=self.ledger, quirks=quirks)
         self._relay = Relay(
@@ -76,6 +76,6 @@ class InterpretedConversation:
     ) -> None:
         await self.aclose()
 
-    def _lost(self, entry: LedgerEntry) -> None:
+    def _stop(self, entry: LedgerEntry) -> None:
         self.stopped_by = self.stopped_by or entry
         self._over.set()

@@ -67,10 +67,10 @@ class LoginTransport:
         self._owner = TaskOwner("login")
         self._greeting: Message | None = None
         self._methods: dict[str, Object | tuple[str, ...]] = {}  # a login command, or names of variables
-        self._held: list[bytes] = []
+        self._held_blocks: list[bytes] = []
         self._idle = asyncio.Event()
         self._idle.set()
-        self._greeted: asyncio.Future[Message] | None = None
+        self._greeting_answer: asyncio.Future[Message] | None = None
 
     # The transport.
 
@@ -84,7 +84,7 @@ class LoginTransport:
 
     @property
     def pending(self) -> int:
-        return self.child.pending + sum(map(len, self._held))
+        return self.child.pending + sum(map(len, self._held_blocks))
 
     async def drain(self) -> None:
         await self._idle.wait()
@@ -92,7 +92,7 @@ class LoginTransport:
 
     def pause(self) -> None:
         self._is_paused = True
-        if self._greeted is None:  # the answer to our own `initialize` is for nobody else
+        if self._greeting_answer is None:  # the answer to our own `initialize` is for nobody else
             self.child.pause()
 
     def resume(self) -> None:
@@ -107,7 +107,7 @@ class LoginTransport:
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if not self._idle.is_set():
-            self._held.append(bytes(block))
+            self._held_blocks.append(bytes(block))
         elif b'"initialize"' in bytes(block) or b'"authenticate"' in bytes(block):
             for line in bytes(block).splitlines(keepends=True):
                 self._write_line(line)
@@ -116,7 +116,7 @@ class LoginTransport:
 
     def _write_line(self, line: bytes) -> None:
         if not self._idle.is_set():
-            self._held.append(line)
+            self._held_blocks.append(line)
             return
         message = decode(line)
         if message is not None and message.is_request and message.method == "initialize":
@@ -147,14 +147,14 @@ class LoginTransport:
         greeting = self._greeting
         if message is None or greeting is None or not message.is_answer or message.id != greeting.id:
             self._sink.feed(line)
-        elif self._greeted is not None:
-            if not self._greeted.done():
-                self._greeted.set_result(message)
+        elif self._greeting_answer is not None:
+            if not self._greeting_answer.done():
+                self._greeting_answer.set_result(message)
         else:
             result = as_object(message.result)
             self._methods = _methods_in(result)
-            told = answer(message.id, announce_credentials(result)) if self._methods else message
-            self._sink.feed(encode(told))
+            reply = answer(message.id, announce_credentials(result)) if self._methods else message
+            self._sink.feed(encode(reply))
 
     def on_oversized(self, child: ChildTransport, size: int) -> None:
         if child is self.child and self._sink is not None:
@@ -162,8 +162,10 @@ class LoginTransport:
 
     def on_end(self, child: ChildTransport, reason: BaseException | None) -> None:
         if child is self.child and self._sink is not None:
-            if self._greeted is not None and not self._greeted.done():
-                self._greeted.set_exception(_RefusedLogin("the agent ended when it was started again"))
+            if self._greeting_answer is not None and not self._greeting_answer.done():
+                self._greeting_answer.set_exception(
+                    _RefusedLogin("the agent ended when it was started again")
+                )
             self._sink.on_end(reason)
 
     # The login.
@@ -171,17 +173,17 @@ class LoginTransport:
     async def _log_in(self, request: Message, method_id: str, credentials: Json) -> None:
         try:
             await self._replace(await self._prepare(method_id, credentials))
-            told = answer(request.id, {})
-        except _RefusedLogin as failed:
-            told = refusal(request.id, AUTH_REQUIRED, f"Authentication failed: {failed}")
+            reply = answer(request.id, {})
+        except _RefusedLogin as login_error:
+            reply = refusal(request.id, AUTH_REQUIRED, f"Authentication failed: {login_error}")
         except (OSError, DragomanError) as error:
             # The text of a failed start may hold the environment.
-            told = refusal(request.id, AUTH_REQUIRED, f"Authentication failed: {type(error).__name__}")
+            reply = refusal(request.id, AUTH_REQUIRED, f"Authentication failed: {type(error).__name__}")
         if self._sink is not None:
-            self._sink.feed(encode(told))
-        held, self._held = self._held, []
+            self._sink.feed(encode(reply))
+        blocks, self._held_blocks = self._held_blocks, []
         self._idle.set()
-        for block in held:
+        for block in blocks:
             self.write(block)
 
     async def _prepare(self, method_id: str, credentials: Json) -> Mapping[str, str]:
@@ -198,11 +200,11 @@ class LoginTransport:
     async def _run_login(self, method: Object, values: Sequence[str]) -> None:
         """The agent's login command reads the credentials, a line each. What it prints may repeat them."""
         args = [as_text(arg) for arg in as_list(method.get("args"))]
-        given = {name: as_text(value) for name, value in as_object(method.get("env")).items()}
+        method_env = {name: as_text(value) for name, value in as_object(method.get("env")).items()}
         process = await asyncio.create_subprocess_exec(
             *self._command,
             *args,
-            env={**os.environ, **given},
+            env={**os.environ, **method_env},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
@@ -225,19 +227,19 @@ class LoginTransport:
         self._former, self.child = self.child, self._start_agent(variables)
         await self._former.aclose()
         self._former = None
-        self._greeted = asyncio.get_running_loop().create_future()
+        self._greeting_answer = asyncio.get_running_loop().create_future()
         self.child.start(_ChildSink(self, self.child))
         self.child.write(encode(self._greeting))
         try:
             async with asyncio.timeout(START_SECONDS):
-                greeted = await self._greeted
+                greeting_answer = await self._greeting_answer
         except TimeoutError:
             raise _RefusedLogin("the agent does not answer since it was started again") from None
         finally:
-            self._greeted = None
+            self._greeting_answer = None
             if self._is_paused:
                 self.child.pause()
-        if type(greeted.result) is not dict:
+        if type(greeting_answer.result) is not dict:
             raise _RefusedLogin("the agent refuses `initialize` since it was started again")
 
 
@@ -269,11 +271,11 @@ def _with_terminal_login(greeting: Message) -> Message:
 
 
 def _methods_in(result: Object) -> dict[str, Object | tuple[str, ...]]:
-    offered = map(as_object, as_list(result.get("authMethods")))
-    commands = [method for method in offered if method.get("type") == "terminal"]
-    found: dict[str, Object | tuple[str, ...]] = {as_text(method.get("id")): method for method in commands}
+    methods = map(as_object, as_list(result.get("authMethods")))
+    commands = [method for method in methods if method.get("type") == "terminal"]
+    by_id: dict[str, Object | tuple[str, ...]] = {as_text(method.get("id")): method for method in commands}
     by_variable = read_env_methods(Raw(msgspec.json.encode(result)))
-    return {**found, **{method.id: method.variables for method in by_variable if method.variables}}
+    return {**by_id, **{method.id: method.variables for method in by_variable if method.variables}}
 
 
 def _variables(names: Sequence[str], values: Mapping[str, str]) -> Mapping[str, str]:
@@ -282,16 +284,16 @@ def _variables(names: Sequence[str], values: Mapping[str, str]) -> Mapping[str, 
     """
     if len(names) == len(values) == 1:
         return dict(zip(names, values.values(), strict=True))
-    found = {
+    variables = {
         name: value
         for name in names
         for key, value in values.items()
         if _bare(name).endswith(_bare(key)) and _bare(key)
     }
-    if len(found) < len(names):
-        missing = ", ".join(name for name in names if name not in found)
+    if len(variables) < len(names):
+        missing = ", ".join(name for name in names if name not in variables)
         raise _RefusedLogin(f"the credentials hold nothing for the variables {missing}")
-    return found
+    return variables
 
 
 def _bare(name: str) -> str:

@@ -54,11 +54,11 @@ class RequestLending:
         self._handlers: dict[str, Handler] = {}
         self._folders: dict[str, tuple[str, ...]] = {}  # of the sessions that are open
         self._gate = asyncio.Semaphore(AT_ONCE)
-        self._closed = False
+        self._is_closed = False
 
     def ask(self, position: int, message: Message) -> None:
         """A `Host`, for `TranslatedTransport`."""
-        if self._closed:
+        if self._is_closed:
             return
         if self._owner is None:
             self._owner = TaskOwner("lending")
@@ -69,7 +69,7 @@ class RequestLending:
             self._owner.start(self._answer(position, message))
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._is_closed = True
         if self._owner is not None:
             await self._owner.aclose()
         if self._workspace is not None:
@@ -104,15 +104,15 @@ class RequestLending:
     async def _answer(self, position: int, message: Message) -> None:
         async with self._gate:
             try:
-                told = answer(message.id, await self._result(message))
+                reply = answer(message.id, await self._result(message))
             except ErrorAnswer as error:
-                told = refusal(message.id, error.code, error.message, error.data)
+                reply = refusal(message.id, error.code, error.message, error.data)
             except LocalMistake:  # the session's folder is none; its text names the path
-                told = refusal(message.id, NOT_FOUND, "the folder of this session cannot be used")
+                reply = refusal(message.id, NOT_FOUND, "the folder of this session cannot be used")
             except Exception:  # a mistake of ours must not leave the peer without an answer
                 log.exception("a question to the host failed")
-                told = refusal(message.id, INTERNAL_ERROR, "Internal error")
-        self._say(position, told)
+                reply = refusal(message.id, INTERNAL_ERROR, "Internal error")
+        self._say(position, reply)
 
     async def _result(self, message: Message) -> Object:
         params = as_object(message.params)

@@ -33,23 +33,23 @@ def read_recording(lines: Iterable[bytes]) -> Iterator[Said]:
     whole = chain([first], rest)
     fields = _object(first)
     if "dir" in fields or "transcript" in fields:
-        return _transcribed(whole)
+        return _read_transcript(whole)
     if (
         ("to" in fields and ("frame" in fields or "raw" in fields))
         or "direction" in fields
         or "about" in fields
     ):
-        return _addressed(whole)
+        return _read_addressed(whole)
     return ((None, line) for line in whole)
 
 
-def _transcribed(lines: Iterable[bytes]) -> Iterator[Said]:
+def _read_transcript(lines: Iterable[bytes]) -> Iterator[Said]:
     for entry in read_transcript(lines):
         if entry.direction != "note":
             yield _BY[entry.direction], entry.frame
 
 
-def _addressed(lines: Iterable[bytes]) -> Iterator[Said]:
+def _read_addressed(lines: Iterable[bytes]) -> Iterator[Said]:
     for line in lines:
         fields = _object(line)
         by = _BY.get(fields.get("to", fields.get("direction")))

@@ -54,8 +54,8 @@ def agent_interpreter(
 ) -> Translator | None:
     """For an agent that somebody connects to; its sessions without a folder are in `cwd`."""
     settings = EdgeSettings(cwd=os.path.abspath(cwd or "."), as_written=None)
-    known = Ledger() if ledger is None else ledger
-    return interpreter_for(dialect, position="agent", settings=settings, ledger=known, quirks=quirks)
+    decisions = Ledger() if ledger is None else ledger
+    return interpreter_for(dialect, position="agent", settings=settings, ledger=decisions, quirks=quirks)
 
 
 def _now() -> str:

@@ -58,7 +58,7 @@ def stand_between(
             return spawn(command, cwd=cwd, env=env, on_stderr=stderr_writer())
 
         child = LoginTransport(command, start) if settings.credentials else start({})
-        joined = InterpretedConversation(
+        conversation = InterpretedConversation(
             ours,
             child,
             client_dialect=client,
@@ -68,15 +68,17 @@ def stand_between(
             quirks=quirks,
             on_decision=on_decision,
         )
-        async with joined:
-            await first_of(joined.wait_ended(), leaving.end_event.wait())
+        async with conversation:
+            await first_of(conversation.wait_ended(), leaving.end_event.wait())
             leaving.begin()
-            await joined.aclose(grace=0 if leaving.end_event.is_set() else EOF_GRACE)
+            await conversation.aclose(grace=0 if leaving.end_event.is_set() else EOF_GRACE)
         if leaving.end_event.is_set():  # then its status is our doing
-            return InterpreterResult(joined.ledger, joined.stopped_by, 0)
+            return InterpreterResult(conversation.ledger, conversation.stopped_by, 0)
         last = child.child if isinstance(child, LoginTransport) else child
-        died, status = joined.agent_died, last.tree.returncode or 0
-        return InterpreterResult(joined.ledger, joined.stopped_by, status if died else max(0, status))
+        died, status = conversation.agent_died, last.tree.returncode or 0
+        return InterpreterResult(
+            conversation.ledger, conversation.stopped_by, status if died else max(0, status)
+        )
 
     with ShutdownSignals() as leaving, contextlib.suppress(KeyboardInterrupt):
         return asyncio.run(interpret(leaving))

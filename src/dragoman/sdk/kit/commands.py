@@ -36,13 +36,13 @@ class SlashCommand(NamedTuple):
         function = self.function
         is_async = Handler(function).is_async
 
-        async def awaited(turn: object) -> Any:
+        async def run_async(turn: object) -> Any:
             return await function(turn, argument)
 
-        def called(turn: object) -> Any:
+        def run_plain(turn: object) -> Any:
             return function(turn, argument)
 
-        return Handler(awaited if is_async else called)
+        return Handler(run_async if is_async else run_plain)
 
 
 class Commands:

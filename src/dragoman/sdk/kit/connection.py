@@ -29,18 +29,18 @@ class KitConnection:
         self._journal: asyncio.Future[Journal] = asyncio.get_running_loop().create_future()
         self.sessions: set[KitSession[Any]] = set()
 
-    def begin(self, ended: Callable[[], object]) -> None:
+    def begin(self, on_end: Callable[[], object]) -> None:
         """Hold the journal until the link closes, then call `ended`."""
-        self._client.link.own(self._keep(ended))
+        self._client.link.own(self._keep(on_end))
 
     async def journal(self) -> Journal:
         return await asyncio.shield(self._journal)
 
-    async def _keep(self, ended: Callable[[], object]) -> None:
+    async def _keep(self, on_end: Callable[[], object]) -> None:
         try:
             journal = await self._shelf.borrow()
         except BaseException as error:
-            ended()
+            on_end()
             self._journal.set_exception(error)
             self._journal.exception()  # whoever asked is told; if nobody waits, it is nobody's
             if isinstance(error, Exception):
@@ -52,7 +52,7 @@ class KitConnection:
             # The link grants turns that are under way a moment, and then cancels them and us.
             await self._idle()
         finally:
-            ended()
+            on_end()
             # A link that hangs up and closes at once cancels us in the middle of this.
             await run_to_end(self._end())
 
@@ -63,12 +63,12 @@ class KitConnection:
 
     async def _end(self) -> None:
         try:
-            await asyncio.gather(*(_closed(session) for session in self.sessions))
+            await asyncio.gather(*(_close_session(session) for session in self.sessions))
         finally:
             await self._shelf.give_back()
 
 
-async def _closed(session: KitSession[Any]) -> None:
+async def _close_session(session: KitSession[Any]) -> None:
     try:
         await session.aclose()
     except ErrorAnswer:

@@ -87,7 +87,7 @@ def read_prompt(frame: bytes) -> tuple[int, StoredPrompt] | None:
         return None
 
 
-def echoed(head: bytes, turn: int, prompt: StoredPrompt) -> list[bytes]:
+def prompt_updates(head: bytes, turn: int, prompt: StoredPrompt) -> list[bytes]:
     """A stored prompt as the updates that tell it."""
     begin = head + b'{"sessionUpdate":"user_message_chunk","content":'
     end = b',"messageId":"prompt-%d"}}}' % turn

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from dragoman.journal import Durability, Journal, SqliteJournal, open_journal
 from dragoman.journal.history import history_path
 
-Kept: TypeAlias = "Journal | str | os.PathLike[str] | None"
+JournalSource: TypeAlias = "Journal | str | os.PathLike[str] | None"
 
 
 def sessions_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -27,16 +27,16 @@ def sessions_path(environ: Mapping[str, str] | None = None) -> Path:
 class JournalLender:
     """Lends the journal. Constructing one opens nothing."""
 
-    def __init__(self, kept: Kept, *, agent: str, durability: Durability = "full") -> None:
+    def __init__(self, source: JournalSource, *, agent: str, durability: Durability = "full") -> None:
         self.agent = agent
         self._durability = durability
-        self._journal_given: Journal | None = None
+        self._journal: Journal | None = None
         self._path: Path | None = None
-        if kept is None or isinstance(kept, str | os.PathLike):
-            self._path = None if kept is None else Path(kept)
+        if source is None or isinstance(source, str | os.PathLike):
+            self._path = None if source is None else Path(source)
         else:
-            self._journal_given = kept
-        self._opened: dict[asyncio.AbstractEventLoop, _Opened] = {}
+            self._journal = source
+        self._open_journals: dict[asyncio.AbstractEventLoop, _OpenJournal] = {}
 
     def stream(self, session_id: str) -> str:
         return f"{self.agent}/{session_id}"
@@ -44,47 +44,45 @@ class JournalLender:
     @property
     def leases(self) -> Path | None:
         """The folder of the leases; None if no other process can see the journal."""
-        path = self._journal_given.path if isinstance(self._journal_given, SqliteJournal) else None
-        if self._journal_given is None:
+        path = self._journal.path if isinstance(self._journal, SqliteJournal) else None
+        if self._journal is None:
             path = self._where()
         return None if path is None else path.with_name(f"{path.name}-turns")
 
     async def borrow(self) -> Journal:
         """The journal, open; give it back when it is no longer needed."""
-        if self._journal_given is not None:
-            return self._journal_given
+        if self._journal is not None:
+            return self._journal
         loop = asyncio.get_running_loop()
-        opened = self._opened.setdefault(loop, _Opened())
-        opened.users += 1
+        lent = self._open_journals.setdefault(loop, _OpenJournal())
+        lent.users += 1
         try:
-            async with opened.lock:
-                if opened.journal is None:
-                    opened.journal = await open_journal(
-                        self._where(), durability=self._durability
-                    ).__aenter__()
-            return opened.journal
+            async with lent.lock:
+                if lent.journal is None:
+                    lent.journal = await open_journal(self._where(), durability=self._durability).__aenter__()
+            return lent.journal
         except BaseException:
             await self.give_back()
             raise
 
     async def give_back(self) -> None:
         loop = asyncio.get_running_loop()
-        opened = self._opened.get(loop)
-        if opened is None:
+        lent = self._open_journals.get(loop)
+        if lent is None:
             return
-        opened.users -= 1
-        if opened.users == 0:
-            async with opened.lock:
-                if opened.users == 0 and self._opened.get(loop) is opened:
-                    del self._opened[loop]
-                    if opened.journal is not None:
-                        await opened.journal.aclose()
+        lent.users -= 1
+        if lent.users == 0:
+            async with lent.lock:
+                if lent.users == 0 and self._open_journals.get(loop) is lent:
+                    del self._open_journals[loop]
+                    if lent.journal is not None:
+                        await lent.journal.aclose()
 
     def _where(self) -> Path:
         return self._path or sessions_path()
 
 
-class _Opened:
+class _OpenJournal:
     """A journal that is open, or about to be."""
 
     def __init__(self) -> None:

@@ -22,11 +22,11 @@ from dragoman.journal import Durability
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit.commands import Commands, SlashCommand
-from dragoman.sdk.kit.journal_lender import JournalLender, Kept
+from dragoman.sdk.kit.journal_lender import JournalLender, JournalSource
 from dragoman.sdk.kit.running import run_turn
 from dragoman.sdk.kit.session import KitTurn
 from dragoman.sdk.kit.sessions import KitSessions
-from dragoman.sdk.kit.settings import MODE, Declared, Modes, Value, declared
+from dragoman.sdk.kit.settings import MODE, AnyOption, Modes, Value, collect_options
 from dragoman.wire.codes import invalid_request
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ class Kit(Generic[C]):
         self: Kit[None],
         agent: Agent,
         *,
-        journal: Kept = None,
+        journal: JournalSource = None,
         durability: Durability = "full",
         modes: Modes | None = None,
-        options: Sequence[Declared] = (),
+        options: Sequence[AnyOption] = (),
         titles: Literal["first prompt", "none"] = "first prompt",
         mcp: bool = True,
         max_turn_requests: int | None = None,
@@ -79,10 +79,10 @@ class Kit(Generic[C]):
         agent: Agent,
         *,
         conversation: Callable[[KitSession[C]], Awaitable[C]],
-        journal: Kept = None,
+        journal: JournalSource = None,
         durability: Durability = "full",
         modes: Modes | None = None,
-        options: Sequence[Declared] = (),
+        options: Sequence[AnyOption] = (),
         titles: Literal["first prompt", "none"] = "first prompt",
         mcp: bool = True,
         max_turn_requests: int | None = None,
@@ -93,10 +93,10 @@ class Kit(Generic[C]):
         agent: Agent,
         *,
         conversation: Callable[[KitSession[C]], C],
-        journal: Kept = None,
+        journal: JournalSource = None,
         durability: Durability = "full",
         modes: Modes | None = None,
-        options: Sequence[Declared] = (),
+        options: Sequence[AnyOption] = (),
         titles: Literal["first prompt", "none"] = "first prompt",
         mcp: bool = True,
         max_turn_requests: int | None = None,
@@ -106,10 +106,10 @@ class Kit(Generic[C]):
         agent: Agent,
         *,
         conversation: Callable[[KitSession[Any]], Any] = _nothing,
-        journal: Kept = None,
+        journal: JournalSource = None,
         durability: Durability = "full",
         modes: Modes | None = None,
-        options: Sequence[Declared] = (),
+        options: Sequence[AnyOption] = (),
         titles: Literal["first prompt", "none"] = "first prompt",
         mcp: bool = True,
         max_turn_requests: int | None = None,
@@ -121,12 +121,12 @@ class Kit(Generic[C]):
         self.agent = agent
         self.shelf = JournalLender(journal, agent=agent.name, durability=durability)
         self.conversation = conversation
-        self.options = declared(modes, options)
+        self.options = collect_options(modes, options)
         self.commands = Commands()
         self.max_turn_requests = max_turn_requests
         self._titles = titles
         self._mcp = mcp
-        self._changed: Callable[[KitSession[C], str, Value], Any] | None = None
+        self._on_option_change: Callable[[KitSession[C], str, Value], Any] | None = None
         if mcp and importlib.util.find_spec("mcp") is not None:
             agent.mcp_http = agent.mcp_sse = True
         self._take_over(KitSessions(self))
@@ -162,9 +162,9 @@ class Kit(Generic[C]):
             if not isinstance(turn, KitTurn):
                 raise invalid_request("this session is still being opened")
             turn.most_requests = self.max_turn_requests
-            found = self.commands.find(turn.text)
-            chosen = usual if found is None else found[0].handler(found[1])
-            return await run_turn(turn, chosen, client, begun=self._begin_turn)
+            match = self.commands.find(turn.text)
+            turn_handler = usual if match is None else match[0].handler(match[1])
+            return await run_turn(turn, turn_handler, client, on_begin=self._begin_turn)
 
         self.agent.handlers.add("session/prompt", run)
         return handler
@@ -178,11 +178,11 @@ class Kit(Generic[C]):
 
         return register
 
-    def changed(self, function: F) -> F:
+    def on_option_change(self, function: F) -> F:
         """Told when a client has changed an option: session, option, value. It may refuse with
         `ErrorAnswer`.
         """
-        self._changed = function
+        self._on_option_change = function
         return function
 
     # Settings.
@@ -204,8 +204,8 @@ class Kit(Generic[C]):
 
     async def _set(self, session: KitSession[Any], option_id: str, value: Value) -> bool:
         before = session.settings.values
-        changed = session.settings.change(option_id, value)
-        if changed:
+        is_changed = session.settings.change(option_id, value)
+        if is_changed:
             try:
                 await self._tell_change(session, option_id, value)
             except BaseException:
@@ -213,20 +213,20 @@ class Kit(Generic[C]):
                 raise
             session.store_settings()
             await session.log.flush()
-        return changed
+        return is_changed
 
     async def _tell_change(self, session: KitSession[Any], option_id: str, value: Value) -> None:
-        made = None if self._changed is None else self._changed(session, option_id, value)
-        if inspect.isawaitable(made):
-            await made
+        result = None if self._on_option_change is None else self._on_option_change(session, option_id, value)
+        if inspect.isawaitable(result):
+            await result
 
     @staticmethod
     def _session(client: ClientHandle, session_id: str) -> KitSession[Any]:
         session: Any = client.sessions[session_id]
         if not hasattr(session, "settings"):
             raise invalid_request("this session is still being opened")
-        found: KitSession[Any] = session
-        return found
+        kit_session: KitSession[Any] = session
+        return kit_session
 
     # A session's beginning.
 
@@ -245,8 +245,8 @@ class Kit(Generic[C]):
     async def _begin_turn(self, turn: KitTurn[Any]) -> None:
         """What a turn begins with, before its handler."""
         await self._entitle(turn)
-        untold, turn.session.untold = turn.session.untold, []
-        for words in untold:
+        notices, turn.session.pending_notices = turn.session.pending_notices, []
+        for words in notices:
             await turn.notice(words, severity="warning")
 
     async def _entitle(self, turn: KitTurn[Any]) -> None:

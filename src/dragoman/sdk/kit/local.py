@@ -73,11 +73,11 @@ class LocalTools:
         )
         terminal = self.terminals.get(terminal_id)
         try:
-            ended = await terminal.wait()
+            exit_status = await terminal.wait()
         finally:
             await self.terminals.release(terminal_id)
         tail = terminal.tail
-        return CommandResult(tail.text, ended.code, ended.signal, tail.is_truncated)
+        return CommandResult(tail.text, exit_status.code, exit_status.signal, tail.is_truncated)
 
     async def aclose(self) -> None:
         try:

@@ -37,36 +37,36 @@ class KitJournal:
         self.journal = journal
         self.stream = stream
         self.last = last
-        self.moved = False
+        self.is_moved = False
         self.send: Callable[[bytes], None] = _send_nowhere
         """Takes whole frames, each with its newline, once they are stored."""
-        self.unpaused = 0
+        self.bytes_since_pause = 0
         """Bytes that were added since a speaker last let the event loop turn."""
         self._clock = clock
         self._waiting: list[Entry] = []
         self._unsent: list[bytes] = []
-        self._added = self._stored = 0  # entries
+        self._added_count = self._stored_count = 0  # entries
         self._size = 0
-        self._described: dict[str, str] = {}
-        self._failed: JournalError | None = None
+        self._description: dict[str, str] = {}
+        self._error: JournalError | None = None
         self._task: asyncio.Task[None] | None = None
 
     def add(self, direction: Direction, frame: bytes) -> None:
         """Store it, behind what was added before."""
         self._waiting.append(Entry(direction, frame, self._clock()))
-        self._added += 1
+        self._added_count += 1
         self._size += len(frame)
         self._go()
 
     def add_update(self, frame: bytes) -> None:
         """Store it, and then send it."""
         self._unsent.append(frame)
-        self.unpaused += len(frame)
+        self.bytes_since_pause += len(frame)
         self.add("to_client", frame)
 
     def describe(self, **fields: str) -> None:
         """Change what is known about the stream (see `Journal.describe`), behind what was added before."""
-        self._described |= fields
+        self._description |= fields
         self._go()
 
     @property
@@ -80,8 +80,8 @@ class KitJournal:
 
     async def catch_up(self) -> None:
         """Until everything that was added so far is stored and sent. Raises as `flush` does."""
-        added = self._added
-        while self._stored < added:
+        added_count = self._added_count
+        while self._stored_count < added_count:
             await self._step()
         self._check_ours()
 
@@ -89,12 +89,12 @@ class KitJournal:
         """Until everything that was added is stored and sent. Raises what the client is told when it cannot
         be.
         """
-        while self._waiting or self._described or self._task is not None:
+        while self._waiting or self._description or self._task is not None:
             await self._step()
         self._check_ours()
 
     async def _step(self) -> None:
-        self._failed = None  # whoever waits wants it tried again
+        self._error = None  # whoever waits wants it tried again
         self._go()
         if self._task is not None:
             await asyncio.shield(self._task)
@@ -102,33 +102,33 @@ class KitJournal:
         self._check_stored()
 
     def _check_ours(self) -> None:
-        if self.moved:
+        if self.is_moved:
             raise invalid_request("the session was opened elsewhere since; load it again to go on here")
 
     def _check_stored(self) -> None:
-        if self._failed is not None:
-            why = _kind(self._failed)
+        if self._error is not None:
+            why = _kind(self._error)
             raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: the session could not be stored ({why})")
 
     def _go(self) -> None:
-        if self.moved:
+        if self.is_moved:
             self._forget()
-        elif self._task is None and self._failed is None:
+        elif self._task is None and self._error is None:
             self._task = asyncio.get_running_loop().create_task(self._store(), name=f"log of {self.stream}")
 
     async def _store(self) -> None:
         try:
-            while self._waiting or self._described:
+            while self._waiting or self._description:
                 await self._store_entries()
-                described, self._described = self._described, {}
-                if described:
-                    await self.journal.describe(self.stream, **described)
+                description, self._description = self._description, {}
+                if description:
+                    await self.journal.describe(self.stream, **description)
         except StreamMoved:
-            self.moved = True
+            self.is_moved = True
             self._forget()
         except JournalError as error:
             log.warning("a session could not be stored: %s", error)
-            self._failed = error
+            self._error = error
         finally:
             self._task = None
 
@@ -144,14 +144,14 @@ class KitJournal:
             self._unsent = unsent + self._unsent
             raise
         self._size -= sum(len(entry.frame) for entry in entries)
-        self._stored += len(entries)
+        self._stored_count += len(entries)
         if unsent:
             unsent.append(b"")  # for the last newline
             self.send(b"\n".join(unsent))
 
     def _forget(self) -> None:
-        self._waiting, self._unsent, self._described, self._size = [], [], {}, 0
-        self._stored = self._added
+        self._waiting, self._unsent, self._description, self._size = [], [], {}, 0
+        self._stored_count = self._added_count
 
 
 def _send_nowhere(block: bytes) -> None:

@@ -30,7 +30,7 @@ GRACE = Grace(after_eof=0.3, after_terminate=0.3, leftovers=0.1)
 
 
 @asynccontextmanager
-async def opened(server: Any, *, cwd: str) -> AsyncIterator[mcp.Client]:
+async def open_client(server: Any, *, cwd: str) -> AsyncIterator[mcp.Client]:
     """A client of a server that has been started and greeted."""
     if isinstance(server, v1.McpServerStdio):
         async with mcp.Client(_program(server, cwd), mode="auto") as client:
@@ -52,18 +52,18 @@ async def opened(server: Any, *, cwd: str) -> AsyncIterator[mcp.Client]:
 async def _program(server: v1.McpServerStdio, cwd: str) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a started program, as the package wants them."""
     env = agent_environment(explicit={variable.name: variable.value for variable in server.env})
-    transport = spawn([server.command, *server.args], cwd=cwd, env=env, grace=GRACE, on_stderr=_ignored)
-    inward, heard = anyio.create_memory_object_stream[SessionMessage | Exception](float("inf"))
-    told, outward = anyio.create_memory_object_stream[SessionMessage](0)
+    transport = spawn([server.command, *server.args], cwd=cwd, env=env, grace=GRACE, on_stderr=_ignore)
+    inward, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](float("inf"))
+    write_stream, outward = anyio.create_memory_object_stream[SessionMessage](0)
     writing: asyncio.Task[None] | None = None
     try:
         transport.start(_McpSink(inward))
         writing = asyncio.get_running_loop().create_task(_write(outward, transport))
-        yield heard, told
+        yield read_stream, write_stream
     finally:
         if writing is not None:
             writing.cancel()
-        for stream in (inward, heard, told, outward):
+        for stream in (inward, read_stream, write_stream, outward):
             stream.close()
         await transport.aclose()
 
@@ -97,8 +97,8 @@ class _McpSink:
 
 
 async def _write(outward: Any, transport: ChildTransport) -> None:
-    async for said in outward:
-        frame = said.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    async for outgoing in outward:
+        frame = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         try:
             transport.write(frame)
             await transport.drain()
@@ -106,5 +106,5 @@ async def _write(outward: Any, transport: ChildTransport) -> None:
             return
 
 
-def _ignored(_: bytes) -> None:
+def _ignore(_: bytes) -> None:
     """What a server complains about may hold what it was given, and is not ours to show."""

@@ -53,7 +53,7 @@ class MountedResult(Struct, frozen=True, kw_only=True):
 
     content: list[v1.ContentBlock]
     is_error: bool = False
-    structured: Any = None
+    structured_content: Any = None
 
     @property
     def text(self) -> str:
@@ -80,13 +80,13 @@ class Mounts:
         self._clients: dict[str, Any] = {}
         self._tools: dict[str, list[MountedTool]] = {}
         self._stop = asyncio.Event()
-        self.failed: dict[str, str] = {}
+        self.errors: dict[str, str] = {}
         """Servers that did not start, and why."""
         self._starting: dict[str, asyncio.Future[None]] = {}
-        self._tasks = [self._start(server) for server in _renamed(session.mcp_servers)]
+        self._tasks = [self._start(server) for server in _with_unique_names(session.mcp_servers)]
 
-    def _start(self, named: tuple[str, Any]) -> asyncio.Task[None]:
-        name, server = named
+    def _start(self, entry: tuple[str, Any]) -> asyncio.Task[None]:
+        name, server = entry
         loop = asyncio.get_running_loop()
         self._starting[name] = loop.create_future()
         return loop.create_task(self._serve(name, server), name=f"MCP server of {self._session.id}")
@@ -122,7 +122,7 @@ class Mounts:
         return MountedResult(
             content=[_block(item) for item in answer.content],
             is_error=bool(answer.is_error),
-            structured=answer.structured_content,
+            structured_content=answer.structured_content,
         )
 
     async def aclose(self) -> None:
@@ -147,29 +147,29 @@ class Mounts:
         try:
             wire = await asyncio.to_thread(import_module, "dragoman.sdk.kit.mcp_wire")
             async with asyncio.timeout(START_SECONDS) as patience:
-                async with wire.opened(server, cwd=self._session.cwd) as client:
-                    self._tools[name] = await _listed(name, client)
+                async with wire.open_client(server, cwd=self._session.cwd) as client:
+                    self._tools[name] = await _list_tools(name, client)
                     self._clients[name] = client
                     patience.reschedule(None)
                     starting.set_result(None)
                     await self._stop.wait()
         except Exception as error:  # noqa: BLE001  # whatever it was, it is this server's alone
-            await self._lost(name, error)
+            await self._on_failure(name, error)
         finally:
             self._clients.pop(name, None)
             if not starting.done():
                 starting.set_result(None)
 
-    async def _lost(self, name: str, error: Exception) -> None:
+    async def _on_failure(self, name: str, error: Exception) -> None:
         log.warning("the MCP server %s of a session failed: %s", name, type(_first(error)).__name__)
         if self._stop.is_set():
             return
-        self.failed[name] = why = _reason(error)
+        self.errors[name] = why = _reason(error)
         self._tools.pop(name, None)
         await self._session.note(f"The MCP server {name} is not available", why)
 
 
-async def _listed(name: str, client: Any) -> list[MountedTool]:
+async def _list_tools(name: str, client: Any) -> list[MountedTool]:
     tools: list[MountedTool] = []
     cursor = None
     while True:
@@ -188,23 +188,23 @@ async def _listed(name: str, client: Any) -> list[MountedTool]:
             return tools
 
 
-def _renamed(servers: list[v1.McpServer]) -> list[tuple[str, Any]]:
+def _with_unique_names(servers: list[v1.McpServer]) -> list[tuple[str, Any]]:
     """Each server with a name that no other of the session has."""
-    named: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for server in servers:
-        wanted = str(getattr(server, "name", "")) or "mcp"
-        name, number = wanted, 2
-        while name in named:
-            name, number = f"{wanted}-{number}", number + 1
-        named[name] = server
-    return list(named.items())
+        base = str(getattr(server, "name", "")) or "mcp"
+        name, number = base, 2
+        while name in by_name:
+            name, number = f"{base}-{number}", number + 1
+        by_name[name] = server
+    return list(by_name.items())
 
 
 def _block(item: Any) -> v1.ContentBlock:
     """MCP's content is the protocol's; what it does not know becomes text."""
-    encoded = item.model_dump_json(by_alias=True, exclude_none=True).encode()
+    content = item.model_dump_json(by_alias=True, exclude_none=True).encode()
     kind: Any = v1.ContentBlock  # a union is no `type` to a type checker
-    block: v1.ContentBlock = read(encoded, kind)
+    block: v1.ContentBlock = read(content, kind)
     return block
 
 

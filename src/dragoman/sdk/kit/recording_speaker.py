@@ -57,8 +57,8 @@ class RecordingSpeaker(Lender):
         client is slow, and while the disk is.
         """
         log = self._log
-        if log.unpaused >= FLUSH_AT:
-            log.unpaused = 0
+        if log.bytes_since_pause >= FLUSH_AT:
+            log.bytes_since_pause = 0
             await self._outbox.flow()
         if log.is_full:
             await log.room()

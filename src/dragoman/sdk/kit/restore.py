@@ -44,34 +44,36 @@ class RestoredSession:
         self.memories: list[Any] = []
         self._head = frames.update_head(session_id)
         self._compaction = frames.beginnings(session_id, ("compaction_update",))
-        self._unreplayed = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
+        self._skipped_prefixes = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
 
     def take(self, page: Page) -> bytes:
         """Learn from a page; what of it a client is told."""
-        told: list[bytes] = []
-        update, unreplayed, compaction = frames.UPDATE, self._unreplayed, self._compaction
-        for stored in page:
-            frame = stored.frame
-            if stored.direction != "to_client":
-                told += self._learn(stored)
+        frames_to_send: list[bytes] = []
+        update, skipped_prefixes, compaction = frames.UPDATE, self._skipped_prefixes, self._compaction
+        for entry in page:
+            frame = entry.frame
+            if entry.direction != "to_client":
+                frames_to_send += self._learn(entry)
             elif not frame.startswith(update):
                 self.open_since = None
-            elif not frame.startswith(unreplayed) and not (frame.startswith(compaction) and BEGUN in frame):
-                told.append(frame)
+            elif not frame.startswith(skipped_prefixes) and not (
+                frame.startswith(compaction) and BEGUN in frame
+            ):
+                frames_to_send.append(frame)
         self.last = page[-1].sequence
-        told.append(b"")
-        return b"\n".join(told)
+        frames_to_send.append(b"")
+        return b"\n".join(frames_to_send)
 
-    def _learn(self, stored: Stored) -> list[bytes]:
-        if stored.direction == "note":
-            self._remember(stored.frame)
+    def _learn(self, entry: Stored) -> list[bytes]:
+        if entry.direction == "note":
+            self._remember(entry.frame)
             return []
-        found = frames.read_prompt(stored.frame)
-        if found is None:
+        numbered_prompt = frames.read_prompt(entry.frame)
+        if numbered_prompt is None:
             return []
-        self.turns, prompt = found
-        self.open_since = stored.sequence
-        return frames.echoed(self._head, self.turns, prompt)
+        self.turns, prompt = numbered_prompt
+        self.open_since = entry.sequence
+        return frames.prompt_updates(self._head, self.turns, prompt)
 
     def _remember(self, frame: bytes) -> None:
         note = frames.read_note(frame)
@@ -91,15 +93,15 @@ class RestoredSession:
 async def recall(journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None) -> None:
     """Read on to the end of the stream, and send what it tells."""
     async for page in journal.replay(stream, after=restored_session.last):
-        told = restored_session.take(page)
-        if send is not None and told:
-            await send(told)
+        replay = restored_session.take(page)
+        if send is not None and replay:
+            await send(replay)
 
 
 async def ending(journal: Journal, stream: str, restored_session: RestoredSession) -> list[bytes]:
     """The frames that end a turn which was cut short: its open tool calls have failed, and words say so."""
     assert restored_session.open_since is not None
-    left = [
+    failed_calls = [
         frames.update_frame(
             restored_session.session_id, v1.ToolCallProgress(tool_call_id=call, status="failed")
         )
@@ -109,7 +111,7 @@ async def ending(journal: Journal, stream: str, restored_session: RestoredSessio
         content=v1.TextContent(text=CUT_SHORT), message_id=f"cut-short-{restored_session.turns}"
     )
     return [
-        *left,
+        *failed_calls,
         frames.update_frame(restored_session.session_id, words),
         frames.error_frame(restored_session.turns, INTERNAL_ERROR, CUT_SHORT),
     ]
@@ -119,9 +121,9 @@ async def _open_calls(journal: Journal, stream: str, restored_session: RestoredS
     begin = frames.update_head(restored_session.session_id) + b'{"sessionUpdate":"tool_call'
     calls: dict[str, None] = {}
     async for page in journal.replay(stream, after=restored_session.open_since or 0):
-        for stored in page:
-            if stored.frame.startswith(begin):
-                update = msgspec.json.decode(stored.frame)["params"]["update"]
+        for entry in page:
+            if entry.frame.startswith(begin):
+                update = msgspec.json.decode(entry.frame)["params"]["update"]
                 calls[update["toolCallId"]] = None
                 if update.get("status") in ("completed", "failed"):
                     del calls[update["toolCallId"]]
@@ -141,11 +143,11 @@ async def copy(
     async for page in journal.replay(source):
         entries = [
             Entry(
-                stored.direction,
-                after + stored.frame[len(before) :] if stored.frame.startswith(before) else stored.frame,
-                stored.time,
+                entry.direction,
+                after + entry.frame[len(before) :] if entry.frame.startswith(before) else entry.frame,
+                entry.time,
             )
-            for stored in page
+            for entry in page
         ]
         await journal.append(target, entries, after=restored_session.last)
         restored_session.take(page)  # an id is all that differs

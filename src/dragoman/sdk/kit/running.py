@@ -39,7 +39,7 @@ async def run_turn(
     handler: Handler,
     client: ClientHandle,
     *,
-    begun: Callable[[KitTurn[Any]], Awaitable[None]],
+    on_begin: Callable[[KitTurn[Any]], Awaitable[None]],
 ) -> v1.PromptResponse:
     """What a kit makes of a prompt handler. `begun` is called when the prompt is stored."""
     if not turn.session.lease.take():
@@ -47,27 +47,27 @@ async def run_turn(
     turn.begin()
     try:
         await turn.session.log.flush()
-        await begun(turn)
-        response = await _handled(turn, handler, client)
+        await on_begin(turn)
+        response = await _run_handler(turn, handler, client)
     except BaseException as error:
         await turn.abort()
         await run_to_end(_store_end(turn, _answer_for(turn, error)))
         raise
     if turn.spent != TokenUsage() and response.usage is UNSET:
-        response = replace(response, usage=turn.spent.shown())
+        response = replace(response, usage=turn.spent.to_wire())
     answer = frames.answer_frame(turn.number, response)
     await run_to_end(_store_end(turn, answer, must=response.stop_reason != "cancelled"))
     return response
 
 
-async def _handled(turn: KitTurn[Any], handler: Handler, client: ClientHandle) -> v1.PromptResponse:
+async def _run_handler(turn: KitTurn[Any], handler: Handler, client: ClientHandle) -> v1.PromptResponse:
     try:
         outcome = await handler.work(turn, client)
         await turn.join()
     except StopTurn as stop:
         await turn.abort()
         outcome = stop.reason
-    return response_to(outcome, cancelled=turn.cancelled)
+    return response_to(outcome, is_cancelled=turn.cancelled)
 
 
 async def _store_end(turn: KitTurn[Any], answer: bytes, *, must: bool = False) -> None:

@@ -26,7 +26,7 @@ from dragoman.schema.codec import read
 from dragoman.sdk.agent.session import AgentSession, Turn
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.recording_speaker import RecordingSpeaker
-from dragoman.sdk.kit.settings import MODE, Declared, SessionSettings, Value
+from dragoman.sdk.kit.settings import MODE, AnyOption, SessionSettings, Value
 from dragoman.sdk.kit.usage import TokenUsage
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
         self.requests = 0
         self.most_requests: int | None = None
         self._tasks: list[asyncio.Task[object]] = []
-        self._answered = False
+        self._is_answered = False
 
     # Its own tasks and commands.
 
@@ -168,7 +168,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
             currency=currency,
         )
         self.spent.add(spent)
-        used = self.session.used
+        used = self.session.total_usage
         used.spent.add(spent)
         used.context_used = used.context_used if context_used is None else context_used
         used.context_size = used.context_size if context_size is None else context_size
@@ -189,8 +189,8 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
     def end(self, answer: bytes) -> None:
         """Its answer, once; nothing can be said after it."""
         super().close()
-        if self.number and not self._answered:
-            self._answered = True
+        if self.number and not self._is_answered:
+            self._is_answered = True
             if self.spent != TokenUsage():
                 self.session.store_usage()
             self._log.add("to_client", answer)
@@ -205,7 +205,7 @@ class KitTurn(RecordingSpeaker, Turn, Generic[C]):
 
     def close(self) -> None:
         """Called when the prompt is answered, also without waiting for a handler that does not end."""
-        left_behind = bool(self.number) and not self._answered
+        left_behind = bool(self.number) and not self._is_answered
         self.end(frames.answer_frame(self.number, v1.PromptResponse(stop_reason="cancelled")))
         if left_behind:
             self.session.start(self._settle())
@@ -261,7 +261,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         log: KitJournal,
         lease: SessionFileLock,
         settings: SessionSettings,
-        recalled: RestoredSession,
+        restored_session: RestoredSession,
         title: str = "",
     ) -> None:
         super().__init__(
@@ -276,16 +276,16 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.client = client.behind(log.catch_up)
         self.lease = lease
         self.settings = settings
-        self.turns = recalled.turns
+        self.turns = restored_session.turns
         """Turns that were asked for in this session so far, in any process."""
-        self.used = recalled.usage
-        self.memories = recalled.memories
+        self.total_usage = restored_session.usage
+        self.memories = restored_session.memories
         """What was remembered, oldest first; see `remember`."""
         self.session_title = title
         self.mcp: Mounts | None = None
         """The MCP servers of this session; None if the client gave none."""
         self.running: set[KitTurn[C]] = set()
-        self.untold: list[str] = []
+        self.pending_notices: list[str] = []
         """What the user should know and could not be told yet."""
         self._owner = TaskOwner(f"session {session_id}")
         self._local: LocalTools | None = None
@@ -307,7 +307,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
             self.store_settings()
             await self.announce_settings(mode=option_id == MODE)
 
-    async def offer(self, option: Declared) -> None:
+    async def offer(self, option: AnyOption) -> None:
         """Offer an option anew in this session, as when its choices have become known; the client is told."""
         self.settings.redeclare(option)
         await self.announce_settings(mode=option.id == MODE)
@@ -335,7 +335,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         self.memories.append(value)
         self.log.add("note", frames.note("memory", value))
 
-    async def stored(self) -> None:
+    async def flush(self) -> None:
         """Until what was said and remembered so far is as safe as the journal makes things."""
         await self.log.flush()
 
@@ -349,18 +349,18 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         from dragoman.sdk.kit.restore import RestoredSession
 
         await self.log.flush()
-        found = RestoredSession(self.id)
+        restored_session = RestoredSession(self.id)
         async for page in self.log.journal.replay(self.log.stream):
-            for frame in found.take(page).splitlines():
+            for frame in restored_session.take(page).splitlines():
                 yield read(frame[frame.index(b'"params":') + 9 : -1], v1.SessionNotification).update
 
     def spend(self, spent: TokenUsage) -> None:
         """Add to what the session has used."""
-        self.used.spent.add(spent)
+        self.total_usage.spent.add(spent)
 
     def store_usage(self) -> None:
         """Write what the session has used so far to the journal."""
-        self.log.add("note", frames.note("usage", self.used))
+        self.log.add("note", frames.note("usage", self.total_usage))
 
     async def rename(self, title: str | None) -> None:
         """Give the session a title; the client is told, and listings show it."""
@@ -371,17 +371,17 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         if "session.notices" in self.client.capabilities:
             await self.notice(title, severity="warning", description=description)
         else:
-            self.untold.append(f"{title}. {description}" if description else title)
+            self.pending_notices.append(f"{title}. {description}" if description else title)
 
     # What runs.
 
     def start(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run something in this session, besides its turns; it is cancelled when the session ends."""
-        task = self._owner.start(self._guarded(work))
+        task = self._owner.start(self._run_guarded(work))
         task.add_done_callback(lambda _: work.close())  # one that was cancelled before its first step
         return task
 
-    async def _guarded(self, work: Coroutine[object, None, None]) -> None:
+    async def _run_guarded(self, work: Coroutine[object, None, None]) -> None:
         try:
             await work
         except Exception:  # what fails in one session is that session's own affair
@@ -416,7 +416,7 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
         try:
             await self.log.flush()
         except ErrorAnswer:
-            if not self.log.moved:  # then it is stored by whoever has it now
+            if not self.log.is_moved:  # then it is stored by whoever has it now
                 raise
 
     # Speech.
@@ -440,4 +440,4 @@ class KitSession(RecordingSpeaker, AgentSession, Generic[C]):
                 if MODE in self.settings.values and self.settings.change(MODE, mode):
                     self.store_settings()
             case v1.UsageUpdate(used=used, size=size):
-                self.used.context_used, self.used.context_size = used, size
+                self.total_usage.context_used, self.total_usage.context_size = used, size

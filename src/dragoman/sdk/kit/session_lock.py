@@ -57,8 +57,8 @@ class SessionFileLock:
 
 def _is_file(descriptor: int, path: Path) -> bool:
     try:
-        found = path.stat()
+        path_stat = path.stat()
     except FileNotFoundError:
         return False
-    ours = os.fstat(descriptor)
-    return (found.st_ino, found.st_dev) == (ours.st_ino, ours.st_dev)
+    open_stat = os.fstat(descriptor)
+    return (path_stat.st_ino, path_stat.st_dev) == (open_stat.st_ino, open_stat.st_dev)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.agent.agent import Agent
     from dragoman.sdk.agent.session import ClientHandle
     from dragoman.sdk.kit.journal_lender import JournalLender
-    from dragoman.sdk.kit.settings import Declared
+    from dragoman.sdk.kit.settings import AnyOption
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class SessionKit(Protocol):
 
     agent: Agent
     shelf: JournalLender
-    options: dict[str, Declared]
+    options: dict[str, AnyOption]
     conversation: Callable[[KitSession[Any]], Any]
 
     def mount(self, session: KitSession[Any]) -> None:
@@ -72,15 +72,15 @@ class KitSessions:
     # What opens one.
 
     async def new(self, request: v1.NewSessionRequest, client: ClientHandle) -> v1.NewSessionResponse:
-        connection, journal = await self._connected(client)
+        connection, journal = await self._connect(client)
         session_id = str(uuid4())
         stream = self._kit.shelf.stream(session_id)
         last = await journal.append(stream, [_note("session")])
         await journal.describe(stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id)
-        found = RestoredSession(session_id)
-        found.last = last
-        async with _undone(journal, stream):
-            session = await self._open(connection, client, request, found, journal)
+        restored_session = RestoredSession(session_id)
+        restored_session.last = last
+        async with _delete_on_error(journal, stream):
+            session = await self._open(connection, client, request, restored_session, journal)
         return v1.NewSessionResponse(
             session_id=session_id, modes=session.settings.modes(), config_options=_options(session)
         )
@@ -88,8 +88,8 @@ class KitSessions:
     async def load(self, request: v1.LoadSessionRequest, client: ClientHandle) -> v1.LoadSessionResponse:
         outbox = client.link.outbox
 
-        async def send(told: bytes) -> None:
-            outbox.add(told)
+        async def send(frames: bytes) -> None:
+            outbox.add(frames)
             await outbox.flow()
 
         session = await self._reopen(request, client, send)
@@ -99,32 +99,36 @@ class KitSessions:
         self, request: v1.ResumeSessionRequest, client: ClientHandle
     ) -> v1.ResumeSessionResponse:
         session = await self._reopen(request, client, None)
-        usage = session.used.update()
+        usage = session.total_usage.update()
         if usage is not None:
             client.link.outbox.add(frames.update_frame(session.id, usage) + b"\n")
         return v1.ResumeSessionResponse(modes=session.settings.modes(), config_options=_options(session))
 
     async def fork(self, request: v1.ForkSessionRequest, client: ClientHandle) -> v1.ForkSessionResponse:
-        connection, journal = await self._connected(client)
+        connection, journal = await self._connect(client)
         info = await self._info(journal, request.session_id)
         open_here = client.sessions.get(request.session_id)
         if isinstance(open_here, KitSession):
             await open_here.log.flush()
         session_id = str(uuid4())
         stream = self._kit.shelf.stream(session_id)
-        async with _undone(journal, stream):
-            found = await copy(journal, info.stream, stream, RestoredSession(session_id), request.session_id)
+        async with _delete_on_error(journal, stream):
+            restored_session = await copy(
+                journal, info.stream, stream, RestoredSession(session_id), request.session_id
+            )
             await journal.describe(
                 stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id, title=info.title
             )
-            await self._take(journal, stream, found, None)
-            session = await self._open(connection, client, request, found, journal, title=info.title)
+            await self._take(journal, stream, restored_session, None)
+            session = await self._open(
+                connection, client, request, restored_session, journal, title=info.title
+            )
         return v1.ForkSessionResponse(
             session_id=session_id, modes=session.settings.modes(), config_options=_options(session)
         )
 
     async def _reopen(self, request: Any, client: ClientHandle, send: Send | None) -> KitSession[Any]:
-        connection, journal = await self._connected(client)
+        connection, journal = await self._connect(client)
         session_id: str = request.session_id
         info = await self._info(journal, session_id)
         before = next((session for session in connection.sessions if session.id == session_id), None)
@@ -136,16 +140,16 @@ class KitSessions:
         if self._lease(info.stream).is_held_elsewhere():
             raise invalid_request(RUNNING)
         withheld = () if "session.compaction" in client.capabilities else ("compaction_update",)
-        found = RestoredSession(session_id, withheld=withheld)
+        restored_session = RestoredSession(session_id, withheld=withheld)
         try:
-            await self._take(journal, info.stream, found, send)
+            await self._take(journal, info.stream, restored_session, send)
         except NoSuchStream:
             raise session_not_found(session_id) from None
         except JournalDamaged:
             raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the stored session is damaged") from None
         if info.cwd != request.cwd:
             await journal.describe(info.stream, cwd=request.cwd)
-        return await self._open(connection, client, request, found, journal, title=info.title)
+        return await self._open(connection, client, request, restored_session, journal, title=info.title)
 
     async def _take(
         self, journal: Journal, stream: str, restored_session: RestoredSession, send: Send | None
@@ -155,19 +159,19 @@ class KitSessions:
             await recall(journal, stream, restored_session, send)
             if self._lease(stream).is_held_elsewhere():
                 raise invalid_request(RUNNING)
-            told = (
+            end_frames = (
                 await ending(journal, stream, restored_session)
                 if restored_session.open_since is not None
                 else []
             )
             now = time.time()
-            entries = [*(Entry("to_client", frame, now) for frame in told), _note("opened")]
+            entries = [*(Entry("to_client", frame, now) for frame in end_frames), _note("opened")]
             try:
                 restored_session.last = await journal.append(stream, entries, after=restored_session.last)
             except StreamMoved:
                 continue
-            if send is not None and told:
-                await send(b"".join(frame + b"\n" for frame in told[:-1]))
+            if send is not None and end_frames:
+                await send(b"".join(frame + b"\n" for frame in end_frames[:-1]))
             return
 
     async def _open(
@@ -190,11 +194,11 @@ class KitSessions:
             log=KitJournal(journal, stream, last=restored_session.last),
             lease=self._lease(stream),
             settings=SessionSettings(self._kit.options, restored_session.settings),
-            recalled=restored_session,
+            restored_session=restored_session,
             title=title,
         )
-        made = self._kit.conversation(session)
-        session.conversation = await made if inspect.isawaitable(made) else made
+        conversation = self._kit.conversation(session)
+        session.conversation = await conversation if inspect.isawaitable(conversation) else conversation
         cast("dict[str, Any]", client.sessions)[session.id] = session
         connection.sessions.add(session)
         self._kit.mount(session)
@@ -204,7 +208,7 @@ class KitSessions:
     # What is done to stored ones.
 
     async def list(self, request: v1.ListSessionsRequest, client: ClientHandle) -> v1.ListSessionsResponse:
-        _, journal = await self._connected(client)
+        _, journal = await self._connect(client)
         cwd = request.cwd if isinstance(request.cwd, str) else None
         if cwd is not None and not _is_absolute(cwd):
             raise invalid_params("cwd must be an absolute path")
@@ -221,13 +225,13 @@ class KitSessions:
         )
 
     async def close(self, request: v1.CloseSessionRequest, client: ClientHandle) -> None:
-        connection, _ = await self._connected(client)
+        connection, _ = await self._connect(client)
         session = client.sessions.get(request.session_id)
         if isinstance(session, KitSession):
             await self._close(connection, session)
 
     async def delete(self, request: v1.DeleteSessionRequest, client: ClientHandle) -> None:
-        connection, journal = await self._connected(client)
+        connection, journal = await self._connect(client)
         session = client.sessions.get(request.session_id)
         stream = self._kit.shelf.stream(request.session_id)
         if isinstance(session, KitSession):
@@ -242,7 +246,7 @@ class KitSessions:
     async def set_title(
         self, request: v1.SetSessionTitleRequest, client: ClientHandle
     ) -> v1.SetSessionTitleResponse:
-        _, journal = await self._connected(client)
+        _, journal = await self._connect(client)
         info = await self._info(journal, request.session_id)
         title = " ".join(request.title.split())
         session = client.sessions.get(request.session_id)
@@ -253,7 +257,7 @@ class KitSessions:
 
     # Inside.
 
-    async def _connected(self, client: ClientHandle) -> tuple[KitConnection, Journal]:
+    async def _connect(self, client: ClientHandle) -> tuple[KitConnection, Journal]:
         connection = self._connections.get(client)
         if connection is None:
             connection = self._connections[client] = KitConnection(client, self._kit.shelf)
@@ -280,7 +284,7 @@ class KitSessions:
 
 
 @asynccontextmanager
-async def _undone(journal: Journal, stream: str) -> AsyncIterator[None]:
+async def _delete_on_error(journal: Journal, stream: str) -> AsyncIterator[None]:
     """What a client was not given does not stay behind."""
     try:
         yield
@@ -298,12 +302,12 @@ def _options(session: KitSession[Any]) -> Any:
 
 
 def _session_info(info: StreamInfo) -> v1.SessionInfo:
-    updated = datetime.fromtimestamp(info.updated, UTC).isoformat(timespec="milliseconds")
+    updated_at = datetime.fromtimestamp(info.updated, UTC).isoformat(timespec="milliseconds")
     return v1.SessionInfo(
         session_id=info.session,
         cwd=info.cwd,
         title=info.title or UNSET,
-        updated_at=updated.replace("+00:00", "Z"),
+        updated_at=updated_at.replace("+00:00", "Z"),
     )
 
 

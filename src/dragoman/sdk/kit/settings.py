@@ -152,27 +152,29 @@ class Modes(Option):
         )
 
 
-Declared: TypeAlias = Option | Switch
+AnyOption: TypeAlias = Option | Switch
 
 
-def declared(modes: Modes | None, options: Sequence[Declared]) -> dict[str, Declared]:
+def collect_options(modes: Modes | None, options: Sequence[AnyOption]) -> dict[str, AnyOption]:
     """All that can be set, modes first, each id once."""
-    found: dict[str, Declared] = {} if modes is None else {modes.id: modes}
+    by_id: dict[str, AnyOption] = {} if modes is None else {modes.id: modes}
     for option in options:
-        if option.id in found:
+        if option.id in by_id:
             raise ValueError(f"two options are called {option.id!r}")
-        found[option.id] = option
-    return found
+        by_id[option.id] = option
+    return by_id
 
 
 class SessionSettings:
     """The values of one session. A stored value that is no longer offered gives way to the default."""
 
-    def __init__(self, options: Mapping[str, Declared], stored: Mapping[str, Value] | None = None) -> None:
+    def __init__(
+        self, options: Mapping[str, AnyOption], stored_values: Mapping[str, Value] | None = None
+    ) -> None:
         self._options = dict(options)
         self._values: dict[str, Value] = {}
         for option_id, option in options.items():
-            value = (stored or {}).get(option_id)
+            value = (stored_values or {}).get(option_id)
             self._values[option_id] = value if value is not None and option.allows(value) else option.default
 
     def __getitem__(self, option_id: str) -> Value:
@@ -193,10 +195,10 @@ class SessionSettings:
         if not option.allows(value):
             raise invalid_params(f"this is no value of the option {option_id}")
         assert isinstance(value, str | bool)
-        changed, self._values[option_id] = self._values[option_id] != value, value
-        return changed
+        is_changed, self._values[option_id] = self._values[option_id] != value, value
+        return is_changed
 
-    def redeclare(self, option: Declared) -> None:
+    def redeclare(self, option: AnyOption) -> None:
         """Offer something else under the same id, or a new option; the value stays if it is still offered."""
         self._options[option.id] = option
         value = self._values.get(option.id)

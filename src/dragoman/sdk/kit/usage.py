@@ -23,17 +23,17 @@ class TokenUsage(Struct, kw_only=True):
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
-    def add(self, other: TokenUsage) -> None:
+    def add(self, usage: TokenUsage) -> None:
         """Prices in another currency replace what was summed: amounts of two kinds are no sum."""
         for name in ("input", "output", "thought", "cached_read", "cached_write"):
             field = f"{name}_tokens"
-            setattr(self, field, getattr(self, field) + getattr(other, field))
-        if other.cost is not None:
-            same = self.currency == other.currency
-            self.cost = other.cost + (self.cost or 0.0 if same else 0.0)
-            self.currency = other.currency
+            setattr(self, field, getattr(self, field) + getattr(usage, field))
+        if usage.cost is not None:
+            same = self.currency == usage.currency
+            self.cost = usage.cost + (self.cost or 0.0 if same else 0.0)
+            self.currency = usage.currency
 
-    def shown(self) -> v1.Usage:
+    def to_wire(self) -> v1.Usage:
         return v1.Usage(
             total_tokens=self.total_tokens,
             input_tokens=self.input_tokens,

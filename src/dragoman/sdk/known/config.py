@@ -82,12 +82,12 @@ def read_text(path: Path) -> str:
 def parse_config(text: str, *, path: str) -> AgentConfig:
     """Read the text of the file. Raises `ConfigMistake`."""
     try:
-        parsed = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        line = int(found[1]) if found else max(1, text.count("\n") + 1)
+        match = re.search(r"\(at line (\d+)", str(error))
+        line = int(match[1]) if match else max(1, text.count("\n") + 1)
         raise ConfigMistake(path, line, f"no valid TOML: {_without_place(str(error))}") from None
-    return _ConfigReader(text, path).config(parsed)
+    return _ConfigReader(text, path).config(document)
 
 
 class _ConfigReader:
@@ -97,13 +97,13 @@ class _ConfigReader:
         self._text = text
         self._path = path
 
-    def config(self, parsed: Mapping[str, object]) -> AgentConfig:
-        self._only(parsed, TOP, ())
-        tables = parsed.get("agents", {})
+    def config(self, document: Mapping[str, object]) -> AgentConfig:
+        self._only(document, TOP, ())
+        tables = document.get("agents", {})
         if not isinstance(tables, Mapping):
             self._refuse(("agents",), "agents must be tables: [agents.NAME]")
         agents = {name: self._agent(name, table) for name, table in tables.items()}
-        default = parsed.get("default_agent")
+        default = document.get("default_agent")
         if default is not None and not isinstance(default, str):
             self._refuse(("default_agent",), "default_agent must be the name of an agent, in quotes")
         return AgentConfig(path=self._path, agents=agents, default_agent=default)
@@ -173,10 +173,12 @@ class _ConfigReader:
         if not isinstance(name, str) or not VARIABLE.fullmatch(name):
             self._refuse(where, f"{where[2]} has an entry that is no name of a variable")
 
-    def _only(self, table: Mapping[str, object], known: tuple[str, ...], where: tuple[str, ...]) -> None:
+    def _only(
+        self, table: Mapping[str, object], allowed_keys: tuple[str, ...], where: tuple[str, ...]
+    ) -> None:
         for key in table:
-            if key not in known:
-                self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(known)}")
+            if key not in allowed_keys:
+                self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(allowed_keys)}")
 
     def _refuse(self, where: tuple[str, ...], reason: str) -> NoReturn:
         raise ConfigMistake(self._path, line_of(self._text, *where), reason)

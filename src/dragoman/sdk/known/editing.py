@@ -16,7 +16,7 @@ from pathlib import Path
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent
 from dragoman.sdk.known.config import NAME, AgentConfig, ConfigMistake, parse_config, read_text
-from dragoman.sdk.known.toml_text import statements, written, written_key
+from dragoman.sdk.known.toml_text import statements, write_key, write_value
 
 PRIVATE = 0o600
 
@@ -25,15 +25,15 @@ def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
     """Write these into the file; one that is there under the same name is replaced."""
     text = read_text(path)
     config = parse_config(text, path=str(path))
-    wanted = dict(config.agents)
+    target_agents = dict(config.agents)
     for agent in agents:
         if not NAME.fullmatch(agent.name):
             raise LocalMistake(f"{agent.name!r} is no name for an agent: one word, no path, no option")
         if agent.name in config.agents:
             text = _without(text, agent.name)
         text = _with(text, agent)
-        wanted[agent.name] = agent
-    _write(path, text, wanted=wanted)
+        target_agents[agent.name] = agent
+    _write(path, text, target_agents=target_agents)
 
 
 def remove_agent(name: str, *, path: Path) -> None:
@@ -41,24 +41,24 @@ def remove_agent(name: str, *, path: Path) -> None:
     text = read_text(path)
     config = parse_config(text, path=str(path))
     if name not in config.agents:
-        known = ", ".join(config.agents) or "none"
-        raise LocalMistake(f"{path} has no agent {name!r}; it has {known}")
-    wanted = {other: agent for other, agent in config.agents.items() if other != name}
-    _write(path, _without(text, name), wanted=wanted)
+        names = ", ".join(config.agents) or "none"
+        raise LocalMistake(f"{path} has no agent {name!r}; it has {names}")
+    target_agents = {agent_name: agent for agent_name, agent in config.agents.items() if agent_name != name}
+    _write(path, _without(text, name), target_agents=target_agents)
 
 
 def as_table(agent: KnownAgent) -> str:
     """The agent as it stands in the file."""
-    lines = [f"[agents.{written_key(agent.name)}]"]
+    lines = [f"[agents.{write_key(agent.name)}]"]
     if agent.title:
-        lines.append(f"title = {written(agent.title)}")
-    lines.append(f"command = {written(agent.command)}")
+        lines.append(f"title = {write_value(agent.title)}")
+    lines.append(f"command = {write_value(agent.command)}")
     if agent.env:
-        lines.append(f"env = {written(agent.env)}")
+        lines.append(f"env = {write_value(agent.env)}")
     if agent.allow:
-        lines.append(f"allow = {written(agent.allow)}")
+        lines.append(f"allow = {write_value(agent.allow)}")
     if agent.dialect != "auto":
-        lines.append(f"dialect = {written(agent.dialect)}")
+        lines.append(f"dialect = {write_value(agent.dialect)}")
     return "\n".join(lines) + "\n"
 
 
@@ -73,23 +73,23 @@ def _with(text: str, agent: KnownAgent) -> str:
 
 def _without(text: str, name: str) -> str:
     """The text without what it says of the agent. Comments stay: they may be about something else."""
-    kept: list[str] = []
+    remaining: list[str] = []
     for statement in statements(text):
         if statement.path[:2] != ("agents", name):
-            kept.append(statement.text)
-        elif statement.is_header and kept and not kept[-1].strip():
-            kept.pop()  # the blank line before it, or replacing it often would push the text apart
-    return "".join(kept)
+            remaining.append(statement.text)
+        elif statement.is_header and remaining and not remaining[-1].strip():
+            remaining.pop()  # the blank line before it, or replacing it often would push the text apart
+    return "".join(remaining)
 
 
-def _write(path: Path, text: str, *, wanted: dict[str, KnownAgent]) -> None:
+def _write(path: Path, text: str, *, target_agents: dict[str, KnownAgent]) -> None:
     by_hand = f"{path}: agents stand there in a form that cannot be edited safely; please edit it by hand"
     try:
         result: AgentConfig = parse_config(text, path=str(path))
     except ConfigMistake:
         raise LocalMistake(by_hand) from None
     if {name: _meaning(agent) for name, agent in result.agents.items()} != {
-        name: _meaning(agent) for name, agent in wanted.items()
+        name: _meaning(agent) for name, agent in target_agents.items()
     }:
         raise LocalMistake(by_hand)
     try:

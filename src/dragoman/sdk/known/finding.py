@@ -56,22 +56,22 @@ def find_agent(
 
     A well-known agent that is not installed is given only to those who ask for it with `or_missing`.
     """
-    wanted = text.strip()
-    if not wanted:
+    query = text.strip()
+    if not query:
         raise LocalMistake("no agent was named: give a name, a command or an address")
-    named = _named(wanted, config or read_config(), path)
-    if named is not None:
-        return at_home(named)
-    address = parse_address(wanted)
+    agent = _find_named(query, config or read_config(), path)
+    if agent is not None:
+        return at_home(agent)
+    address = parse_address(query)
     if isinstance(address, StdioAddress):
         raise LocalMistake("stdio: is our own input and output, where no agent can be; give its command")
     if not isinstance(address, CommandAddress):
-        return KnownAgent(name=wanted, command=(), source=AgentSource.ADDRESS, address=str(address))
+        return KnownAgent(name=query, command=(), source=AgentSource.ADDRESS, address=str(address))
     words = address.command
     # `claude` may well be a program on PATH, but not one that speaks the protocol: its adapter does.
     entry = _well_known(words[0].casefold()) if len(words) == 1 else None
     if entry is not None and or_missing:
-        return _offered(entry, entry.commands[0])
+        return _agent_for(entry, entry.commands[0])
     if entry is not None or (len(words) == 1 and not _is_program(words[0], path)):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
     return at_home(KnownAgent(name=os.path.basename(words[0]), command=words, source=AgentSource.COMMAND))
@@ -79,16 +79,16 @@ def find_agent(
 
 def known_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[KnownAgent]:
     """Everything that has a name and can be started here, each name once, sorted."""
-    found = {agent.name: agent for agent in _on_path(path)}
-    found.update((agent.name, agent) for agent in BUILT_IN)
-    found.update((config or read_config()).agents)
-    return [at_home(found[name]) for name in sorted(found, key=str.casefold)]
+    agents = {agent.name: agent for agent in _on_path(path)}
+    agents.update((agent.name, agent) for agent in BUILT_IN)
+    agents.update((config or read_config()).agents)
+    return [at_home(agents[name]) for name in sorted(agents, key=str.casefold)]
 
 
 def missing_agents(*, config: AgentConfig | None = None, path: str | None = None) -> list[WellKnown]:
     """Well-known agents that are not installed here, and that nothing of ours goes by the name of."""
-    known = {agent.name for agent in known_agents(config=config, path=path)}
-    return [entry for entry in WELL_KNOWN if entry.name not in known]
+    names = {agent.name for agent in known_agents(config=config, path=path)}
+    return [entry for entry in WELL_KNOWN if entry.name not in names]
 
 
 def at_home(agent: KnownAgent) -> KnownAgent:
@@ -103,13 +103,13 @@ def install_hint(entry: WellKnown) -> str:
     return f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
 
 
-def _named(wanted: str, config: AgentConfig, path: str | None) -> KnownAgent | None:
-    name = wanted.casefold()
+def _find_named(query: str, config: AgentConfig, path: str | None) -> KnownAgent | None:
+    name = query.casefold()
     for agent in (*config.agents.values(), *BUILT_IN):
         if agent.name.casefold() == name:
             return agent
     entry = _well_known(name)
-    return None if entry is None else _installed(entry, path)
+    return None if entry is None else _find_installed(entry, path)
 
 
 def _well_known(name: str) -> WellKnown | None:
@@ -121,19 +121,19 @@ def _well_known(name: str) -> WellKnown | None:
 
 def _on_path(path: str | None) -> Iterator[KnownAgent]:
     for entry in WELL_KNOWN:
-        agent = _installed(entry, path)
+        agent = _find_installed(entry, path)
         if agent is not None:
             yield agent
 
 
-def _installed(entry: WellKnown, path: str | None) -> KnownAgent | None:
+def _find_installed(entry: WellKnown, path: str | None) -> KnownAgent | None:
     for command in entry.commands:
         if shutil.which(command[0], path=path):
-            return _offered(entry, command)
+            return _agent_for(entry, command)
     return None
 
 
-def _offered(entry: WellKnown, command: tuple[str, ...]) -> KnownAgent:
+def _agent_for(entry: WellKnown, command: tuple[str, ...]) -> KnownAgent:
     return KnownAgent(
         name=entry.name, command=command, allow=entry.allow, source=AgentSource.PATH, title=entry.title
     )
@@ -147,15 +147,15 @@ def _is_program(word: str, path: str | None) -> bool:
 def _nothing_called(word: str, config: AgentConfig, path: str | None) -> str:
     entry = _well_known(word.casefold())
     if entry is not None:
-        looked = " and ".join(command[0] for command in entry.commands)
-        return f"{entry.title} is not installed (looked on PATH for {looked}); {install_hint(entry)}"
-    known = [agent.name for agent in known_agents(config=config, path=path)]
-    return f"there is no agent and no program {word!r}; {_suggestion(word, known)}"
+        programs = " and ".join(command[0] for command in entry.commands)
+        return f"{entry.title} is not installed (looked on PATH for {programs}); {install_hint(entry)}"
+    names = [agent.name for agent in known_agents(config=config, path=path)]
+    return f"there is no agent and no program {word!r}; {_suggestion(word, names)}"
 
 
-def _suggestion(word: str, known: list[str]) -> str:
-    names = {name.casefold(): name for name in (*(entry.name for entry in WELL_KNOWN), *known)}
+def _suggestion(word: str, known_names: list[str]) -> str:
+    names = {name.casefold(): name for name in (*(entry.name for entry in WELL_KNOWN), *known_names)}
     near = [names[name] for name in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(near)}?"
-    return f"known are {', '.join(known)}; or give a command, such as 'my-agent --acp'"
+    return f"known are {', '.join(known_names)}; or give a command, such as 'my-agent --acp'"

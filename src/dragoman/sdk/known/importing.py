@@ -75,14 +75,14 @@ def parse_acpx(data: bytes, path: str) -> ImportedAgents:
         return _agent(name, _split(entry.get("command")), entry)
 
     document = parse_jsonc(data, path=path)
-    imported = _collect(_inside(document, path, "agents"), read)
+    result = _collect(_inside(document, path, "agents"), read)
     if isinstance(document, Mapping) and document.get("auth"):
         return ImportedAgents(
-            agents=imported.agents,
-            skipped=imported.skipped,
+            agents=result.agents,
+            skipped=result.skipped,
             notes=("its credentials (auth) stay where they are; `allow` or `env` hands a key to an agent",),
         )
-    return imported
+    return result
 
 
 PRODUCTS = {
@@ -105,7 +105,7 @@ def _collect(
     table: Mapping[str, object], read: Callable[[str, Mapping[str, object]], KnownAgent]
 ) -> ImportedAgents:
     agents: dict[str, KnownAgent] = {}
-    skipped: list[tuple[str, str]] = []
+    skips: list[tuple[str, str]] = []
     for title, entry in table.items():
         try:
             agent = _read_one(title, entry, read)
@@ -113,8 +113,8 @@ def _collect(
                 raise _Skip(f"another one would be called {agent.name} as well")
             agents[agent.name] = agent
         except _Skip as why:
-            skipped.append((title, str(why)))
-    return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skipped))
+            skips.append((title, str(why)))
+    return ImportedAgents(agents=tuple(agents.values()), skipped=tuple(skips))
 
 
 def _read_one(

@@ -40,5 +40,5 @@ def _without_comment(match: re.Match[str]) -> str:
 
 def _line(text: str, error: str) -> int:
     """The parser counts bytes: `… (byte 12)`. Without a count it came to the end and wanted more."""
-    found = re.search(r"\(byte (\d+)\)", error)
-    return 1 + (text.encode()[: int(found[1])].count(b"\n") if found else text.rstrip().count("\n"))
+    match = re.search(r"\(byte (\d+)\)", error)
+    return 1 + (text.encode()[: int(match[1])].count(b"\n") if match else text.rstrip().count("\n"))

@@ -28,9 +28,9 @@ class Machine:
 
     def folder(self, variable: str, *default: str) -> PurePath:
         """The folder that a variable names; a relative one is invalid by the rules of XDG, and not taken."""
-        named = self.environ.get(variable, "")
-        if named and self.path(named).is_absolute():
-            return self.path(named)
+        value = self.environ.get(variable, "")
+        if value and self.path(value).is_absolute():
+            return self.path(value)
         return self.path(self.home, *default)
 
 

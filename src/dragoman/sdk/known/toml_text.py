@@ -41,66 +41,66 @@ class TomlStatement:
 
 def statements(text: str) -> list[TomlStatement]:
     """Cut a valid TOML text; the texts of the statements make up the whole again."""
-    found: list[TomlStatement] = []
+    result: list[TomlStatement] = []
     table: tuple[str, ...] = ()
-    gathered, first = "", 1
+    pending, first = "", 1
     for number, line in enumerate(LINE.findall(text), 1):
-        gathered += line
-        parsed = _parsed(gathered)
-        if parsed is None:
+        pending += line
+        document = _parse(pending)
+        if document is None:
             continue
-        is_header = gathered.lstrip().startswith("[")
-        name = _name(parsed, is_header=is_header)
+        is_header = pending.lstrip().startswith("[")
+        name = _name(document, is_header=is_header)
         if is_header:
             table = name
         elif name:
             name = table + name
-        found.append(TomlStatement(first, gathered, name, is_header))
-        gathered, first = "", number + 1
-    return found
+        result.append(TomlStatement(first, pending, name, is_header))
+        pending, first = "", number + 1
+    return result
 
 
 def line_of(text: str, *path: str) -> int:
     """The line that says something of `path`, or of what holds it; 1 when nothing does."""
     best, depth = 1, 0
     for statement in statements(text):
-        shared = _shared(statement.path, path)
-        if shared > depth:
-            best, depth = statement.first, shared
+        length = _common_length(statement.path, path)
+        if length > depth:
+            best, depth = statement.first, length
     return best
 
 
-def written_key(name: str) -> str:
-    return name if BARE.fullmatch(name) else written(name)
+def write_key(name: str) -> str:
+    return name if BARE.fullmatch(name) else write_value(name)
 
 
-def written(value: str | Sequence[str] | Mapping[str, str]) -> str:
+def write_value(value: str | Sequence[str] | Mapping[str, str]) -> str:
     """A value on one line."""
     if isinstance(value, str):
-        return '"' + "".join(_escaped(character) for character in value) + '"'
+        return '"' + "".join(_escape(character) for character in value) + '"'
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{written_key(name)} = {written(item)}" for name, item in value.items())
+        inside = ", ".join(f"{write_key(name)} = {write_value(item)}" for name, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
-    return "[" + ", ".join(map(written, value)) + "]"
+    return "[" + ", ".join(map(write_value, value)) + "]"
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     return f"\\u{ord(character):04X}" if ord(character) < 32 or ord(character) == 127 else character
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parse(text: str) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:  # not whole yet: the next line belongs to it
         return None
 
 
-def _name(parsed: Mapping[str, object], *, is_header: bool) -> tuple[str, ...]:
+def _name(document: Mapping[str, object], *, is_header: bool) -> tuple[str, ...]:
     """The path of single keys that one statement makes."""
     path: list[str] = []
-    inside: Any = parsed
+    inside: Any = document
     while True:
         if is_header and isinstance(inside, list):  # [[tables]] in an array
             inside = inside[0]
@@ -111,10 +111,10 @@ def _name(parsed: Mapping[str, object], *, is_header: bool) -> tuple[str, ...]:
             return tuple(path)
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+def _common_length(first: tuple[str, ...], second: tuple[str, ...]) -> int:
     count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
+    for first_key, second_key in zip(first, second, strict=False):
+        if first_key != second_key:
             break
         count += 1
     return count

@@ -79,10 +79,10 @@ def adapt(target: Any) -> Agent:
     connection = acp.core.AgentSideConnection.__new__(acp.core.AgentSideConnection)
     connection._conn = wire  # type: ignore[assignment]
     target = target(connection) if callable(target) else target
-    return _Adapted(target, acp, connection, wire).declare()
+    return _AdaptedAgent(target, acp, connection, wire).declare()
 
 
-class _Adapted:
+class _AdaptedAgent:
     """One object of the official SDK's making."""
 
     def __init__(self, target: Any, acp: Any, connection: Any, wire: OfficialWire) -> None:
@@ -113,15 +113,15 @@ class _Adapted:
             agent.handlers,
             request=self._own("ext_method"),
             note=self._own("ext_notification"),
-            called=self._called,
+            run_call=self._run_call,
         )
         return agent
 
     def _own(self, name: str) -> Callable[..., Awaitable[object]] | None:
         """The object's method, unless it has only inherited the declaration."""
-        found = getattr(self._target, name, None)
-        declared = getattr(self._acp.Agent, name, None)
-        return None if found is None or getattr(found, "__func__", found) is declared else found
+        method = getattr(self._target, name, None)
+        declaration = getattr(self._acp.Agent, name, None)
+        return None if method is None or getattr(method, "__func__", method) is declaration else method
 
     # What the client asks.
 
@@ -156,11 +156,11 @@ class _Adapted:
         cancel = self._own("cancel") if turn.cancelled else None
         if cancel is None:
             work.cancel()
-            await _ended(work)
+            await _wait_ended(work)
         else:
             note = CancelNotification(session_id=turn.session.id)
-            told = self._handle(cancel, "session/cancel", note, turn.client)
-            await _ended(asyncio.gather(work, told, return_exceptions=True))
+            cancellation = self._handle(cancel, "session/cancel", note, turn.client)
+            await _wait_ended(asyncio.gather(work, cancellation, return_exceptions=True))
 
     async def _handle(
         self, function: Callable[..., Awaitable[object]], method: str, message: object, client: ClientHandle
@@ -173,11 +173,11 @@ class _Adapted:
             request = model.model_validate_json(write(message))
         except ValueError:  # it has an older schema than ours, and no place for something in here
             raise invalid_params("the official SDK cannot read this") from None
-        answer = await self._called(function(**_arguments(function, request)), client)
+        answer = await self._run_call(function(**_arguments(function, request)), client)
         entry = AGENT_REQUESTS.get(method)
-        return None if answer is None or entry is None else read(_encoded(answer), entry.result)
+        return None if answer is None or entry is None else read(_encode(answer), entry.result)
 
-    async def _called(self, work: Awaitable[object], client: ClientHandle) -> Any:
+    async def _run_call(self, work: Awaitable[object], client: ClientHandle) -> Any:
         asking.set(client)
         try:
             return await work
@@ -196,12 +196,12 @@ def _arguments(function: Callable[..., Any], request: Any) -> dict[str, Any]:
     return {**{name: value for name, value in meta.items() if name not in parameters}, **fields}
 
 
-def _encoded(answer: Any) -> bytes:
+def _encode(answer: Any) -> bytes:
     dump = getattr(answer, "model_dump_json", None)
     return write(answer) if dump is None else dump(by_alias=True, exclude_none=True).encode()
 
 
-async def _ended(work: asyncio.Future[Any]) -> None:
+async def _wait_ended(work: asyncio.Future[Any]) -> None:
     """Wait for work whose result nobody wants; being cancelled meanwhile ends its respite."""
     while not work.done():
         try:

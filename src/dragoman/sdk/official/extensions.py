@@ -14,49 +14,51 @@ from dragoman.sdk.handlers import Handler, Handlers
 from dragoman.wire.codes import method_not_found
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
-Called: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, None, Any]]
+RunCall: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[object, None, Any]]
 
 
 class WithExtensions(Handlers):
     """The given handlers, and one for each extension there may be. `called` awaits the object's work."""
 
-    __slots__ = ("_called", "_note", "_request")
+    __slots__ = ("_note", "_request", "_run_call")
 
     def __init__(
-        self, handlers: Handlers, *, request: Function | None, note: Function | None, called: Called
+        self, handlers: Handlers, *, request: Function | None, note: Function | None, run_call: RunCall
     ) -> None:
         self._handlers = handlers._handlers
         self._request = request
         self._note = note
-        self._called = called
+        self._run_call = run_call
 
     def get(self, method: str) -> Handler | None:
         if not method.startswith("_"):
             return super().get(method)
-        return _Extension(method, self._request, self._note, self._called)
+        return _Extension(method, self._request, self._note, self._run_call)
 
 
 class _Extension(Handler):
     """`work` is called for an answer and `now` for none; that is how the two kinds are told apart."""
 
-    __slots__ = ("_called", "_method", "_note", "_request")
+    __slots__ = ("_method", "_note", "_request", "_run_call")
 
-    def __init__(self, method: str, request: Function | None, note: Function | None, called: Called) -> None:
+    def __init__(
+        self, method: str, request: Function | None, note: Function | None, run_call: RunCall
+    ) -> None:
         self.is_async = True
         self._method = method
         self._request = request
         self._note = note
-        self._called = called
+        self._run_call = run_call
 
     def work(self, message: object, peer: Any) -> Coroutine[object, None, Any]:
         if self._request is None:
             raise method_not_found(self._method)
-        return self._called(self._request(self._method[1:], _object(message)), peer)
+        return self._run_call(self._request(self._method[1:], _object(message)), peer)
 
     def now(self, message: object, peer: Any) -> Any:
         if self._note is None:
             return _nothing()
-        return self._called(self._note(self._method[1:], _object(message)), peer)
+        return self._run_call(self._note(self._method[1:], _object(message)), peer)
 
 
 def _object(params: object) -> dict[str, Any]:

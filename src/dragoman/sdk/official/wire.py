@@ -45,18 +45,18 @@ class OfficialWire:
         deadline = None if method in _PATIENT else client.limits.call_seconds
         try:
             return await client.call(method, params, deadline=deadline)
-        except CallFailed as failed:
-            raise self._error(failed.code, failed.message, failed.data) from None
+        except CallFailed as call_error:
+            raise self._error(call_error.code, call_error.message, call_error.data) from None
         except DeadlineExceeded as late:
             raise TimeoutError(str(late)) from None
-        except LinkClosed as gone:
-            raise ConnectionError(str(gone)) from None
+        except LinkClosed as link_error:
+            raise ConnectionError(str(link_error)) from None
 
     async def send_notification(self, method: str, params: object = None) -> None:
         try:
             await self.client.notify(method, params)
-        except LinkClosed as gone:
-            raise ConnectionError(str(gone)) from None
+        except LinkClosed as link_error:
+            raise ConnectionError(str(link_error)) from None
 
     async def close(self) -> None:
         await self.client.link.aclose()

@@ -60,7 +60,7 @@ class ProxyPeer:
         if self._flow.end_reason is not None:
             raise self._flow.end_reason.with_traceback(None)
         future: Waiting = asyncio.get_running_loop().create_future()
-        call, frame = self._flow.calls.call(method, _encoded(params), future)
+        call, frame = self._flow.calls.call(method, _encode(params), future)
         self._flow.send(frame)
         self._flow.back.weigh()  # the answer must not be kept out by what a hook holds back
         try:
@@ -78,7 +78,7 @@ class ProxyPeer:
         """Tell this side."""
         if self._flow.end_reason is not None:
             raise self._flow.end_reason.with_traceback(None)
-        self._flow.send(notification(method, _encoded(params)))
+        self._flow.send(notification(method, _encode(params)))
 
     def _give_up(self, call: OutgoingCall[Waiting]) -> None:
         frame = self._flow.calls.forget(call)
@@ -95,7 +95,7 @@ class ProxyPeer:
         return msgspec.json.decode(answer) if entry is None else read_result(answer, entry.result, method)
 
 
-def _encoded(params: object) -> bytes | None:
+def _encode(params: object) -> bytes | None:
     if params is None:
         return None
     return bytes(params) if isinstance(params, Raw) else write(params)

@@ -89,7 +89,7 @@ class Hop:
 
     def feed(self, block: bytes) -> None:
         for frame, envelope in zip(lines_of(block), decode_block(block), strict=True):
-            self._chain.happened(self, self.books.receive(envelope), frame)
+            self._chain.on_event(self, self.books.receive(envelope), frame)
 
     def on_oversized(self, size: int) -> None:
         limit = self.transport.limits.frame
@@ -98,7 +98,7 @@ class Hop:
         self.send(failure(None, error_object(INVALID_REQUEST, why)), source=self)
 
     def on_end(self, reason: BaseException | None) -> None:
-        self._chain.lost(self, reason)
+        self._chain.on_hop_end(self, reason)
 
 
 Route: TypeAlias = tuple[Hop, IncomingRequest]
@@ -110,16 +110,16 @@ class ProxyChain:
 
     def __init__(self, transports: list[Transport], *, owner: TaskOwner) -> None:
         self.owner = owner
-        self.ended = asyncio.Event()  # one hop has
+        self.end_event = asyncio.Event()  # one hop has
         self.hops = [Hop(self, transport, index=index) for index, transport in enumerate(transports)]
-        self._changed = Waiters()  # a request was answered, or a hop has ended
-        self._carried: dict[IncomingRequest, tuple[Hop, OutgoingCall[Route]]] = {}
+        self._waiters = Waiters()  # a request was answered, or a hop has ended
+        self._calls: dict[IncomingRequest, tuple[Hop, OutgoingCall[Route]]] = {}
 
     def start(self) -> None:
         for hop in reversed(self.hops):
             hop.transport.start(hop)
 
-    def happened(self, hop: Hop, event: Event[Route], frame: bytes) -> None:
+    def on_event(self, hop: Hop, event: Event[Route], frame: bytes) -> None:
         match event:
             case RequestReceived(debt):
                 self._ask(hop, debt)
@@ -135,22 +135,22 @@ class ProxyChain:
             case Ignored(why):
                 log.debug("component %d: ignored: %s", hop.index, why)
 
-    def lost(self, hop: Hop, reason: BaseException | None) -> None:
+    def on_hop_end(self, hop: Hop, reason: BaseException | None) -> None:
         """A hop has ended. Whoever waits for it gets an error that is ours."""
-        if hop.index and not self.ended.is_set():
+        if hop.index and not self.end_event.is_set():
             log.warning("component %d of the chain has ended: %s", hop.index, reason or "it hung up")
         hop.over = True
         for call in hop.books.abandon():
             self._refuse(*call.context, UNHEARD)
-        self.ended.set()
-        self._changed.wake()
+        self.end_event.set()
+        self._waiters.wake()
 
     async def last_answers(self, seconds: float) -> None:
         """The client has said all that it will: `chain < requests > answers` still wants the answers."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.hops[0].books.incoming_requests and not any(hop.over for hop in self.hops[1:]):
-                    await self._changed.wait()
+                    await self._waiters.wait()
 
     def refuse_the_rest(self) -> None:
         """The chain ends: the client gets an answer to everything that it asked."""
@@ -167,7 +167,7 @@ class ProxyChain:
             self._refuse(hop, debt, to_error(error, debt.method))
             return
         call, frame = target.books.call(method, params, (hop, debt))
-        self._carried[debt] = (target, call)
+        self._calls[debt] = (target, call)
         target.send(frame, source=hop)
 
     def _tell(self, hop: Hop, method: str, params: Raw | None) -> None:
@@ -180,34 +180,34 @@ class ProxyChain:
 
     def _answer(self, hop: Hop, call: OutgoingCall[Route], answer: Raw | ErrorObject, frame: bytes) -> None:
         origin, debt = call.context
-        self._carried.pop(debt, None)
+        self._calls.pop(debt, None)
         if isinstance(answer, Raw):
-            answered = origin.books.answer(debt, one_line(bytes(answer)))
+            reply = origin.books.answer(debt, one_line(bytes(answer)))
         else:
-            answered = origin.books.refuse(debt, answer)
+            reply = origin.books.refuse(debt, answer)
             # The error object itself is handed on, with whatever else it holds.
             error = _members.decode(frame).get("error")
-            if answered is not None and error is not None:
-                answered = _failure(debt, error)
-        self._give(origin, answered, source=hop)
+            if reply is not None and error is not None:
+                reply = _failure(debt, error)
+        self._give(origin, reply, source=hop)
 
     def _cancel(self, hop: Hop, debt: IncomingRequest) -> None:
-        carried = self._carried.get(debt)
-        if carried is not None:
-            target, call = carried
+        route = self._calls.get(debt)
+        if route is not None:
+            target, call = route
             target.send(target.books.cancel(call), source=hop)
 
     def _refuse(self, hop: Hop, debt: IncomingRequest, error: ErrorObject) -> None:
-        self._carried.pop(debt, None)
+        self._calls.pop(debt, None)
         self._give(hop, hop.books.refuse(debt, error), source=hop)
 
     def _give(self, hop: Hop, answer: bytes | None, *, source: Hop) -> None:
         if answer is None:
             return
         hop.send(answer, source=source)
-        self._changed.wake()
+        self._waiters.wake()
         for event in hop.books.take_held():
-            self.happened(hop, event, b"")
+            self.on_event(hop, event, b"")
 
     def _route(self, hop: Hop, method: str, params: Raw | None) -> tuple[Hop, str, bytes | None]:
         """Where a message goes, and as what."""

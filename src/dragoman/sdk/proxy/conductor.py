@@ -94,18 +94,20 @@ class ConductorRun:
     async def _open(self, front: FirstBlockTransport, stack: AsyncExitStack) -> list[Transport]:
         components = self._conductor.components
         try:
-            opened = [await open_target(component, stack, limits=self._limits) for component in components]
+            transports = [
+                await open_target(component, stack, limits=self._limits) for component in components
+            ]
         except DragomanError:
             front.refuse_first(NOT_STARTED)
             raise
-        return [front, *opened]
+        return [front, *transports]
 
     async def _carry(self, transports: list[Transport]) -> None:
         owner = TaskOwner(f"conductor {self._conductor.name}")
         chain = ProxyChain(transports, owner=owner)
         try:
             chain.start()
-            await until(self._stop, chain.ended.wait())
+            await until(self._stop, chain.end_event.wait())
             await until(self._stop, chain.last_answers(LAST_WORDS))
         finally:
             chain.refuse_the_rest()

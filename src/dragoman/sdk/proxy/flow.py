@@ -25,7 +25,7 @@ from dragoman.schema.codec import write
 from dragoman.schema.v1 import PromptResponse
 from dragoman.sdk.proxy.calls import ProxyConversation, Waiting, current
 from dragoman.sdk.proxy.hook_queues import ForwardedRequest, HookQueues, QueuedFrame
-from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
+from dragoman.sdk.proxy.hooks import FrameFate, HookMessage, ProxyHook
 from dragoman.sdk.proxy.scope import cancelled_request, session_of
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import (
@@ -82,7 +82,7 @@ class ProxyFlow:
         self._names = tuple(method.encode() for method in hooks)
         self._prefix = prefix
         self._limits = limits
-        self._gathered = bytearray()  # what passes of the block that is being taken
+        self._block = bytearray()  # what passes of the block that is being taken
 
     def take(self, block: bytes) -> None:
         quiet = self.end_reason is None and not self.lanes
@@ -189,24 +189,24 @@ class ProxyFlow:
             self._cancel_held_turns(lane)
         if method in ("session/cancel", "$/cancel_request"):
             lane = (method, lane)  # one of its own: cancels overtake
-        told = envelope if isinstance(envelope, Notification) else None
-        self._put(lane, frame, hook, told)
+        note = envelope if isinstance(envelope, Notification) else None
+        self._put(lane, frame, hook, note)
 
-    def _take_answer(self, frame: bytes, answered: Id) -> None:
-        if isinstance(answered, str) and answered.startswith(self.back._prefix):
+    def _take_answer(self, frame: bytes, request_id: Id) -> None:
+        if isinstance(request_id, str) and request_id.startswith(self.back._prefix):
             self._take_own(frame)
             return
-        passing = self.back.open.get(answered)
+        passing = self.back.open.get(request_id)
         if passing is None or passing.queued_frame is not None:
             self._take_unasked(frame)
             return
-        del self.back.open[answered]
+        del self.back.open[request_id]
         if not self.back.open:
             self.back.all_answered.wake()
         hook = self.back._results.get(passing.method)
         envelope = decode(frame) if hook else None
         if isinstance(envelope, Malformed):
-            frame = failure(answered, BAD_ANSWER)
+            frame = failure(request_id, BAD_ANSWER)
         result = envelope if isinstance(envelope, Response) else None
         lane = session_of(frame) if passing.session is None and (hook or self.lanes) else passing.session
         self._put(lane, frame, hook, result)
@@ -229,8 +229,8 @@ class ProxyFlow:
 
     def _cancel_held(self, frame: bytes) -> bool:
         """Answer a held request in place of the other side, which never heard of it."""
-        named = cancelled_request(frame)
-        passing = self.open.get(named[0]) if named else None
+        target = cancelled_request(frame)
+        passing = self.open.get(target[0]) if target else None
         if passing is None or passing.queued_frame is None:
             return False
         self.lanes.take_out(passing.queued_frame, failure(passing.id, error_object(CANCELLED)))
@@ -238,9 +238,9 @@ class ProxyFlow:
 
     def _cancel_held_turns(self, session: Hashable) -> None:
         for passing in list(self.open.values()):
-            held = passing.queued_frame
-            if held is not None and passing.method == "session/prompt" and passing.session == session:
-                self.lanes.take_out(held, response(passing.id, _CANCELLED_TURN))
+            queued_frame = passing.queued_frame
+            if queued_frame is not None and passing.method == "session/prompt" and passing.session == session:
+                self.lanes.take_out(queued_frame, response(passing.id, _CANCELLED_TURN))
 
     # Passing on, judging, holding back.
 
@@ -249,21 +249,21 @@ class ProxyFlow:
         lane: Hashable,
         frame: bytes,
         hook: ProxyHook | None,
-        envelope: Judged | None,
+        envelope: HookMessage | None,
         passing: ForwardedRequest | None = None,
     ) -> None:
         """Let it pass, judge it, or hold it back. Without an envelope there is nothing to judge."""
-        judged = hook if envelope is not None else None
-        if lane in self.lanes or (judged is not None and judged.is_async):
-            item = QueuedFrame(frame, hook=judged, envelope=envelope, passing=passing)
+        active_hook = hook if envelope is not None else None
+        if lane in self.lanes or (active_hook is not None and active_hook.is_async):
+            item = QueuedFrame(frame, hook=active_hook, envelope=envelope, passing=passing)
             if passing is not None:
                 passing.queued_frame = item
             self.lanes.add(lane, item)
             self.weigh()
-        elif judged is None or envelope is None:
+        elif active_hook is None or envelope is None:
             self._pass(frame)
         else:
-            fate = judged.judge(frame, envelope, self._side)
+            fate = active_hook.judge(frame, envelope, self._side)
             assert isinstance(fate, FrameFate)
             self._settle(fate, passing)
 
@@ -285,8 +285,8 @@ class ProxyFlow:
     def weigh(self) -> None:
         """Stop reading while too much is held back; later if an answer that we wait for comes this way."""
         limits = self._limits
-        allowed = limits.backlog_hard_bytes if self.back.calls.calls else limits.backlog_bytes
-        (self.way.hold if self.lanes.size > allowed else self.way.listen)(HELD)
+        max_bytes = limits.backlog_hard_bytes if self.back.calls.calls else limits.backlog_bytes
+        (self.way.hold if self.lanes.size > max_bytes else self.way.listen)(HELD)
 
     def _complain(self, bad: Malformed) -> None:
         log.info("%s: refused a message: %s", self.way.direction, bad.why)
@@ -294,9 +294,9 @@ class ProxyFlow:
             self.back.send(failure(None, error_object(bad.code, f"{NAMES[bad.code]}: {bad.why}")))
 
     def _pass(self, frame: bytes) -> None:
-        self._gathered += frame
+        self._block += frame
 
     def _flush(self) -> None:
-        if self._gathered:
-            block, self._gathered = bytes(self._gathered), bytearray()
+        if self._block:
+            block, self._block = bytes(self._block), bytearray()
             self.way.send(block)

@@ -30,8 +30,8 @@ class FirstBlockTransport:
         self._first: bytes | None = None
         self._has_first = asyncio.Event()
         self._over: list[BaseException | None] = []  # the end, if it came before the sink
-        self._skipped: list[int] = []
-        self._paused = False  # by whoever started us
+        self._skipped_sizes: list[int] = []
+        self._is_paused = False  # by whoever started us
 
     async def first(self) -> bytes | None:
         """The first block, or None if there is none. Begins to read."""
@@ -41,23 +41,23 @@ class FirstBlockTransport:
 
     def refuse_first(self, error: ErrorObject) -> None:
         """Answer every request of the first block: nobody else will."""
-        for seen in glance_block(self._first or b""):
-            if seen.method is not UNSET and seen.id is not UNSET:
+        for glance in glance_block(self._first or b""):
+            if glance.method is not UNSET and glance.id is not UNSET:
                 with contextlib.suppress(LinkClosed):
-                    self._transport.write(failure(seen.id, error))
+                    self._transport.write(failure(glance.id, error))
 
     # The transport.
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
-        for size in self._skipped:
+        for size in self._skipped_sizes:
             sink.on_oversized(size)
         if self._first is not None:
             sink.feed(self._first)
             self._first = None  # it may be large
         for reason in self._over:
             sink.on_end(reason)
-        if not self._paused:  # the sink may have had enough already
+        if not self._is_paused:  # the sink may have had enough already
             self._transport.resume()
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
@@ -75,11 +75,11 @@ class FirstBlockTransport:
         await self._transport.drain()
 
     def pause(self) -> None:
-        self._paused = True
+        self._is_paused = True
         self._transport.pause()
 
     def resume(self) -> None:
-        self._paused = False
+        self._is_paused = False
         self._transport.resume()
 
     async def aclose(self) -> None:
@@ -99,7 +99,7 @@ class FirstBlockTransport:
         if self._sink is not None:
             self._sink.on_oversized(size)
         else:
-            self._skipped.append(size)
+            self._skipped_sizes.append(size)
 
     def on_end(self, reason: BaseException | None) -> None:
         self._has_first.set()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 from dragoman.runtime.owner import TaskOwner
 from dragoman.sdk.proxy.calls import ProxyConversation, current
-from dragoman.sdk.proxy.hooks import FrameFate, Judged, ProxyHook
+from dragoman.sdk.proxy.hooks import FrameFate, HookMessage, ProxyHook
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import Id
 
@@ -43,7 +43,7 @@ class QueuedFrame:
         frame: bytes,
         *,
         hook: ProxyHook | None = None,
-        envelope: Judged | None = None,
+        envelope: HookMessage | None = None,
         passing: ForwardedRequest | None = None,
     ) -> None:
         self.frame = frame
@@ -135,8 +135,8 @@ class HookQueues:
             return FrameFate(onward=item.frame)
         lane.judging = item
         try:
-            judged = item.hook.judge(item.frame, item.envelope, self._side)
-            fate = judged if isinstance(judged, FrameFate) else await judged
+            verdict = item.hook.judge(item.frame, item.envelope, self._side)
+            fate = verdict if isinstance(verdict, FrameFate) else await verdict
         except asyncio.CancelledError:
             if item.answer is None:
                 raise  # we are being closed

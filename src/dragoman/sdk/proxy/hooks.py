@@ -26,7 +26,7 @@ from dragoman.sdk.reading import read_params, read_result
 from dragoman.wire import ErrorObject, Notification, Request, Response, error_object, failure, response
 from dragoman.wire.codes import INVALID_REQUEST, invalid_params
 
-Judged: TypeAlias = Request | Notification | Response
+HookMessage: TypeAlias = Request | Notification | Response
 
 REFUSED = error_object(INVALID_REQUEST, "Refused by a proxy")
 """What a request is answered with when its hook says None."""
@@ -77,7 +77,7 @@ class ProxyHook:
         self.is_async = self._handler.is_async
 
     def judge(
-        self, frame: bytes, envelope: Judged, peers: object
+        self, frame: bytes, envelope: HookMessage, peers: object
     ) -> FrameFate | Coroutine[object, None, FrameFate]:
         """The fate of the frame, or for an async hook the work that ends with it."""
         try:
@@ -89,24 +89,24 @@ class ProxyHook:
                 return self._judge_later(frame, envelope, message, before, outcome)
             return self._fate(frame, envelope, message, before, outcome)
         except Exception as error:  # noqa: BLE001  # it becomes the answer; the conversation goes on
-            return self.failed(envelope, to_error(error, self.method))
+            return self.failure_fate(envelope, to_error(error, self.method))
 
     async def _judge_later(
-        self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, work: Any
+        self, frame: bytes, envelope: HookMessage, message: Any, before: bytes | None, work: Any
     ) -> FrameFate:
         try:
             return self._fate(frame, envelope, message, before, await work)
         except Exception as error:  # noqa: BLE001  # as above
-            return self.failed(envelope, to_error(error, self.method))
+            return self.failure_fate(envelope, to_error(error, self.method))
 
     @staticmethod
-    def failed(envelope: Judged, error: ErrorObject) -> FrameFate:
+    def failure_fate(envelope: HookMessage, error: ErrorObject) -> FrameFate:
         """Nothing goes on; whoever waits for an answer gets the error."""
         if isinstance(envelope, Response):
             return FrameFate(onward=failure(envelope.id, error))
         return FrameFate(back=failure(envelope.id, error)) if isinstance(envelope, Request) else FrameFate()
 
-    def _read(self, envelope: Judged) -> Any:
+    def _read(self, envelope: HookMessage) -> Any:
         if self._entry is None:
             return _plain(envelope.result if isinstance(envelope, Response) else envelope.params)
         if isinstance(envelope, Response):
@@ -114,18 +114,18 @@ class ProxyHook:
         return read_params(envelope.params, self._kind)
 
     def _fate(
-        self, frame: bytes, envelope: Judged, message: object, before: bytes | None, outcome: object
+        self, frame: bytes, envelope: HookMessage, message: object, before: bytes | None, outcome: object
     ) -> FrameFate:
         if outcome is None and not isinstance(envelope, Response):
-            return self.failed(envelope, REFUSED)
+            return self.failure_fate(envelope, REFUSED)
         if before is None and outcome is message:
             return FrameFate(onward=frame)
         if isinstance(envelope, Request) and self._answers(outcome):
             result = outcome.result if isinstance(outcome, HookReply) else outcome
             return FrameFate(back=response(envelope.id, write(result)))
         self._check(message, outcome)
-        written = write(outcome)
-        return FrameFate(onward=frame if written == before else with_member(frame, self._member, written))
+        data = write(outcome)
+        return FrameFate(onward=frame if data == before else with_member(frame, self._member, data))
 
     def _answers(self, outcome: object) -> bool:
         """Whether a hook on a request returned its result."""
@@ -146,7 +146,7 @@ def _classes(kind: Any) -> tuple[type, ...]:
     if get_origin(kind) is Annotated:
         return _classes(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
-        return tuple(found for member in get_args(kind) for found in _classes(member))
+        return tuple(member_class for member in get_args(kind) for member_class in _classes(member))
     return () if kind is None else (object,) if kind is Any else (kind,)
 
 

@@ -210,8 +210,8 @@ class ProxyRun:
     async def _sides(
         self, front: FirstBlockTransport, first: bytes, stack: AsyncExitStack
     ) -> tuple[Transport, Transport]:
-        seen = glance_block(first)
-        if seen and seen[0].method == INITIALIZE_PROXY:
+        glances = glance_block(first)
+        if glances and glances[0].method == INITIALIZE_PROXY:
             successor = Successor(front)
             return successor.client, successor.agent
         proxy = self._proxy
@@ -259,13 +259,13 @@ class ProxySide:
 
     async def finish(self, way: RelayDirection, seconds: float) -> None:
         """One side has ended: what it said last still goes on, and nobody is left waiting for it."""
-        heard, unheard = self._agent, self._client
+        open_flow, closed_flow = self._agent, self._client
         if way.direction == "to_client":
-            heard, unheard = unheard, heard
-        unheard.hang_up(_closed_reason("client" if heard is self._agent else "agent", way))
-        await heard.lanes.finish(seconds)
-        unheard.answer_unheard()
-        if heard is self._agent and isinstance(way.target, MemoryTransport):
+            open_flow, closed_flow = closed_flow, open_flow
+        closed_flow.hang_up(_closed_reason("client" if open_flow is self._agent else "agent", way))
+        await open_flow.lanes.finish(seconds)
+        closed_flow.answer_unheard()
+        if open_flow is self._agent and isinstance(way.target, MemoryTransport):
             # A program hears the end of its input and may still answer; memory cannot say it, so we wait.
             await self._answers(seconds)
 
@@ -291,10 +291,10 @@ def _add(hooks: dict[str, ProxyHook], hook: ProxyHook) -> None:
 
 def _direction(method: str) -> Direction:
     """Where a method goes, if its name alone tells."""
-    known = [direction for direction in DIRECTIONS if _method_row(method, direction)]
-    if len(known) == 1:
-        return known[0]
-    why = "goes both ways" if known else "is not in the protocol"
+    directions = [direction for direction in DIRECTIONS if _method_row(method, direction)]
+    if len(directions) == 1:
+        return directions[0]
+    why = "goes both ways" if directions else "is not in the protocol"
     raise ValueError(f'{method} {why}: say direction="to_agent" or direction="to_client"')
 
 
@@ -302,10 +302,10 @@ def _entry(method: str, direction: Direction) -> Method | None:
     """The row of the method table; None for an extension."""
     if method in OWN:
         raise ValueError(f"{method} is the proxy's own business")
-    found = _method_row(method, direction)
-    if found is None and not method.startswith("_"):
+    row = _method_row(method, direction)
+    if row is None and not method.startswith("_"):
         raise ValueError(f"{method} does not go {direction.replace('_', ' the ')}")
-    return found
+    return row
 
 
 def _method_row(method: str, direction: Direction) -> Method | None:

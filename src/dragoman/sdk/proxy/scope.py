@@ -14,23 +14,25 @@ class _ScopedParams(Struct, gc=False):
     session_id: str | UnsetType = field(default=UNSET, name="sessionId")
 
 
-class _Cancelled(Struct, gc=False):
+class _CancelParams(Struct, gc=False):
     request_id: Id = field(name="requestId")
 
 
 _scope = json_decoder(Outline[_ScopedParams])
-_named = json_decoder(_ScopedParams)
-_cancel = json_decoder(Outline[_Cancelled])
+_params_decoder = json_decoder(_ScopedParams)
+_cancel = json_decoder(Outline[_CancelParams])
 
 
 def session_of(frame: bytes) -> str | None:
     """The session that a message belongs to, or that an answer brings to life."""
     try:
         scope = _scope.decode(frame)
-        named = scope.params or (None if isinstance(scope.result, UnsetType) else _named.decode(scope.result))
+        params = scope.params or (
+            None if isinstance(scope.result, UnsetType) else _params_decoder.decode(scope.result)
+        )
     except UNREADABLE_TEXT:
         return None
-    return named.session_id if isinstance(named, _ScopedParams) and named.session_id is not UNSET else None
+    return params.session_id if isinstance(params, _ScopedParams) and params.session_id is not UNSET else None
 
 
 def cancelled_request(frame: bytes) -> tuple[Id] | None:
@@ -39,4 +41,4 @@ def cancelled_request(frame: bytes) -> tuple[Id] | None:
         params = _cancel.decode(frame).params
     except UNREADABLE_TEXT:
         return None
-    return (params.request_id,) if isinstance(params, _Cancelled) else None
+    return (params.request_id,) if isinstance(params, _CancelParams) else None

@@ -49,7 +49,7 @@ class Successor:
         self.client = _Port(self, wraps=False)
         self.agent = _Port(self, wraps=True)
         self._ports = (self.client, self.agent)
-        self._paused = False
+        self._is_paused = False
 
     # What the ports ask for.
 
@@ -59,21 +59,21 @@ class Successor:
 
     def weigh(self) -> None:
         """There is one source for both: when either is behind, both wait."""
-        paused = any(port.paused for port in self._ports)
-        if paused != self._paused:
-            self._paused = paused
-            (self.transport.pause if paused else self.transport.resume)()
+        is_paused = any(port.is_paused for port in self._ports)
+        if is_paused != self._is_paused:
+            self._is_paused = is_paused
+            (self.transport.pause if is_paused else self.transport.resume)()
 
-    async def closed(self) -> None:
-        if all(port.closed for port in self._ports):
+    async def on_port_close(self) -> None:
+        if all(port.is_closed for port in self._ports):
             await self.transport.aclose()
 
     # The sink: whose is what arrives?
 
     def feed(self, block: bytes) -> None:
         sorted_frames = [self._sort(*pair) for pair in zip(lines_of(block), glance_block(block), strict=True)]
-        known = [frame for frame in sorted_frames if frame is not None]
-        for port, run in groupby(known, key=lambda found: found[0]):
+        deliveries = [frame for frame in sorted_frames if frame is not None]
+        for port, run in groupby(deliveries, key=lambda pair: pair[0]):
             port.feed(b"".join(frame for _, frame in run))
 
     def on_oversized(self, size: int) -> None:
@@ -88,10 +88,10 @@ class Successor:
         if glance.method is UNSET:
             return self._sort_answer(frame, glance)
         if glance.method == SUCCESSOR:
-            return self._unwrapped(frame)
+            return self._unwrap(frame)
         if glance.method == CANCEL_REQUEST:
-            named = cancelled_request(frame)
-            return (self.agent if named and named[0] in self.agent.pending_requests else self.client), frame
+            target = cancelled_request(frame)
+            return (self.agent if target and target[0] in self.agent.pending_requests else self.client), frame
         if glance.id is not UNSET:
             self.client.pending_requests.add(glance.id)
         if glance.method == INITIALIZE_PROXY:
@@ -110,7 +110,7 @@ class Successor:
             log.debug("dropped an answer to nothing that was asked")
         return None
 
-    def _unwrapped(self, frame: bytes) -> tuple[_Port, bytes] | None:
+    def _unwrap(self, frame: bytes) -> tuple[_Port, bytes] | None:
         envelope = decode(frame)
         if isinstance(envelope, Malformed):
             self.complain(envelope)
@@ -147,7 +147,7 @@ class _Port:
         self.sink: Sink | None = None
         self.pending_calls: set[Id] = set()  # we asked this side, and wait
         self.pending_requests: set[Id] = set()  # this side asked us, and waits
-        self.paused = self.closed = self._ended = False
+        self.is_paused = self.is_closed = self._has_ended = False
         self._successor = successor
         self._wraps = wraps
 
@@ -156,17 +156,17 @@ class _Port:
         self._successor.start()
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        if self.closed:
+        if self.is_closed:
             raise LinkClosed("written to after close")
         block = bytes(block)
         glances = glance_block(block)
         for glance in glances:
             self._note(glance)
         if self._wraps:
-            block = b"".join(map(self._wrapped, lines_of(block)))
+            block = b"".join(map(self._wrap, lines_of(block)))
         self._successor.transport.write(block)
 
-    def _wrapped(self, frame: bytes) -> bytes:
+    def _wrap(self, frame: bytes) -> bytes:
         """A message for the next of the chain. Answers and cancels concern this hop alone, and stay."""
         match decode(frame):
             case Request(request_id, method, params):
@@ -199,23 +199,23 @@ class _Port:
         await self._successor.transport.drain()
 
     def pause(self) -> None:
-        self.paused = True
+        self.is_paused = True
         self._successor.weigh()
 
     def resume(self) -> None:
-        self.paused = False
+        self.is_paused = False
         self._successor.weigh()
 
     async def aclose(self) -> None:
-        self.closed = True
-        await self._successor.closed()
+        self.is_closed = True
+        await self._successor.on_port_close()
         self.end(None)
 
     def feed(self, block: bytes) -> None:
-        if self.sink is not None and not (self.closed or self._ended):
+        if self.sink is not None and not (self.is_closed or self._has_ended):
             self.sink.feed(block)
 
     def end(self, reason: BaseException | None) -> None:
-        if self.sink is not None and not self._ended:
-            self._ended = True
+        if self.sink is not None and not self._has_ended:
+            self._has_ended = True
             self.sink.on_end(reason)

@@ -18,12 +18,12 @@ INITIALIZE_PROXY = "proxy/initialize"
 INITIALIZE = "initialize"
 
 
-class _Wrapped(Struct, gc=False):
+class _WrappedMessage(Struct, gc=False):
     method: str
     params: Raw | UnsetType = UNSET
 
 
-_wrapped = json_decoder(_Wrapped)
+_decoder = json_decoder(_WrappedMessage)
 
 
 def wrap(method: str, params: Raw | None) -> bytes:
@@ -37,7 +37,7 @@ def wrap(method: str, params: Raw | None) -> bytes:
 def unwrap(params: Raw | None) -> tuple[str, Raw | None]:
     """The method and params of the message inside; raises the error to answer with."""
     try:
-        inner = _wrapped.decode(params or b"")
+        inner = _decoder.decode(params or b"")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise invalid_params("proxy/successor needs the method of a message") from None
     raw = b"null" if inner.params is UNSET else bytes(inner.params)

@@ -51,43 +51,43 @@ class AgentQuestions:
 
     def ask(self, session: str, name: str, hub_id: Id, connection: int) -> tuple[PendingQuestion, bool]:
         """The question of this name, and whether it is a new one."""
-        found = self._questions.get(self._names.get((session, name), -1)) if name else None
-        new = found is None
-        if found is None:
-            found = PendingQuestion(self._next, session, name, hub_id, connection)
+        question = self._questions.get(self._names.get((session, name), -1)) if name else None
+        new = question is None
+        if question is None:
+            question = PendingQuestion(self._next, session, name, hub_id, connection)
             self._next += 1
-            self._questions[found.number] = found
+            self._questions[question.number] = question
             if name:
-                self._names[session, name] = found.number
-        found.hub_id, found.connection = hub_id, connection
-        self._hub_ids[id_key(hub_id)] = found.number
-        return found, new
+                self._names[session, name] = question.number
+        question.hub_id, question.connection = hub_id, connection
+        self._hub_ids[id_key(hub_id)] = question.number
+        return question, new
 
     def answer(self, number: Id, answer: bytes) -> PendingQuestion | None:
         """None if it was not asked, is answered, or needs no answer any more."""
-        found = self._questions.get(number) if type(number) is int else None
-        if found is None or found.answer is not None:
+        pending = self._questions.get(number) if type(number) is int else None
+        if pending is None or pending.answer is not None:
             return None
-        found.answer = answer
-        if not found.name:  # it cannot be recognised when it comes again
-            self._drop(found)
-            return found
+        pending.answer = answer
+        if not pending.name:  # it cannot be recognised when it comes again
+            self._drop(pending)
+            return pending
         self._size += len(answer) + OVERHEAD
         # Behind all others that are kept: the dict's order is the order of the answers.
-        self._questions[found.number] = self._questions.pop(found.number)
+        self._questions[pending.number] = self._questions.pop(pending.number)
         while self._size > self._room:
             self._drop(next(question for question in self._questions.values() if question.answer is not None))
-        return found
+        return pending
 
     def cancel(self, hub_id: Id) -> PendingQuestion | None:
         """The hub needs no answer any more; None if it never asked under this id on this connection."""
-        found = self._questions.get(self._hub_ids.get(id_key(hub_id), -1))
-        if found is not None and found.answer is not None:
-            self._drop(found)
-        elif found is not None:  # who asked gets the answer that every request has, but never twice
-            self._names.pop((found.session, found.name), None)
-            found.name = ""
-        return found
+        question = self._questions.get(self._hub_ids.get(id_key(hub_id), -1))
+        if question is not None and question.answer is not None:
+            self._drop(question)
+        elif question is not None:  # who asked gets the answer that every request has, but never twice
+            self._names.pop((question.session, question.name), None)
+            question.name = ""
+        return question
 
     def is_open(self, session: str) -> bool:
         """Whether something of this session has no answer yet."""
@@ -97,14 +97,14 @@ class AgentQuestions:
 
     def stale(self, session: str, connection: int) -> list[PendingQuestion]:
         """Open questions of a session that the hub has not asked again since it is back; they are dropped."""
-        found = [
+        stale_questions = [
             question
             for question in self._questions.values()
             if question.session == session and question.answer is None and question.connection != connection
         ]
-        for one in found:
-            self._drop(one)
-        return found
+        for stale_question in stale_questions:
+            self._drop(stale_question)
+        return stale_questions
 
     def forget(self, session: str) -> None:
         """The session is closed."""

@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from dragoman.sdk.resuming.agent_questions import AgentQuestions, PendingQuestion
 from dragoman.sdk.resuming.marks import fields_of, look, taken_out, text_of
-from dragoman.sdk.resuming.runs import unmarked
-from dragoman.sdk.resuming.sent_messages import Open
+from dragoman.sdk.resuming.runs import remove_marks
+from dragoman.sdk.resuming.sent_messages import SentRequest
 from dragoman.sdk.resuming.sessions import ATTACH, ResumedSessions
 from dragoman.wire import decode, notification, request, response
 from dragoman.wire.envelope import Id, Notification, Request
@@ -35,25 +35,25 @@ class DeliveredUpdates:
         self.withheld: set[str] = set()
         """Sessions that are about to be told again from where the editor is."""
 
-    def update(self, heard: Notification, frame: bytes) -> bytes | None:
-        session, mark = look(heard.params)
-        if session in self.withheld or not self.sessions.told_update(session, mark.cursor):
+    def update(self, message: Notification, frame: bytes) -> bytes | None:
+        session, mark = look(message.params)
+        if session in self.withheld or not self.sessions.on_update(session, mark.cursor):
             return None
-        if not mark.cursor or heard.params is None or self.shows:
+        if not mark.cursor or message.params is None or self.shows:
             return frame
-        return notification(heard.method, taken_out(heard.params, mark))
+        return notification(message.method, taken_out(message.params, mark))
 
     def run(self, block: bytes) -> bytes | None:
         """The same for a block of nothing but updates, as one; None if they must be looked at one by one."""
         if self.shows or self.withheld or self.sessions.is_skipping:
             return None
-        found = unmarked(block)
-        if found is None:
+        result = remove_marks(block)
+        if result is None:
             return None
-        told, cursors = found
+        frames, cursors = result
         for session, cursor in cursors.items():
-            self.sessions.told_update(session, cursor)
-        return told
+            self.sessions.on_update(session, cursor)
+        return frames
 
     def withdrawal(self, notification: Notification) -> bytes | None:
         """The hub needs an answer no more; the editor has other ids than the hub."""
@@ -81,44 +81,46 @@ class DeliveredUpdates:
         """Whether the editor has an open question of this session, and would be asked it again."""
         return self.sessions.is_resumed(session) and self.questions.is_open(session)
 
-    def ended(self, one: Open, connection: int, *, failed: bool) -> list[bytes]:
+    def on_answer(self, open_request: SentRequest, connection: int, *, is_failed: bool) -> list[bytes]:
         """A request of the editor has its answer. With a turn, what was asked in it is over: the hub has not
         asked again what was settled while we were away.
         """
-        if one.method == "session/load":
-            self.sessions.loaded(one.session)
-        if one.method != "session/prompt":
+        if open_request.method == "session/load":
+            self.sessions.on_load_end(open_request.session)
+        if open_request.method != "session/prompt":
             return []
-        if failed:
-            self.sessions.told_end(one.session, "", one.key)
-        return [withdrawal(question) for question in self.questions.stale(one.session, connection)]
+        if is_failed:
+            self.sessions.on_turn_end(open_request.session, "", open_request.key)
+        return [withdrawal(question) for question in self.questions.stale(open_request.session, connection)]
 
-    def result(self, one: Open, result: Raw, frame: bytes) -> bytes:
+    def result(self, open_request: SentRequest, result: Raw, frame: bytes) -> bytes:
         """The answer, and what it changes."""
         session, mark = look(result)
-        if one.method == "session/prompt":
-            self.sessions.told_end(one.session, mark.cursor, one.key)
-        elif one.method in ("session/new", "session/fork") and session:
-            self.sessions.open(session, _params(one))
-        elif one.method in ("session/load", "session/resume"):
-            self.sessions.open(one.session, _params(one))
-            self.sessions.on_cursor(one.session, mark.cursor)
-        elif one.method in ("session/close", "session/delete"):
-            self.sessions.close(one.session)
-            self.questions.forget(one.session)
+        if open_request.method == "session/prompt":
+            self.sessions.on_turn_end(open_request.session, mark.cursor, open_request.key)
+        elif open_request.method in ("session/new", "session/fork") and session:
+            self.sessions.open(session, _params(open_request))
+        elif open_request.method in ("session/load", "session/resume"):
+            self.sessions.open(open_request.session, _params(open_request))
+            self.sessions.on_cursor(open_request.session, mark.cursor)
+        elif open_request.method in ("session/close", "session/delete"):
+            self.sessions.close(open_request.session)
+            self.questions.forget(open_request.session)
         else:
-            self._looked(one, fields_of(result))
-        return response(one.id, taken_out(result, mark)) if mark.cursor and not self.shows else frame
+            self._on_hub_result(open_request, fields_of(result))
+        return response(open_request.id, taken_out(result, mark)) if mark.cursor and not self.shows else frame
 
-    def _looked(self, one: Open, result: dict[str, Raw]) -> None:
+    def _on_hub_result(self, open_request: SentRequest, result: dict[str, Raw]) -> None:
         """The methods of a client that knows hubs."""
-        params = _params(one)
-        if one.method == ATTACH:
+        params = _params(open_request)
+        if open_request.method == ATTACH:
             after = text_of(params["after"]) if "after" in params else "end"
-            self.sessions.attach(one.session, text_of(result.get("cursor")) if after == "end" else after)
-        elif one.method == DETACH:
-            self.sessions.detach(one.session)
-        elif one.method == WATCH:
+            self.sessions.attach(
+                open_request.session, text_of(result.get("cursor")) if after == "end" else after
+            )
+        elif open_request.method == DETACH:
+            self.sessions.detach(open_request.session)
+        elif open_request.method == WATCH:
             self.watches = bytes(params.get("on", b"")) == b"true"
 
 
@@ -135,6 +137,6 @@ def withdrawn(note: Notification) -> Id:
         return None
 
 
-def _params(one: Open) -> dict[str, Raw]:
-    said = decode(one.frame)
-    return fields_of(said.params) if isinstance(said, Request) else {}
+def _params(open_request: SentRequest) -> dict[str, Raw]:
+    message = decode(open_request.frame)
+    return fields_of(message.params) if isinstance(message, Request) else {}

@@ -34,12 +34,12 @@ class _MarkMeta(Struct, gc=False):
     dragoman: MessageMark | None = None
 
 
-class _Marked(Struct, gc=False):
+class _MarkedParams(Struct, gc=False):
     session: str = field(name="sessionId", default="")
     meta: _MarkMeta | None = field(name="_meta", default=None)
 
 
-_marked = json_decoder(_Marked)
+_decoder = json_decoder(_MarkedParams)
 
 NO_MARK = MessageMark()
 
@@ -49,11 +49,11 @@ def look(params: bytes | Raw | None) -> tuple[str, MessageMark]:
     if params is None:
         return "", NO_MARK
     try:
-        marked = _marked.decode(params)
+        message = _decoder.decode(params)
     except _UNREADABLE:
         return _look_again(fields_of(params))
-    meta = marked.meta
-    return marked.session, NO_MARK if meta is None or meta.dragoman is None else meta.dragoman
+    meta = message.meta
+    return message.session, NO_MARK if meta is None or meta.dragoman is None else meta.dragoman
 
 
 def _look_again(fields: Mapping[str, Raw]) -> tuple[str, MessageMark]:

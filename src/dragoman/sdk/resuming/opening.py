@@ -54,15 +54,15 @@ def _opener(
     urls = itertools.cycle(addresses)
 
     async def open_() -> Transport:
-        one = next(urls)
-        if one.startswith("ws"):
+        address = next(urls)
+        if address.startswith("ws"):
             from dragoman.transport.websocket import KEEPALIVE, open_websocket
 
             keepalive = KEEPALIVE if len(addresses) == 1 else KEEPALIVE_OF_SEVERAL
-            return await open_websocket(one, headers=headers, limits=limits, keepalive=keepalive)
+            return await open_websocket(address, headers=headers, limits=limits, keepalive=keepalive)
         from dragoman.transport.http_client import open_http
 
-        return open_http(one, headers=headers, limits=limits, all_or_nothing=True)
+        return open_http(address, headers=headers, limits=limits, all_or_nothing=True)
 
     return open_
 
@@ -72,13 +72,13 @@ def is_refusal(reason: BaseException | str) -> bool:
     return _status(reason) in UNWELCOME
 
 
-def is_final(reason: BaseException, known: bool) -> bool:
+def is_final(reason: BaseException, is_known: bool) -> bool:
     """A hub that was there once may be back at the same place; an address that never was one stays wrong."""
     status = _status(reason)
-    return status in UNWELCOME or (not known and 400 <= status < 500 and status not in PASSING)
+    return status in UNWELCOME or (not is_known and 400 <= status < 500 and status not in PASSING)
 
 
 def _status(reason: BaseException | str) -> int:
     """Both transports say it by the status, at the end of their words."""
-    found = _STATUS.search(str(reason))
-    return int(found[1]) if found is not None else 0
+    match = _STATUS.search(str(reason))
+    return int(match[1]) if match is not None else 0

@@ -27,7 +27,7 @@ from dragoman.sdk.resuming.delivered_updates import (
     withdrawn,
 )
 from dragoman.sdk.resuming.marks import fields_of, look, put
-from dragoman.sdk.resuming.sent_messages import KEYED, LOADS, Open, SentMessages
+from dragoman.sdk.resuming.sent_messages import KEYED, LOADS, SentMessages, SentRequest
 from dragoman.wire import decode, error_object, failure, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, NOT_FOUND
 from dragoman.wire.envelope import Envelope, Failure, Id, Malformed, Notification, Request, Response
@@ -71,7 +71,7 @@ class Resumption:
         self._keys = 0
         self._count = 0  # of requests of our own
         self._sent_messages = SentMessages()
-        self._delivered = DeliveredUpdates()
+        self._deliveries = DeliveredUpdates()
         self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
         self._checks: dict[Id, str] = {}  # the same: once it is answered, all that is open was asked again
         self._tries: dict[str, int] = {}  # connections in a row on which the hub failed to resume a session
@@ -87,31 +87,34 @@ class Resumption:
 
     def cursor(self, session: str) -> str:
         """How far the editor has been told of this session; empty if nobody knows."""
-        return self._delivered.sessions.cursor(session)
+        return self._deliveries.sessions.cursor(session)
 
     # The connection.
 
-    def opened(self) -> None:
+    def on_open(self) -> None:
         self._connection += 1
         self.fault = ""
-        self._delivered.questions.renew()
+        self._deliveries.questions.renew()
         self.phase = "greeting" if self.is_hub else "fresh"
         if self._initialize is not None:
             self.to_hub.append(self._initialize[1])
         else:
             self._say_held()
 
-    def lost(self) -> None:
+    def on_connection_lost(self) -> None:
         """What was written last may have arrived or not; all of it is settled on the next connection."""
         self.to_hub.clear()
         self._returns.clear()
         self._checks.clear()
-        self._delivered.withheld.clear()
+        self._deliveries.withheld.clear()
         if self.phase not in ("over", "plain"):
             self.phase = "away"
-        for one in self._sent_messages.unrepeatable():
-            self._sent_messages.answered(one.id)
-            self._refuse(one.id, f"the connection broke, and {one.method} may have been carried out or not")
+        for sent_request in self._sent_messages.unrepeatable():
+            self._sent_messages.settle(sent_request.id)
+            self._refuse(
+                sent_request.id,
+                f"the connection broke, and {sent_request.method} may have been carried out or not",
+            )
 
     def give_up(self, why: str) -> None:
         """The hub is gone for good: whatever the editor waits for, it waits for in vain."""
@@ -119,7 +122,7 @@ class Resumption:
         waiting = [request.id for request in self._sent_messages.requests()]
         if self._initialize is not None and self.is_hub is None:
             waiting.insert(0, self._initialize[0])
-        waiting += [held.id for held in map(decode, self._held_frames) if isinstance(held, Request)]
+        waiting += [message.id for message in map(decode, self._held_frames) if isinstance(message, Request)]
         self._held_frames.clear()
         self.held_bytes = 0
         for request_id in waiting:
@@ -136,13 +139,13 @@ class Resumption:
         if self.phase == "plain":
             self.to_hub.append(frame)
             return
-        said = decode(frame)
-        if self.is_hub and self._is_unfit(said, len(frame)):
+        message = decode(frame)
+        if self.is_hub and self._is_unfit(message, len(frame)):
             return
-        if isinstance(said, Response | Failure) and self.is_hub:
-            self._answer(said)
-        elif self._is_open_for(said):
-            self._pass(said, frame)
+        if isinstance(message, Response | Failure) and self.is_hub:
+            self._answer(message)
+        elif self._is_open_for(message):
+            self._pass(message, frame)
         else:
             self._held_frames.append(frame)
             self.held_bytes += len(frame)
@@ -177,19 +180,19 @@ class Resumption:
     def _say_held(self) -> None:
         while self._held_frames:
             frame = self._held_frames[0]
-            said = decode(frame)
-            if self.phase != "plain" and not self._is_open_for(said):
+            message = decode(frame)
+            if self.phase != "plain" and not self._is_open_for(message):
                 return
             self._held_frames.popleft()
             self.held_bytes -= len(frame)
             if self.phase == "plain":
                 self.to_hub.append(frame)
             else:
-                self._pass(said, frame)
+                self._pass(message, frame)
 
     def _pass(self, envelope: Envelope, frame: bytes) -> None:
         if isinstance(envelope, Request) and envelope.method == "initialize" and self.is_hub is None:
-            frame = self._introduced(envelope)
+            frame = self._introduce(envelope)
         elif self.is_hub is None:
             self._has_spoken = True
         elif isinstance(envelope, Request):
@@ -198,9 +201,9 @@ class Resumption:
             self._note(envelope)
         self.to_hub.append(frame)
 
-    def _introduced(self, incoming: Request) -> bytes:
+    def _introduce(self, incoming: Request) -> bytes:
         mark = fields_of(fields_of(fields_of(incoming.params).get("_meta")).get("dragoman"))
-        self._delivered.shows = bytes(mark.get("cursors", b"")) == b"true"
+        self._deliveries.shows = bytes(mark.get("cursors", b"")) == b"true"
         ours = {"cursors": True, "client": self.client}
         if self._agent is not None:
             ours["agent"] = self._agent
@@ -216,7 +219,7 @@ class Resumption:
             key = f"{self.client}-{self._keys}"
             frame = request(incoming.id, incoming.method, put(incoming.params, {"key": key}))
         if incoming.method == "session/load":
-            self._delivered.sessions.load(session)
+            self._deliveries.sessions.load(session)
         self._sent_messages.keep(incoming, frame, session=session, key=key)
         return frame
 
@@ -231,7 +234,7 @@ class Resumption:
             answer = b'"result":%b' % bytes(response.result)
         else:
             answer = b'"error":%b' % msgspec.json.encode(response.error)
-        question = self._delivered.questions.answer(response.id, answer)
+        question = self._deliveries.questions.answer(response.id, answer)
         if question is not None and question.connection == self._connection and self.phase != "away":
             self._send_answer(question)
 
@@ -243,9 +246,9 @@ class Resumption:
 
     def hear_block(self, block: bytes) -> None:
         """One or more frames."""
-        told = self._delivered.run(block) if self.phase in ("greeting", "resuming", "live") else None
-        if told is not None:
-            self.to_editor.append(told)
+        updates = self._deliveries.run(block) if self.phase in ("greeting", "resuming", "live") else None
+        if updates is not None:
+            self.to_editor.append(updates)
             return
         for frame in lines_of(block):
             self.hear(frame)
@@ -254,15 +257,15 @@ class Resumption:
         if self.phase == "plain":
             self.to_editor.append(frame)
             return
-        heard = decode(frame)
+        message = decode(frame)
         if self.phase == "fresh":
-            self._hear_first(heard, frame)
-        elif isinstance(heard, Notification):
-            self._hear_note(heard, frame)
-        elif isinstance(heard, Request):
-            self._hear_question(heard)
-        elif isinstance(heard, Response | Failure):
-            self._hear_answer(heard, frame)
+            self._hear_first(message, frame)
+        elif isinstance(message, Notification):
+            self._hear_note(message, frame)
+        elif isinstance(message, Request):
+            self._hear_question(message)
+        elif isinstance(message, Response | Failure):
+            self._hear_answer(message, frame)
         else:
             self.to_editor.append(frame)
 
@@ -289,21 +292,23 @@ class Resumption:
             self.fault = "what answers there is no hub any more"
         else:
             self.phase, self._owes = "resuming", True
-            if self._delivered.watches:
+            if self._deliveries.watches:
                 self._return(WATCH, WATCHING, "")
-            held = self._held_openings()
-            for session in self._delivered.sessions:
-                if session not in held and not self._sent_messages.opens(session):
+            opening_sessions = self._held_openings()
+            for session in self._deliveries.sessions:
+                if session not in opening_sessions and not self._sent_messages.opens(session):
                     self._come_back(session)
             self._go_on()
 
     def _held_openings(self) -> set[str]:
         """Sessions that the editor opens by itself as soon as it is heard: it would be told all twice."""
-        held = [message for message in map(decode, self._held_frames) if isinstance(message, Request)]
-        return {look(message.params)[0] for message in held if message.method in LOADS}
+        held_requests = [
+            message for message in map(decode, self._held_frames) if isinstance(message, Request)
+        ]
+        return {look(message.params)[0] for message in held_requests if message.method in LOADS}
 
     def _come_back(self, session: str) -> None:
-        method, params = self._delivered.sessions.come_back(session, self._sent_messages.prompts(session))
+        method, params = self._deliveries.sessions.come_back(session, self._sent_messages.prompts(session))
         self._return(method, params, session)
 
     def _return(self, method: str, params: bytes, session: str) -> None:
@@ -316,20 +321,20 @@ class Resumption:
         self.to_hub.append(request(number, method, params))
         return number
 
-    def _returned(self, response: Response | Failure) -> None:
+    def _on_return(self, response: Response | Failure) -> None:
         session = self._returns.pop(response.id)
-        self._delivered.withheld.discard(session)
+        self._deliveries.withheld.discard(session)
         if isinstance(response, Failure):
-            self._not_returned(session, response)
+            self._on_return_refused(session, response)
             self._go_on()
             return
         self._tries.pop(session, None)
-        if self._delivered.asks(session):
+        if self._deliveries.asks(session):
             # The hub asks again right behind its answer; what it has not asked before this one is settled.
             self._checks[self._ask(ANYTHING, LITTLE)] = session
         self._go_on()
 
-    def _not_returned(self, session: str, failure: Failure) -> None:
+    def _on_return_refused(self, session: str, failure: Failure) -> None:
         """A hub that cannot read its journal now may be able to soon: we come again. If it never can, what
         the editor asks of the session next gets the hub's own words.
         """
@@ -348,62 +353,67 @@ class Resumption:
         self.phase = "live"
         if self._owes:
             self._owes = False
-            for one, frame in self._sent_messages.again():
-                if one is not None and one.method == "session/load":
-                    self._delivered.sessions.load_again(one.session)
+            for sent_request, frame in self._sent_messages.again():
+                if sent_request is not None and sent_request.method == "session/load":
+                    self._deliveries.sessions.load_again(sent_request.session)
                 self.to_hub.append(frame)
         self._say_held()
 
     def _hear_answer(self, response: Response | Failure, frame: bytes) -> None:
         if response.id in self._returns:
-            self._returned(response)
+            self._on_return(response)
         elif response.id in self._checks:
-            stale = self._delivered.questions.stale(self._checks.pop(response.id), self._connection)
+            stale = self._deliveries.questions.stale(self._checks.pop(response.id), self._connection)
             self.to_editor += map(withdrawal, stale)
         elif self.phase == "greeting" and self._initialize and response.id in (None, self._initialize[0]):
             self._hear_greeting(response)
-        elif (one := self._sent_messages.answered(response.id)) is not None:
-            self._answered(one, response, frame)
+        elif (sent_request := self._sent_messages.settle(response.id)) is not None:
+            self._on_answer(sent_request, response, frame)
         elif response.id is None:
             self.to_editor.append(frame)  # it did not understand something; the editor may
         else:
             log.info("the hub answered something that nobody waits for")
 
-    def _answered(self, one: Open, heard: Response | Failure, frame: bytes) -> None:
-        self.to_editor += self._delivered.ended(one, self._connection, failed=isinstance(heard, Failure))
-        if isinstance(heard, Failure):
-            gone = one.repeated and one.method in ("session/close", "session/delete")
-            if not (gone and heard.error.code == NOT_FOUND):
+    def _on_answer(self, sent_request: SentRequest, answer: Response | Failure, frame: bytes) -> None:
+        self.to_editor += self._deliveries.on_answer(
+            sent_request, self._connection, is_failed=isinstance(answer, Failure)
+        )
+        if isinstance(answer, Failure):
+            was_removal = sent_request.is_repeated and sent_request.method in (
+                "session/close",
+                "session/delete",
+            )
+            if not (was_removal and answer.error.code == NOT_FOUND):
                 self.to_editor.append(frame)
                 return
             # It was carried out the first time, and the answer was lost.
-            heard, frame = Response(one.id, Raw(b"{}")), response(one.id, b"{}")
-        self.to_editor.append(self._delivered.result(one, heard.result, frame))
-        made = look(heard.result)[0] if one.method in ("session/new", "session/fork") else ""
-        if one.repeated and made:
-            self._hear_from_its_beginning(made)
+            answer, frame = Response(sent_request.id, Raw(b"{}")), response(sent_request.id, b"{}")
+        self.to_editor.append(self._deliveries.result(sent_request, answer.result, frame))
+        new_session = look(answer.result)[0] if sent_request.method in ("session/new", "session/fork") else ""
+        if sent_request.is_repeated and new_session:
+            self._hear_from_its_beginning(new_session)
 
     def _hear_from_its_beginning(self, session: str) -> None:
         """It may have been made the first time, and have spoken since to a connection that was gone."""
-        self._delivered.withheld.add(session)
+        self._deliveries.withheld.add(session)
         self.phase = "resuming"
         self._come_back(session)
 
     def _hear_question(self, request: Request) -> None:
-        question, asked = self._delivered.question(request, self._connection)
-        if asked is not None:
-            self.to_editor.append(asked)
+        question, frame = self._deliveries.question(request, self._connection)
+        if frame is not None:
+            self.to_editor.append(frame)
         elif question is not None and question.answer is not None:
             self._send_answer(question)
 
     def _hear_note(self, notification: Notification, frame: bytes) -> None:
-        told = (
-            self._delivered.withdrawal(notification)
+        delivery = (
+            self._deliveries.withdrawal(notification)
             if notification.method == WITHDRAW
-            else self._delivered.update(notification, frame)
+            else self._deliveries.update(notification, frame)
         )
-        if told is not None:
-            self.to_editor.append(told)
+        if delivery is not None:
+            self.to_editor.append(delivery)
 
 
 def _is_hub(result: Raw) -> bool:
@@ -412,5 +422,5 @@ def _is_hub(result: Raw) -> bool:
 
 def _largest(result: Raw) -> int:
     """What a hub says about the size of messages; one that says nothing takes all of them."""
-    told = fields_of(fields_of(fields_of(result).get("_meta")).get("dragoman")).get("message")
-    return int(bytes(told)) if told is not None and bytes(told).isdigit() else NO_LIMIT
+    size = fields_of(fields_of(fields_of(result).get("_meta")).get("dragoman")).get("message")
+    return int(bytes(size)) if size is not None and bytes(size).isdigit() else NO_LIMIT

@@ -15,7 +15,7 @@ _SESSION = b'"}},"sessionId":"'
 """Between the cursor and the session: the mark is the whole `_meta`, so nothing of somebody else's goes."""
 
 
-def unmarked(block: bytes) -> tuple[bytes, dict[str, str]] | None:
+def remove_marks(block: bytes) -> tuple[bytes, dict[str, str]] | None:
     """The block without its marks, and the last cursor of each session in it; None if it is no such block."""
     if not block.startswith(_MARK):  # nearly always enough to tell
         return None
@@ -23,7 +23,7 @@ def unmarked(block: bytes) -> tuple[bytes, dict[str, str]] | None:
     frames = block[len(_MARK) :].split(b"\n" + _MARK)
     if len(frames) != block.count(b"\n") + (not block.endswith(b"\n")):
         return None
-    told = []
+    parts = []
     cursors: dict[bytes, bytes] = {}
     for frame in frames:
         at = frame.find(_SESSION)
@@ -33,9 +33,9 @@ def unmarked(block: bytes) -> tuple[bytes, dict[str, str]] | None:
         if at < 0 or not (cursor.isdigit() or _is_part(cursor)) or b"\\" in session or not session.isascii():
             return None
         cursors[session] = cursor
-        told.append(frame[begin:])
+        parts.append(frame[begin:])
     between = UPDATE + b'"sessionId":"'
-    whole = between + (b"\n" + between).join(told)
+    whole = between + (b"\n" + between).join(parts)
     return whole, {session.decode(): cursor.decode() for session, cursor in cursors.items()}
 
 

@@ -32,7 +32,7 @@ LOADS = frozenset({"session/load", "session/resume"})
 OURS = "_dragoman/hub/"
 
 
-class Open(Struct, gc=False):
+class SentRequest(Struct, gc=False):
     """A request without an answer. `frame` is empty if it must not be said again."""
 
     id: Id
@@ -40,7 +40,7 @@ class Open(Struct, gc=False):
     session: str
     key: str
     frame: bytes
-    repeated: bool = False
+    is_repeated: bool = False
 
 
 class _DependentNotification(Struct, gc=False):
@@ -57,7 +57,7 @@ class SentMessages:
         self._room = room
         self._size = 0
         self._number = 0
-        self._open: dict[int, Open] = {}
+        self._open: dict[int, SentRequest] = {}
         self._numbers: dict[Hashable, int] = {}  # by the ids of the requests
         self._notes: dict[int, _DependentNotification] = {}
 
@@ -66,15 +66,17 @@ class SentMessages:
         self._number += 1
         repeatable = not request.method.startswith("_") or request.method.startswith(OURS)
         fits = self._size + len(frame) <= self._room or request.method in OPENINGS
-        kept = frame if repeatable and fits else b""
-        self._open[self._number] = Open(request.id, request.method, session, key, kept)
+        kept_frame = frame if repeatable and fits else b""
+        self._open[self._number] = SentRequest(request.id, request.method, session, key, kept_frame)
         self._numbers[id_key(request.id)] = self._number
-        self._size += len(kept)
+        self._size += len(kept_frame)
 
     def keep_cancel(self, note: Notification, *, session: str) -> None:
         """A cancel is meant for the turns of its session that are open now."""
         about = tuple(
-            n for n, one in self._open.items() if one.session == session and one.method == "session/prompt"
+            n
+            for n, open_request in self._open.items()
+            if open_request.session == session and open_request.method == "session/prompt"
         )
         self._keep_note(notification(note.method, _raw(note)), about)
 
@@ -91,16 +93,16 @@ class SentMessages:
     def is_open(self, request_id: Id) -> bool:
         return id_key(request_id) in self._numbers
 
-    def answered(self, request_id: Id) -> Open | None:
+    def settle(self, request_id: Id) -> SentRequest | None:
         """None if nothing is open under this id."""
         number = self._numbers.pop(id_key(request_id), None)
         if number is None:
             return None
-        found = self._open.pop(number)
-        self._size -= len(found.frame)
+        open_request = self._open.pop(number)
+        self._size -= len(open_request.frame)
         for key in [key for key, note in self._notes.items() if not self._still(note)]:
             del self._notes[key]
-        return found
+        return open_request
 
     def _still(self, note: _DependentNotification) -> bool:
         return any(number in self._open for number in note.about)
@@ -108,38 +110,41 @@ class SentMessages:
     def prompts(self, session: str) -> list[str]:
         """The keys of the session's prompts without an answer."""
         return [
-            one.key
-            for one in self._open.values()
-            if one.session == session and one.method == "session/prompt"
+            open_request.key
+            for open_request in self._open.values()
+            if open_request.session == session and open_request.method == "session/prompt"
         ]
 
     def opens(self, session: str) -> bool:
         """Whether the editor is just opening it by itself."""
-        return any(one.session == session and one.method in LOADS for one in self._open.values())
+        return any(
+            open_request.session == session and open_request.method in LOADS
+            for open_request in self._open.values()
+        )
 
-    def requests(self) -> list[Open]:
+    def requests(self) -> list[SentRequest]:
         return list(self._open.values())
 
-    def unrepeatable(self) -> list[Open]:
+    def unrepeatable(self) -> list[SentRequest]:
         """What was said over a connection that is gone and cannot be said again."""
-        return [one for one in self._open.values() if not one.frame]
+        return [open_request for open_request in self._open.values() if not open_request.frame]
 
-    def again(self) -> Iterator[tuple[Open | None, bytes]]:
+    def again(self) -> Iterator[tuple[SentRequest | None, bytes]]:
         """Everything that is kept, in its order; notifications are of no request."""
         for number in sorted((*self._open, *self._notes)):
             if number in self._notes:
                 yield None, self._note_again(self._notes[number])
-            elif (found := self._open[number]).frame:
-                found.repeated = True
-                yield found, found.frame
+            elif (open_request := self._open[number]).frame:
+                open_request.is_repeated = True
+                yield open_request, open_request.frame
 
     def _note_again(self, note: _DependentNotification) -> bytes:
         """A cancel says which prompts it is for: another turn may have begun since it was said first."""
-        said = decode(note.frame)
+        message = decode(note.frame)
         keys = [self._open[n].key for n in note.about if n in self._open]
-        if not isinstance(said, Notification) or said.method != "session/cancel":
+        if not isinstance(message, Notification) or message.method != "session/cancel":
             return note.frame
-        return notification(said.method, put(said.params, {"prompts": keys}))
+        return notification(message.method, put(message.params, {"prompts": keys}))
 
 
 def _raw(note: Notification) -> bytes | None:

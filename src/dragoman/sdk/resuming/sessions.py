@@ -36,8 +36,8 @@ class ResumedSessions:
 
     def open(self, session: str, fields: dict[str, Raw]) -> None:
         """It was made, loaded, resumed or forked with these params."""
-        kept = {name: value for name, value in fields.items() if name not in ("_meta", "sessionId")}
-        self._open[session] = (RESUME, _encode({"sessionId": session, **kept}))
+        params = {name: value for name, value in fields.items() if name not in ("_meta", "sessionId")}
+        self._open[session] = (RESUME, _encode({"sessionId": session, **params}))
 
     def attach(self, session: str, cursor: str) -> None:
         """It is only looked at, unless it was opened before."""
@@ -50,8 +50,8 @@ class ResumedSessions:
             self.close(session)
 
     def close(self, session: str) -> None:
-        for kept in (self._cursors, self._open, self._wrote, self._loading, self._skipping):
-            kept.pop(session, None)
+        for table in (self._cursors, self._open, self._wrote, self._loading, self._skipping):
+            table.pop(session, None)
 
     def come_back(self, session: str, prompts: list[str]) -> tuple[str, bytes]:
         """The method and the params that go on behind what the editor has."""
@@ -78,7 +78,7 @@ class ResumedSessions:
         if cursor and session:
             self._move(session, cursor)
 
-    def told_end(self, session: str, cursor: str, key: str) -> None:
+    def on_turn_end(self, session: str, cursor: str, key: str) -> None:
         """The same for the end of a turn. An error has no place for a cursor: then the hub will come by the
         prompt again, and must know that the editor need not be told its own words.
         """
@@ -96,7 +96,7 @@ class ResumedSessions:
         """Whether some updates are about to come that the editor has had."""
         return bool(self._skipping)
 
-    def told_update(self, session: str, cursor: str) -> bool:
+    def on_update(self, session: str, cursor: str) -> bool:
         """The same for an update. False if it had this one before and must not get it again."""
         if not cursor or not session:
             return True
@@ -116,10 +116,10 @@ class ResumedSessions:
         self._loading[session] = ""
 
     def load_again(self, session: str) -> None:
-        if replayed := self._loading.get(session):
-            self._skipping[session] = replayed
+        if replay_count := self._loading.get(session):
+            self._skipping[session] = replay_count
 
-    def loaded(self, session: str) -> None:
+    def on_load_end(self, session: str) -> None:
         """The replay is over, in whatever way."""
         self._loading.pop(session, None)
         self._skipping.pop(session, None)

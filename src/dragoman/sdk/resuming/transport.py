@@ -38,8 +38,8 @@ class Backoff:
         self._most = most
         self._chance = chance
 
-    def __call__(self, failed: int) -> float:
-        whole = min(self._most, self._first * float(2 ** min(failed, DOUBLINGS)))
+    def __call__(self, failures: int) -> float:
+        whole = min(self._most, self._first * float(2 ** min(failures, DOUBLINGS)))
         return whole * (0.5 + self._chance() / 2)
 
 
@@ -69,14 +69,14 @@ class ResumingTransport:
         patience: float = COMING_BACK,
         limits: TransportLimits = DEFAULT_LIMITS,
         backoff: Callable[[int], float] | None = None,
-        is_final: Callable[[BaseException, bool], bool] = lambda reason, known: False,
+        is_final: Callable[[BaseException, bool], bool] = lambda reason, is_known: False,
         on_notice: Callable[[ConnectionNotice], None] | None = None,
     ) -> None:
         self.limits = limits
         self.core = Resumption(client=token_hex(16), agent=agent)
-        self.tried = asyncio.Event()
+        self.first_attempt = asyncio.Event()
         """The first attempt has succeeded or failed."""
-        self.unreached = False
+        self.is_unreached = False
         """Whether the server was tried and has never said anything."""
         self._spoke = False
         self._open = open_
@@ -92,12 +92,12 @@ class ResumingTransport:
         self._reason: BaseException | None = None
         self._reading = asyncio.Event()
         self._reading.set()
-        self._unfed: list[bytes] = []  # for the sink, while it is paused
-        self._changed = Waiters()
-        self._closed = ""
+        self._pending_frames: list[bytes] = []  # for the sink, while it is paused
+        self._waiters = Waiters()
+        self._close_reason = ""
         self._closing: asyncio.Task[None] | None = None
-        self._ended = False
-        self._parted = False  # what was held had its time
+        self._has_ended = False
+        self._has_flushed = False  # what was held had its time
         self._lost_at: float | None = None
 
     # The contract.
@@ -106,14 +106,14 @@ class ResumingTransport:
         if self._sink is not None:
             raise RuntimeError("a transport is started once")
         self._sink = sink
-        if self._closed:
+        if self._close_reason:
             self._end(None)
             return
         self._run = asyncio.get_running_loop().create_task(self._stay())
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
         if self.core.phase == "plain" and self._inner is not None:
             self._inner.write(block)
             return
@@ -123,13 +123,13 @@ class ResumingTransport:
 
     @property
     def pending(self) -> int:
-        return 0 if self._closed else self.core.held_bytes + (self._inner.pending if self._inner else 0)
+        return 0 if self._close_reason else self.core.held_bytes + (self._inner.pending if self._inner else 0)
 
     async def drain(self) -> None:
         while self.pending > self.limits.low:
             await self._drain_some()
-        if self._closed:
-            raise LinkClosed(self._closed)
+        if self._close_reason:
+            raise LinkClosed(self._close_reason)
 
     async def _drain_some(self) -> None:
         inner = self._inner
@@ -140,7 +140,7 @@ class ResumingTransport:
             except LinkClosed:
                 if inner is not self._inner:
                     return
-        await self._changed.wait()
+        await self._waiters.wait()
 
     def pause(self) -> None:
         self._reading.clear()
@@ -162,12 +162,12 @@ class ResumingTransport:
     async def _part_with_held(self) -> None:
         """Wait for a connection that takes it, once."""
         try:
-            async with asyncio.timeout(0 if self._parted else self.limits.flush):
-                while self.core.held_bytes and not self._closed:
-                    await self._changed.wait()
+            async with asyncio.timeout(0 if self._has_flushed else self.limits.flush):
+                while self.core.held_bytes and not self._close_reason:
+                    await self._waiters.wait()
         except TimeoutError:
             pass  # nobody is there to take it
-        self._parted = True
+        self._has_flushed = True
 
     def cursor(self, session: str) -> str:
         """How far whoever reads here has been told of this session, in the hub's own terms."""
@@ -192,18 +192,18 @@ class ResumingTransport:
     # One connection after the other.
 
     async def _stay(self) -> None:
-        failed = 0
+        failures = 0
         try:
             while True:
                 reason = await self._converse()
-                failed = 0 if self._lost_at is None else failed + 1
+                failures = 0 if self._lost_at is None else failures + 1
                 if self._lost_at is None:
                     self._lost_at = asyncio.get_running_loop().time()
-                self.unreached = not self._spoke
-                wait = self._backoff(failed)
+                self.is_unreached = not self._spoke
+                wait = self._backoff(failures)
                 if why := self._enough(reason, wait):
                     break
-                kind: Literal["unreached", "lost"] = "unreached" if self.unreached else "lost"
+                kind: Literal["unreached", "lost"] = "unreached" if self.is_unreached else "lost"
                 self._on_notice(ConnectionNotice(kind=kind, seconds=wait, reason=_words(reason)))
                 await asyncio.sleep(wait)
         except LocalMistake as mistake:  # the address makes no sense, or a package is missing
@@ -217,9 +217,9 @@ class ResumingTransport:
             return reason or LinkClosed("the server ended the connection")
         if reason is not None and self._is_final(reason, bool(self.core.is_hub)):
             return reason
-        gone = asyncio.get_running_loop().time() - self._lost_at
-        if self._give_up is not None and gone + wait > self._give_up:
-            return LinkClosed(f"the hub was gone for {gone:.1f} seconds ({_words(reason)})")
+        seconds_gone = asyncio.get_running_loop().time() - self._lost_at
+        if self._give_up is not None and seconds_gone + wait > self._give_up:
+            return LinkClosed(f"the hub was gone for {seconds_gone:.1f} seconds ({_words(reason)})")
         return None
 
     async def _converse(self) -> BaseException | None:
@@ -229,13 +229,13 @@ class ResumingTransport:
         except LinkClosed as error:
             return error
         finally:
-            self.tried.set()
+            self.first_attempt.set()
         self._inner, self._over, self._reason = inner, asyncio.Event(), None
         try:
             inner.start(_Ear(self, inner))
             if not self._reading.is_set():
                 inner.pause()
-            self.core.opened()
+            self.core.on_open()
             self._carry()
             await self._until_over()
             return self._reason
@@ -244,7 +244,7 @@ class ResumingTransport:
                 await inner.aclose()
             finally:
                 self._inner = None
-                self.core.lost()
+                self.core.on_connection_lost()
                 self._carry()
 
     async def _until_over(self) -> None:
@@ -253,7 +253,7 @@ class ResumingTransport:
             try:
                 async with asyncio.timeout(self._patience):
                     while self.core.phase != "live" and not self._over.is_set():
-                        await self._changed.wait()
+                        await self._waiters.wait()
             except TimeoutError:
                 self._reason = LinkClosed("the hub did not answer in time")
                 return
@@ -271,9 +271,9 @@ class ResumingTransport:
     def _on_block(self, inner: Transport, block: bytes) -> None:
         if inner is not self._inner:
             return  # the last words of a connection that we have given up
-        self._spoke, self.unreached = True, False
+        self._spoke, self.is_unreached = True, False
         if self.core.phase == "plain":
-            self._unfed.append(block)
+            self._pending_frames.append(block)
             self._feed()
             return
         self.core.hear_block(block)
@@ -293,33 +293,33 @@ class ResumingTransport:
         if inner is self._inner and not self._over.is_set():
             self._reason = reason
             self._over.set()
-            self._changed.wake()
+            self._waiters.wake()
 
     def _carry(self) -> None:
         """From the core to both sides."""
-        said, self.core.to_hub = self.core.to_hub, []
-        if said and self._inner is not None:
+        frames, self.core.to_hub = self.core.to_hub, []
+        if frames and self._inner is not None:
             try:
-                self._inner.write(b"".join(said))
+                self._inner.write(b"".join(frames))
             except LinkClosed:
                 pass  # its end is on its way to us; what needs saying is said again on the next one
-        self._unfed += self.core.to_editor
+        self._pending_frames += self.core.to_editor
         self.core.to_editor = []
         self._feed()
-        self._changed.wake()
+        self._waiters.wake()
 
     def _feed(self) -> None:
-        if self._unfed and self._reading.is_set() and self._sink is not None and not self._ended:
-            block, self._unfed = b"".join(self._unfed), []
+        if self._pending_frames and self._reading.is_set() and self._sink is not None and not self._has_ended:
+            block, self._pending_frames = b"".join(self._pending_frames), []
             self._sink.feed(block)
 
     def _break(self, why: str) -> None:
-        self._closed = self._closed or why
-        self._changed.wake()
+        self._close_reason = self._close_reason or why
+        self._waiters.wake()
 
     def _end(self, reason: BaseException | None) -> None:
-        if self._sink is not None and not self._ended:
-            self._ended = True
+        if self._sink is not None and not self._has_ended:
+            self._has_ended = True
             self._sink.on_end(reason)
 
 

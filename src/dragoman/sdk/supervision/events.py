@@ -67,11 +67,11 @@ class EventReporter:
         self._listener = listener
         self.life = 0
 
-    def started(self, pid: int | None) -> None:
+    def on_start(self, pid: int | None) -> None:
         text = "the agent was started" if pid is None else f"the agent was started as process {pid}"
         self._tell(SupervisionEvent(kind="started", text=text, life=self.life, pid=pid))
 
-    def initialized(self, info: Implementation | None, *, seconds: float, pid: int | None) -> None:
+    def on_initialize(self, info: Implementation | None, *, seconds: float, pid: int | None) -> None:
         name = f"{info.name} {info.version}" if info is not None else "an agent without a name"
         text = f"{name} answered after {seconds:.2f} s"
         self._tell(SupervisionEvent(kind="initialized", text=text, life=self.life, pid=pid))
@@ -88,7 +88,7 @@ class EventReporter:
         text = f"the agent is started again in {delay:.1f} s"
         self._tell(SupervisionEvent(kind="restarting", text=text, life=self.life, delay=delay, error=why))
 
-    def resumed(self, session_id: str, how: Literal["resume", "load"], *, replayed: int) -> None:
+    def on_resume(self, session_id: str, how: Literal["resume", "load"], *, replayed: int) -> None:
         text = f"the session goes on in a new process ({how})"
         self._tell(
             SupervisionEvent(

@@ -47,8 +47,8 @@ class AgentLife:
     def pid(self) -> int | None:
         """Its process, if it is one."""
         tree = getattr(self.handle.link.transport, "tree", None)
-        found = getattr(tree, "pid", None)
-        return found if isinstance(found, int) else None
+        pid = getattr(tree, "pid", None)
+        return pid if isinstance(pid, int) else None
 
     def watch(self, died: Callable[[AgentLife, DragomanError], None]) -> None:
         """From now on `died` is called when it ends, unless it was told to."""
@@ -61,9 +61,9 @@ class AgentLife:
         await self._connecting.__aexit__()
 
     def why_gone(self) -> DragomanError:
-        gone = self.verdict or self.handle.link.close_reason
-        assert gone is not None
-        return gone
+        reason = self.verdict or self.handle.link.close_reason
+        assert reason is not None
+        return reason
 
     def condemn(self, why: DragomanError) -> None:
         """It lives, but is of no use any more: end it, soon."""
@@ -102,8 +102,8 @@ async def reachable(
     path = (os.environ if env is None else env).get("PATH", os.defpath)
 
     def touch() -> None:
-        found = shutil.which(command, path=path)
-        for place in (found, None if cwd is None else os.fspath(cwd)):
+        program = shutil.which(command, path=path)
+        for place in (program, None if cwd is None else os.fspath(cwd)):
             try:
                 if place is not None:
                     look(place)
@@ -111,13 +111,13 @@ async def reachable(
                 continue
 
     loop = asyncio.get_running_loop()
-    done, found = asyncio.Event(), threading.Event()
+    end_event, touched_event = asyncio.Event(), threading.Event()
 
     def run() -> None:
         touch()
-        found.set()
+        touched_event.set()
         try:
-            loop.call_soon_threadsafe(done.set)
+            loop.call_soon_threadsafe(end_event.set)
         except RuntimeError:  # the loop is closed: nobody waited so long
             return
 
@@ -125,9 +125,9 @@ async def reachable(
     threading.Thread(target=run, name=f"look for {command}", daemon=True).start()
     try:
         async with asyncio.timeout(seconds):
-            await done.wait()
+            await end_event.wait()
     except TimeoutError:
         assert seconds is not None
-        if found.is_set():
+        if touched_event.is_set():
             return  # it is we who were busy, with starting others perhaps
         raise SpawnTimeout(f"looking for {command!r}", seconds) from None

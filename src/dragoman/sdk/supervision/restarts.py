@@ -57,8 +57,8 @@ class CrashHistory:
         self._forget_old(now)
         if not self._times:
             return 0.0
-        doubled = self._restarts.first_delay * 2.0 ** (len(self._times) - 1)
-        return max(0.0, self._times[-1] + min(doubled, self._restarts.longest_delay) - now)
+        backoff = self._restarts.first_delay * 2.0 ** (len(self._times) - 1)
+        return max(0.0, self._times[-1] + min(backoff, self._restarts.longest_delay) - now)
 
     def _forget_old(self, now: float) -> None:
         while self._times and self._times[0] <= now - self._restarts.within:

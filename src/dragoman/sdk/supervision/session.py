@@ -85,7 +85,7 @@ class SessionSupervisor(Protocol):
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
         """What `attempt` gives, after a login if it needs one."""
 
-    async def log_in(self, refused: CallFailed, *, tried: str | None) -> str:
+    async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
         """After a refusal: try what can be tried, unless it was tried before."""
 
 
@@ -102,7 +102,7 @@ class SupervisedSession:
         self._session = session
         self._mode: str | None = None
         self._options: dict[str, str | bool] = {}
-        self._closed = False
+        self._is_closed = False
         self._lock = asyncio.Lock()
 
     # What is known of it now.
@@ -180,7 +180,7 @@ class SupervisedSession:
 
     async def close(self) -> None:
         """Free the session at the agent, if it lives and can."""
-        self._closed = True
+        self._is_closed = True
         try:
             if self.life.is_alive and "sessionCapabilities.close" in self.life.handle.capabilities:
                 await self._session.close()
@@ -194,8 +194,8 @@ class SupervisedSession:
     async def ready(self) -> Session:
         """The session in a living agent, started and brought back if need be."""
         async with self._lock:
-            for left in reversed(range(self.agent.restarts.deaths)):
-                if self._closed:
+            for attempts_left in reversed(range(self.agent.restarts.deaths)):
+                if self._is_closed:
                     raise LocalMistake("this session was closed")
                 life = await self.agent.living()
                 try:
@@ -204,7 +204,7 @@ class SupervisedSession:
                     return self._session
                 except LinkClosed as error:
                     self.agent.died(life, error)
-                    if not left:  # it dies whenever this session is brought back, however slowly
+                    if not attempts_left:  # it dies whenever this session is brought back, however slowly
                         raise
             raise LocalMistake("an agent that may not die even once cannot be restarted")
 
@@ -231,14 +231,14 @@ class SupervisedSession:
         """What the agent replayed was seen once already, unless somebody wants it again; what was late before
         is still there.
         """
-        replayed = len(session.late) if how == "load" else 0
+        replay_count = len(session.late) if how == "load" else 0
         if how == "load" and self.agent.replay == "swallow":
             session.late.clear()
         session.late.extendleft(reversed(former.late))
         if how == "new":
             self.agent.report.lost_context(former.id, session.id, why)
         else:
-            self.agent.report.resumed(session.id, how, replayed=replayed)
+            self.agent.report.on_resume(session.id, how, replayed=replay_count)
 
     async def _set_again(self, session: Session) -> None:
         """What was set is set again: an agent need not have stored it."""
@@ -271,7 +271,7 @@ class SupervisedTurn:
         self._first_byte = first_byte
         self._keep_text = keep_text
         self._turn: PromptTurn | None = None
-        self._started = False
+        self._is_started = False
 
     @property
     def result(self) -> TurnResult:
@@ -308,22 +308,22 @@ class SupervisedTurn:
                     yield update
 
     async def _read(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
-        if self._started:
+        if self._is_started:
             raise LocalMistake("a turn can be iterated only once")
-        self._started = True
-        tried: str | None = None
+        self._is_started = True
+        tried_method: str | None = None
         while True:
-            said = False
+            has_updates = False
             try:
                 async with aclosing(self._once(keep_text=keep_text)) as batches:
                     async for batch in batches:
-                        said = True
+                        has_updates = True
                         yield batch
                 return
-            except CallFailed as refused:
-                if said or not needs_login(refused):
+            except CallFailed as refusal:
+                if has_updates or not needs_login(refusal):
                     raise
-                tried = await self._session.agent.log_in(refused, tried=tried)
+                tried_method = await self._session.agent.log_in(refusal, tried_method=tried_method)
 
     async def _once(self, *, keep_text: bool) -> AsyncGenerator[list[v1.SessionUpdate], None]:
         session = await self._session.ready()
@@ -371,11 +371,11 @@ class FirstByte:
         self._timer.cancel()
 
     def _wait(self) -> None:
-        self._received_before = self._side.received
+        self._received_before = self._side.received_bytes
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
     def _look(self) -> None:
         if not self._turn.is_open:
             self._wait()  # it still waits for the end of the turn before it, and was not sent yet
-        elif self._side.received == self._received_before:
+        elif self._side.received_bytes == self._received_before:
             self._turn.give_up(FirstByteTimeout("the first word after a prompt", self._seconds))

@@ -15,7 +15,7 @@ from dragoman.runtime import Limits
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import BoundedNotes, connect
-from dragoman.sdk.environment import Env, agent_environment, resolved
+from dragoman.sdk.environment import Env, agent_environment, resolve_environment
 from dragoman.sdk.login_path import login_path
 from dragoman.sdk.supervision.events import EventReporter
 from dragoman.sdk.supervision.life import AgentLife, reachable
@@ -53,17 +53,17 @@ class AgentTarget:
     async def environment(self) -> tuple[Mapping[str, str] | None, str | None]:
         """What a command is started with, and a note if something is not as it should be."""
         if self.env is not None:
-            return resolved(self.env), None
+            return resolve_environment(self.env), None
         shell = await login_path() if self.shell_path else None
-        made = agent_environment(
+        environment = agent_environment(
             allow=self.env_allow, explicit=self.env_set, path=shell.path if shell is not None else None
         )
-        return made, shell.note if shell is not None else None
+        return environment, shell.note if shell is not None else None
 
 
-async def started(source: AgentTarget, *, number: int, report: EventReporter) -> AgentLife:
+async def start_agent(source: AgentTarget, *, number: int, report: EventReporter) -> AgentLife:
     """A living agent, initialized; or the error that says why not, with nothing left behind."""
-    transport = await _opened(source, report)
+    transport = await _open_target(source, report)
     connecting = connect(
         transport,
         client=source.client,
@@ -79,7 +79,7 @@ async def started(source: AgentTarget, *, number: int, report: EventReporter) ->
     return AgentLife(number, connecting, await connecting.__aenter__())
 
 
-async def _opened(source: AgentTarget, report: EventReporter) -> Agent | Transport:
+async def _open_target(source: AgentTarget, report: EventReporter) -> Agent | Transport:
     """What to connect to. Nothing is awaited after a program was started: whoever is cancelled then would
     leave it behind.
     """
@@ -92,7 +92,7 @@ async def _opened(source: AgentTarget, report: EventReporter) -> Agent | Transpo
         await reachable(command[0], cwd=source.cwd, env=env, seconds=source.limits.spawn_seconds)
         grace = Grace.steps(source.limits.end_seconds)
         child = spawn(command, cwd=source.cwd, env=env, grace=grace, on_stderr=source.on_stderr)
-        report.started(child.tree.pid)
+        report.on_start(child.tree.pid)
         return child
-    report.started(None)
+    report.on_start(None)
     return target if isinstance(target, Agent) else target()

@@ -34,7 +34,7 @@ from dragoman.sdk.supervision.events import EventReporter, SupervisionEvent
 from dragoman.sdk.supervision.life import AgentLife, together
 from dragoman.sdk.supervision.restarts import CrashHistory, Restarts
 from dragoman.sdk.supervision.session import Replay, SupervisedSession
-from dragoman.sdk.supervision.starting import AgentTarget, Startable, started
+from dragoman.sdk.supervision.starting import AgentTarget, Startable, start_agent
 
 if TYPE_CHECKING:
     from dragoman.dialect import Ledger
@@ -135,7 +135,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
         """Lives of which something may still be left."""
         self._given_up: CrashLoop | None = None
         self._lock: asyncio.Lock | None = None
-        self._closed = False
+        self._is_closed = False
 
     async def __aenter__(self) -> Supervised:
         self._lock = asyncio.Lock()
@@ -143,7 +143,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._closed = True
+        self._is_closed = True
         await together(life.aclose() for life in self._ending)
 
     # Who it is.
@@ -178,11 +178,11 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     async def with_login(self, life: AgentLife, attempt: Callable[[], Awaitable[T]]) -> T:
         return await logged_in(life.handle, attempt, self._login)
 
-    async def log_in(self, refused: CallFailed, *, tried: str | None) -> str:
+    async def log_in(self, refusal: CallFailed, *, tried_method: str | None) -> str:
         """After a refusal: try what can be tried, unless it was tried before."""
-        if tried is not None:
-            raise still_refused(self.handle, refused, self._login, tried=tried)
-        return await log_in(self.handle, refused, self._login)
+        if tried_method is not None:
+            raise still_refused(self.handle, refusal, self._login, tried_method=tried_method)
+        return await log_in(self.handle, refusal, self._login)
 
     async def logout(self) -> bool:
         """Log out if the agent can; False when it never said that it does."""
@@ -192,7 +192,7 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
 
     async def living(self) -> AgentLife:
         """A life that lasts, begun now if the last one has ended. Raises `CrashLoop` once it was given up."""
-        if self._lock is None or self._closed:
+        if self._lock is None or self._is_closed:
             raise LocalMistake("a supervised agent is used inside of its `async with`")
         async with self._lock:
             if self._life is None or not self._life.is_alive:
@@ -222,15 +222,15 @@ class Supervised(SessionOpener[Coroutine[object, None, SupervisedSession]]):
     async def _start(self) -> None:
         self._count = self.report.life = self._count + 1
         began = self._now()
-        life = await started(self._source, number=self._count, report=self.report)
+        life = await start_agent(self._source, number=self._count, report=self.report)
         self._life = life
-        self._ending = [*(other for other in self._ending if not other.is_over), life]
+        self._ending = [*(former for former in self._ending if not former.is_over), life]
         life.watch(self.died)
-        self.report.initialized(life.handle.info, seconds=self._now() - began, pid=life.pid)
+        self.report.on_initialize(life.handle.info, seconds=self._now() - began, pid=life.pid)
 
     def died(self, life: AgentLife, error: DragomanError) -> None:
         """A life has ended; told once for each."""
-        if not (life.is_mourned or self._closed):
+        if not (life.is_mourned or self._is_closed):
             life.is_mourned = True
             self._note_death(life.verdict or error)
 

@@ -222,7 +222,7 @@ class SyncPromptTurn:
     @property
     def result(self) -> TurnResult:
         """How the turn ended. Of a turn that nobody iterates over, it waits for the end."""
-        if not self._turn._started:
+        if not self._turn._is_started:
             for _ in self:
                 pass
         return self._turn.result

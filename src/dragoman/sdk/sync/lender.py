@@ -58,10 +58,10 @@ class SyncLender(SyncSpeaker):
         output_byte_limit: int | None = None,
     ) -> SyncTerminal:
         """Start a command at the client. Use it as `with`, so that it is always released."""
-        made = self._lender.create_terminal(
+        work = self._lender.create_terminal(
             command, *args, cwd=cwd, env=env, output_byte_limit=output_byte_limit
         )
-        return SyncTerminal(self._run(made), self._run)
+        return SyncTerminal(self._run(work), self._run)
 
     def ask(self, tool_call: ToolCallUpdate, options: Sequence[PermissionOption] | None = None) -> Permission:
         """Ask the user whether a tool may run; without options, yes or no. A failed or senseless answer is

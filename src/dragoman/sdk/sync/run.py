@@ -57,8 +57,8 @@ def step(work: Coroutine[object, None, T]) -> T:
     """Run a coroutine that never suspends."""
     try:
         work.send(None)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
     work.close()
     raise LocalMistake("this waits for an event loop, and a blocking conversation has none")
 
@@ -106,8 +106,8 @@ def _step_through(generator: AsyncGenerator[T, None]) -> Iterator[T]:
     while True:
         try:
             following().send(None)
-        except StopIteration as found:
-            item = found.value
+        except StopIteration as stop:
+            item = stop.value
         except StopAsyncIteration:
             return
         else:
@@ -128,8 +128,8 @@ class Crossing:
         self._unheard = False  # cancelled, and nobody has been told yet
 
     def __call__(self, work: Coroutine[object, None, T], /) -> T:
-        done = threading.Event()
-        future = self._begin(work, done)
+        end_event = threading.Event()
+        future = self._begin(work, end_event)
         try:
             return future.result()
         except concurrent.futures.CancelledError:
@@ -137,7 +137,7 @@ class Crossing:
             raise Cancelled from None
         except KeyboardInterrupt:
             future.cancel()
-            done.wait(INTERRUPTED)
+            end_event.wait(INTERRUPTED)
             raise
         finally:
             with self._lock:
@@ -154,10 +154,12 @@ class Crossing:
         with self._lock:
             # One that has just come to its end cannot be cancelled any more: then the next call tells.
             self.cancelled = True
-            told = [future.cancel() for future in self._inside]
-            self._unheard = not any(told)
+            cancels = [future.cancel() for future in self._inside]
+            self._unheard = not any(cancels)
 
-    def _begin(self, work: Coroutine[object, None, T], done: threading.Event) -> concurrent.futures.Future[T]:
+    def _begin(
+        self, work: Coroutine[object, None, T], end_event: threading.Event
+    ) -> concurrent.futures.Future[T]:
         if threading.get_ident() == self._owner:
             work.close()
             raise LocalMistake("a blocking call in the event loop's own thread would wait for itself")
@@ -166,22 +168,22 @@ class Crossing:
                 self._unheard = False
                 work.close()
                 raise Cancelled
-            carried = _carried(work, done)
+            coroutine = _run_and_set(work, end_event)
             try:
-                future = asyncio.run_coroutine_threadsafe(carried, self._loop)
+                future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
             except RuntimeError:  # the loop is closed
-                carried.close()
+                coroutine.close()
                 work.close()
                 raise LinkClosed("the event loop of this conversation is gone") from None
             self._inside.add(future)
         return future
 
 
-async def _carried(work: Coroutine[object, None, T], done: threading.Event) -> T:
+async def _run_and_set(work: Coroutine[object, None, T], end_event: threading.Event) -> T:
     try:
         return await work
     finally:
-        done.set()
+        end_event.set()
 
 
 async def in_thread(function: Callable[[Crossing], T]) -> T:
@@ -203,8 +205,8 @@ async def in_thread(function: Callable[[Crossing], T]) -> T:
         result, error = None, None
         try:
             result = function(crossing)
-        except BaseException as raised:  # noqa: BLE001  # it is raised again where the result is awaited
-            error = raised
+        except BaseException as exception:  # noqa: BLE001  # it is raised again where the result is awaited
+            error = exception
         try:
             loop.call_soon_threadsafe(tell, result, error)
         except RuntimeError:

@@ -63,10 +63,10 @@ class SyncToolCallReport:
         raw_output: object = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""
-        changed = self._report.progress(
+        work = self._report.progress(
             status=status, title=title, content=content, locations=locations, raw_output=raw_output
         )
-        self._run(changed)
+        self._run(work)
 
     def ask(self, options: Sequence[PermissionOption] | None = None) -> Permission:
         """Ask the user whether this call may run; on a yes it is in progress from now on."""

@@ -118,14 +118,14 @@ class SyncAgentSession(SyncLender):
         additional_directories: list[str],
         mcp_servers: list[McpServer],
     ) -> None:
-        made = client._voice(
+        session = client._voice(
             client._client,
             session_id,
             cwd=cwd,
             additional_directories=additional_directories,
             mcp_servers=mcp_servers,
         )
-        self._stand_before(made, client)
+        self._stand_before(session, client)
 
     @classmethod
     def before(cls, inner: AwaitedSession, client: SyncClientHandle) -> SyncAgentSession:

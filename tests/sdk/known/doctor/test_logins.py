@@ -17,7 +17,10 @@ METHODS = [
 
 
 def states(given: dict[str, str], ours: dict[str, str]) -> list[str]:
-    return [state_of(one, given=given, ours=ours, command=["agent", "--acp"]) for one in read_logins(METHODS)]
+    return [
+        state_of(one, environment=given, ours=ours, command=["agent", "--acp"])
+        for one in read_logins(METHODS)
+    ]
 
 
 def test_each_way_says_what_it_wants() -> None:
@@ -38,7 +41,7 @@ def test_what_is_no_list_offers_nothing(methods: object) -> None:
 
 def advice(ids: str, *, given: dict[str, str] | None = None, ours: dict[str, str] | None = None) -> str:
     chosen = [one for one in read_logins(METHODS) if one.id in ids.split()]
-    return advice_for(chosen, name="agent", given=given or {}, ours=ours or {}, command=["agent"])
+    return advice_for(chosen, name="agent", environment=given or {}, ours=ours or {}, command=["agent"])
 
 
 def test_the_easiest_way_is_advised() -> None:

@@ -64,14 +64,14 @@ class ClientTools:
         self._opening = asyncio.Lock()
         self._ids = OwnIds("tool")
         self._calls: dict[str, asyncio.Future[Any]] = {}
-        self._closed = False
+        self._is_closed = False
 
     def ask(self, position: int, message: Message) -> None:
         """What an edge says: see the edge's own page for the words."""
         params = as_object(message.params)
         if message.is_answer:
-            self._answered(message)
-        elif message.method == "client_tools/offer" and not self._closed:
+            self._on_answer(message)
+        elif message.method == "client_tools/offer" and not self._is_closed:
             if self._owner is None:
                 self._owner = TaskOwner("client tools")
             self._owner.start(self._offer(position, message, params))
@@ -81,7 +81,7 @@ class ClientTools:
             self._withdraw(as_text(params.get("offer")))
 
     async def aclose(self) -> None:
-        self._closed = True
+        self._is_closed = True
         for offer in self._offers.values():
             offer.end()
         if self._owner is not None:
@@ -141,7 +141,7 @@ class ClientTools:
 
     async def _of_client(self, offer: _Offer, method: str, params: Object) -> Any:
         """Ask the client, once the session has its name."""
-        if offer.over or self._closed:
+        if offer.over or self._is_closed:
             raise _over()
         session_id = await asyncio.shield(offer.session)
         own = self._ids.next()
@@ -152,7 +152,7 @@ class ClientTools:
         finally:
             self._calls.pop(own, None)
 
-    def _answered(self, message: Message) -> None:
+    def _on_answer(self, message: Message) -> None:
         waiting = self._calls.get(str(message.id))
         if waiting is None or waiting.done():
             return

@@ -39,7 +39,7 @@ class TokenListener(Generic[T]):
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
-        self._server = await asyncio.start_unix_server(self._called, self.path, limit=LINE)
+        self._server = await asyncio.start_unix_server(self._on_connect, self.path, limit=LINE)
 
     def admit(self, token: str, what: T) -> None:
         self._tokens[token.encode()] = what
@@ -53,7 +53,7 @@ class TokenListener(Generic[T]):
         await self._owner.aclose()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _on_connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._owner) >= MOST_CALLERS:
             writer.close()
         else:
@@ -64,17 +64,17 @@ class TokenListener(Generic[T]):
         with contextlib.suppress(OSError, ValueError, asyncio.IncompleteReadError, TimeoutError):
             try:
                 async with asyncio.timeout(TOKEN_SECONDS):
-                    said = await reader.readuntil(b"\n")
-                what = self._find_token(said.rstrip(b"\n"))
+                    line = await reader.readuntil(b"\n")
+                what = self._find_token(line.rstrip(b"\n"))
                 if what is not None:
                     await self._serve(what, reader, writer)
             finally:
                 writer.close()
 
-    def _find_token(self, said: bytes) -> T | None:
+    def _find_token(self, candidate: bytes) -> T | None:
         """Every token is looked at: how long this takes tells nothing about any of them."""
-        found = None
+        match = None
         for token, what in self._tokens.items():
-            if hmac.compare_digest(token, said):
-                found = what
-        return found
+            if hmac.compare_digest(token, candidate):
+                match = what
+        return match

@@ -56,19 +56,19 @@ class ClientToolServer:
             if not _is_json(line):
                 self._say(encode(refusal(None, PARSE_ERROR, NAMES[PARSE_ERROR])))
         elif message.is_request:
-            self._requested(message)
+            self._on_request(message)
         elif message.method == "notifications/cancelled":
-            self._cancelled(as_object(message.params).get("requestId"))
+            self._on_cancel(as_object(message.params).get("requestId"))
 
     def close(self) -> None:
         """The other end is gone: nobody waits for its calls."""
         for call in list(self._calls.values()):
             call.cancel()
 
-    def _requested(self, message: Message) -> None:
+    def _on_request(self, message: Message) -> None:
         params = as_object(message.params)
         if message.method == "tools/call":
-            self._called(message, params)
+            self._on_call(message, params)
             return
         result = self._answer(str(message.method), params)
         if result is None:
@@ -78,9 +78,9 @@ class ClientToolServer:
 
     def _answer(self, method: str, params: Object) -> Object | None:
         if method == "initialize":
-            wanted = params.get("protocolVersion")
+            version = params.get("protocolVersion")
             return {
-                "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
+                "protocolVersion": version if version in VERSIONS else VERSIONS[0],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "client", "title": "The client's files and terminals", "version": "1"},
             }
@@ -88,7 +88,7 @@ class ClientToolServer:
             return {"tools": [description(name) for name in self._tools]}
         return {} if method == "ping" else None
 
-    def _called(self, message: Message, params: Object) -> None:
+    def _on_call(self, message: Message, params: Object) -> None:
         name, arguments = as_text(params.get("name")), as_object(params.get("arguments"))
         if name not in self._tools:
             why = f"{NAMES[INVALID_PARAMS]}: there is no such tool"
@@ -100,28 +100,28 @@ class ClientToolServer:
 
     async def _call(self, message: Message, name: str, arguments: Object) -> None:
         try:
-            needed = missing(name, arguments)
-            if needed:
-                result = _result(f"The argument {needed!r} is missing.", failed=True)
+            missing_argument = missing(name, arguments)
+            if missing_argument:
+                result = _result(f"The argument {missing_argument!r} is missing.", is_error=True)
             else:
                 result = _result(await TOOLS[name](arguments, self._ask))
         except ErrorAnswer as error:
-            result = _result(failure(error), failed=True)
+            result = _result(failure(error), is_error=True)
         except Exception:  # a mistake of ours must not leave the agent without an answer
             log.exception("a tool of the client failed")
-            result = _result("Internal error", failed=True)
+            result = _result("Internal error", is_error=True)
         finally:
             self._calls.pop(message.id, None)
         self._say(encode(answer(message.id, result)))
 
-    def _cancelled(self, request_id: Json) -> None:
+    def _on_cancel(self, request_id: Json) -> None:
         call = self._calls.pop(request_id, None) if type(request_id) in (int, str) else None
         if call is not None:
             call.cancel()
 
 
-def _result(text: str, *, failed: bool = False) -> Object:
-    return {"content": [{"type": "text", "text": text}], "isError": failed}
+def _result(text: str, *, is_error: bool = False) -> Object:
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
 def _is_json(line: bytes) -> bool:

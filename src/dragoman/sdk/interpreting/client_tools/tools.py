@@ -22,11 +22,11 @@ OUTPUT_LIMIT = 256 * 1024
 
 
 async def read_text_file(arguments: Object, ask: Ask) -> str:
-    wanted: Object = {"path": as_text(arguments.get("path"))}
+    params: Object = {"path": as_text(arguments.get("path"))}
     for name in ("line", "limit"):
         if type(arguments.get(name)) is int:
-            wanted[name] = arguments[name]
-    return as_text(as_object(await ask("fs/read_text_file", wanted)).get("content"))
+            params[name] = arguments[name]
+    return as_text(as_object(await ask("fs/read_text_file", params)).get("content"))
 
 
 async def write_text_file(arguments: Object, ask: Ask) -> str:
@@ -55,38 +55,38 @@ TOOLS: dict[str, Tool] = {
 
 def description(name: str) -> Object:
     """As `tools/list` tells it."""
-    said, needed, properties = _DESCRIBED[name]
-    schema = {"type": "object", "properties": properties, "required": list(needed)}
-    return {"name": name, "description": said, "inputSchema": schema}
+    text, required_names, properties = _DESCRIPTIONS[name]
+    schema = {"type": "object", "properties": properties, "required": list(required_names)}
+    return {"name": name, "description": text, "inputSchema": schema}
 
 
 def missing(name: str, arguments: Object) -> str:
     """The first argument that the tool needs and did not get."""
-    _, needed, _ = _DESCRIBED[name]
-    return next((one for one in needed if type(arguments.get(one)) is not str), "")
+    _, required_names, _ = _DESCRIPTIONS[name]
+    return next((argument for argument in required_names if type(arguments.get(argument)) is not str), "")
 
 
 def _command(arguments: Object) -> Object:
     env = as_object(arguments.get("env"))
-    wanted: Object = {
+    params: Object = {
         "command": as_text(arguments.get("command")),
         "args": [arg for arg in as_list(arguments.get("args")) if type(arg) is str],
         "env": [{"name": name, "value": value} for name, value in env.items() if type(value) is str],
         "outputByteLimit": OUTPUT_LIMIT,
     }
     if as_text(arguments.get("cwd")):
-        wanted["cwd"] = arguments["cwd"]
-    return wanted
+        params["cwd"] = arguments["cwd"]
+    return params
 
 
 def _exit_text(output: Object) -> str:
     status = as_object(output.get("exitStatus"))
-    ended = f"exit code {status.get('exitCode')}"
+    ending = f"exit code {status.get('exitCode')}"
     if as_text(status.get("signal")):
-        ended = f"ended by signal {status['signal']}"
+        ending = f"ended by signal {status['signal']}"
     cut = "[the beginning is left out]\n" if output.get("truncated") is True else ""
     text = as_text(output.get("output"))
-    return f"{cut}{text}{'' if text.endswith(chr(10)) or not text else chr(10)}[{ended}]"
+    return f"{cut}{text}{'' if text.endswith(chr(10)) or not text else chr(10)}[{ending}]"
 
 
 def failure(error: ErrorAnswer) -> str:
@@ -95,7 +95,7 @@ def failure(error: ErrorAnswer) -> str:
 
 _PATH = {"type": "string", "description": "Absolute path"}
 _TEXTS = {"type": "array", "items": {"type": "string"}}
-_DESCRIBED: dict[str, tuple[str, tuple[str, ...], Object]] = {
+_DESCRIPTIONS: dict[str, tuple[str, tuple[str, ...], Object]] = {
     "read_text_file": (
         "Read a text file as the user's editor sees it, unsaved changes included.",
         ("path",),

@@ -39,35 +39,35 @@ def not_a_command(agent: KnownAgent) -> DiagnosisStep:
     )
 
 
-def not_started(refused: DragomanError) -> DiagnosisStep:
+def not_started(error: DragomanError) -> DiagnosisStep:
     return DiagnosisStep(
         name="start",
         verdict=CheckResult.FAILED,
-        summary=str(refused),
+        summary=str(error),
         meaning="the system refused to start it",
         advice="mend what the message names",
     )
 
 
-def started(pid: int, watch: FrameWatch) -> DiagnosisStep:
+def start_step(pid: int, watch: FrameWatch) -> DiagnosisStep:
     first = "" if watch.first is None else f"; its first line came after {watch.first:.2f} s"
     return DiagnosisStep(
         name="start", verdict=CheckResult.OK, summary=f"it runs as process {pid}{first}", seconds=watch.first
     )
 
 
-def dialect(named: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep | None:
+def dialect(setting: str, decisions: Sequence[DialectDecision]) -> DiagnosisStep | None:
     """What it speaks, if that is not the protocol itself; None if there is nothing to tell."""
-    found = decisions[0].dialect if decisions else named
-    if found in ("auto", "v1"):
+    dialect_name = decisions[0].dialect if decisions else setting
+    if dialect_name in ("auto", "v1"):
         return None
-    why = decisions[0].text if decisions else f"the agent speaks {found}, as was said"
+    why = decisions[0].text if decisions else f"the agent speaks {dialect_name}, as was said"
     return DiagnosisStep(
         name="dialect",
         verdict=CheckResult.OK,
         summary=why,
         meaning="it is translated: every command of dragoman understands it",
-        advice=f"for other clients: put `dragoman translate --agent {found} --` before its command",
+        advice=f"for other clients: put `dragoman translate --agent {dialect_name} --` before its command",
     )
 
 
@@ -78,29 +78,29 @@ def no_handshake(
     if isinstance(error, PeerDied):
         return [_died(error, "start", f"after {took:.2f} s", took=took)], DiagnosisOutcome.AGENT_DIED
     running = DiagnosisStep(name="start", verdict=CheckResult.OK, summary="it runs", seconds=watch.first)
-    made, outcome = _unanswered(error, watch)
-    return [running, timed(made, took)], outcome
+    step, outcome = _initialize_failure(error, watch)
+    return [running, with_time(step, took)], outcome
 
 
-def _unanswered(error: DragomanError, watch: FrameWatch) -> tuple[DiagnosisStep, DiagnosisOutcome]:
+def _initialize_failure(error: DragomanError, watch: FrameWatch) -> tuple[DiagnosisStep, DiagnosisOutcome]:
     if isinstance(error, DeadlineExceeded):
         return _silent(error, watch), DiagnosisOutcome.TIMEOUT
     if isinstance(error, VersionMismatch):
-        return _failed(
+        return _failed_step(
             "initialize",
             str(error),
             "it is newer or older than this client",
             "use a version of the agent that speaks version 1 of the protocol",
         ), DiagnosisOutcome.PROTOCOL_ERROR
     if isinstance(error, BadAnswer):
-        return _failed(
+        return _failed_step(
             "initialize",
             str(error),
             "it answers, but not as the protocol says",
             "update the agent, or report the frames below to its makers",
         ), DiagnosisOutcome.PROTOCOL_ERROR
     if watch.echoes:
-        return _failed(
+        return _failed_step(
             "initialize",
             "it sends our own words back",
             "this is no agent, or a terminal that repeats what is typed stands in between",
@@ -108,10 +108,12 @@ def _unanswered(error: DragomanError, watch: FrameWatch) -> tuple[DiagnosisStep,
         ), DiagnosisOutcome.PROTOCOL_ERROR
     if isinstance(error, CallFailed):
         meaning, advice = explain(error.message)
-        return _failed(
+        return _failed_step(
             "initialize", str(error), meaning or "it refuses the conversation", advice or "read its message"
         ), DiagnosisOutcome.AGENT_ERROR
-    return _failed("initialize", str(error), "the conversation broke off", ""), DiagnosisOutcome.AGENT_DIED
+    return _failed_step(
+        "initialize", str(error), "the conversation broke off", ""
+    ), DiagnosisOutcome.AGENT_DIED
 
 
 def _silent(error: DeadlineExceeded, watch: FrameWatch) -> DiagnosisStep:
@@ -121,7 +123,7 @@ def _silent(error: DeadlineExceeded, watch: FrameWatch) -> DiagnosisStep:
     else:
         meaning = "it says nothing at all: it waits for something else than the protocol, or it is very slow"
         advice = "check that its command turns the protocol on; try a longer --timeout"
-    return _failed("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
+    return _failed_step("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
 
 
 def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -> DiagnosisStep:
@@ -131,19 +133,20 @@ def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -
     if error.returncode is None:
         how = "closed its output, and lives on"
     meaning, advice = explain(error.stderr, returncode=error.returncode, signal=error.signal)
-    said = [f"stderr: {line}" for line in error.stderr.strip().splitlines()[-LAST_LINES:]]
+    stderr_lines = [f"stderr: {line}" for line in error.stderr.strip().splitlines()[-LAST_LINES:]]
     return DiagnosisStep(
         name=name,
         verdict=CheckResult.FAILED,
         summary=f"{when} it {how}",
         meaning=meaning or "it gave up before it answered",
-        advice=advice or ("its last words are below" if said else "run its command in a terminal and see"),
-        evidence=tuple(said),
+        advice=advice
+        or ("its last words are below" if stderr_lines else "run its command in a terminal and see"),
+        evidence=tuple(stderr_lines),
         seconds=took,
     )
 
 
-def introduced(handle: AgentHandle, watch: FrameWatch, *, took: float) -> DiagnosisStep:
+def initialize_step(handle: AgentHandle, watch: FrameWatch, *, took: float) -> DiagnosisStep:
     info = handle.info
     who = "an agent without a name" if info is None else f"{info.title or info.name} {info.version}"
     can = list(_capability_names(watch.initialize.get("agentCapabilities")))
@@ -164,12 +167,12 @@ def _capability_names(value: object, prefix: str = "") -> list[str]:
         name
         for key, item in value.items()
         if key != "_meta"
-        for name in _capability_names(item, _dotted(prefix, key))
+        for name in _capability_names(item, _join_keys(prefix, key))
     ]
     return inner or ([prefix] if prefix and not value else [])
 
 
-def _dotted(prefix: str, key: str) -> str:
+def _join_keys(prefix: str, key: str) -> str:
     return f"{prefix}.{key}" if prefix else key
 
 
@@ -179,7 +182,7 @@ class LoginNeeds:
 
     logins: Sequence[LoginWay]
     name: str = dataclasses.field(kw_only=True)
-    given: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
+    environment: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
     ours: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
     command: Sequence[str] = dataclasses.field(kw_only=True)
 
@@ -191,13 +194,15 @@ class LoginNeeds:
             verdict=CheckResult.OK,
             summary=f"it offers {', '.join(login.id for login in self.logins)}",
             evidence=tuple(
-                state_of(login, given=self.given, ours=self.ours, command=self.command)
+                state_of(login, environment=self.environment, ours=self.ours, command=self.command)
                 for login in self.logins
             ),
         )
 
     def advice(self) -> str:
-        return advice_for(self.logins, name=self.name, given=self.given, ours=self.ours, command=self.command)
+        return advice_for(
+            self.logins, name=self.name, environment=self.environment, ours=self.ours, command=self.command
+        )
 
 
 async def try_session(
@@ -209,9 +214,9 @@ async def try_session(
         if "sessionCapabilities.close" in handle.capabilities:
             await session.close()
     except CallFailed as error:
-        return _refused(error, needs)
+        return _session_failure(error, needs)
     except DeadlineExceeded as error:
-        return _failed(
+        return _failed_step(
             "session",
             f"{error.what} was not answered within {error.seconds:g} s",
             "it answers initialize, but opens no session; often it waits for a login or for the network",
@@ -220,9 +225,11 @@ async def try_session(
     except PeerDied as error:
         return _died(error, "session", "asked for a session,"), DiagnosisOutcome.AGENT_DIED
     except LinkClosed as error:
-        return _failed("session", str(error), "the conversation broke off", ""), DiagnosisOutcome.AGENT_DIED
+        return _failed_step(
+            "session", str(error), "the conversation broke off", ""
+        ), DiagnosisOutcome.AGENT_DIED
     except BadAnswer as error:
-        return _failed(
+        return _failed_step(
             "session", str(error), "it answers, but not as the protocol says", "update the agent"
         ), DiagnosisOutcome.PROTOCOL_ERROR
     modes = session.modes.available_modes if session.modes else ()
@@ -232,9 +239,9 @@ async def try_session(
     ), DiagnosisOutcome.OK
 
 
-def _refused(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisStep, DiagnosisOutcome]:
+def _session_failure(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisStep, DiagnosisOutcome]:
     if error.code == AUTH_REQUIRED:
-        return _failed(
+        return _failed_step(
             "session", str(error), "the agent wants a login first", needs.advice()
         ), DiagnosisOutcome.AUTH_NEEDED
     data = () if error.data is None else (f"data: {msgspec.json.encode(error.data).decode()}",)
@@ -252,8 +259,8 @@ def _refused(error: CallFailed, needs: LoginNeeds) -> tuple[DiagnosisStep, Diagn
 def output(watch: FrameWatch) -> DiagnosisStep:
     """Is its standard output for the protocol alone?"""
     if not watch.noise_count:
-        found = "nothing" if watch.first is None else "nothing but the protocol"
-        return DiagnosisStep(name="stdout", verdict=CheckResult.OK, summary=f"{found} on standard output")
+        content = "nothing" if watch.first is None else "nothing but the protocol"
+        return DiagnosisStep(name="stdout", verdict=CheckResult.OK, summary=f"{content} on standard output")
     return DiagnosisStep(
         name="stdout",
         verdict=CheckResult.WARNING,
@@ -264,7 +271,7 @@ def output(watch: FrameWatch) -> DiagnosisStep:
     )
 
 
-def ended(returncode: int | None, *, took: float, grace: Grace) -> DiagnosisStep:
+def end_step(returncode: int | None, *, took: float, grace: Grace) -> DiagnosisStep:
     """Does it end when its input does?"""
     if took < grace.after_eof:
         status = "" if returncode == 0 else f", with exit status {returncode}"
@@ -275,22 +282,23 @@ def ended(returncode: int | None, *, took: float, grace: Grace) -> DiagnosisStep
             meaning="" if returncode == 0 else "some clients take that for a crash",
             seconds=took,
         )
-    killed = took >= grace.after_eof + grace.after_terminate
+    was_killed = took >= grace.after_eof + grace.after_terminate
     return DiagnosisStep(
         name="end",
         verdict=CheckResult.WARNING,
-        summary=f"it ignores the end of its input; {'it had to be killed' if killed else 'SIGTERM ended it'}",
+        summary="it ignores the end of its input; "
+        f"{'it had to be killed' if was_killed else 'SIGTERM ended it'}",
         meaning="it would live on after clients that do not end it by force",
         advice="nothing to do here: dragoman ends it; tell its makers",
         seconds=took,
     )
 
 
-def timed(step: DiagnosisStep, took: float) -> DiagnosisStep:
+def with_time(step: DiagnosisStep, took: float) -> DiagnosisStep:
     return dataclasses.replace(step, seconds=took)
 
 
-def _failed(name: str, summary: str, meaning: str, advice: str) -> DiagnosisStep:
+def _failed_step(name: str, summary: str, meaning: str, advice: str) -> DiagnosisStep:
     return DiagnosisStep(
         name=name, verdict=CheckResult.FAILED, summary=summary, meaning=meaning, advice=advice
     )

@@ -58,19 +58,19 @@ def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> DiagnosisSt
             meaning="the command names a file that does not exist",
             advice="mend the path, or install the agent",
         )
-    found = elsewhere(word, home=os.path.expanduser("~"), path=path)
-    looked = [f"looked in {', '.join(folder for folder in path.split(os.pathsep) if folder)}"]
+    places = elsewhere(word, home=os.path.expanduser("~"), path=path)
+    search_note = [f"looked in {', '.join(folder for folder in path.split(os.pathsep) if folder)}"]
     note = [f"the login shell was of no help: {login.note}"] if login.note else []
-    if found:
+    if places:
         return DiagnosisStep(
             name="command",
             verdict=CheckResult.FAILED,
-            summary=f"{word} is not on PATH, but there is {found[0]}",
+            summary=f"{word} is not on PATH, but there is {places[0]}",
             meaning="it is installed where nobody looks, or it is not executable",
-            advice=f"chmod +x {found[0]}"
-            if not os.access(found[0], os.X_OK)
-            else f"add {os.path.dirname(found[0])} to PATH in your shell's profile, or use the full path",
-            evidence=(*looked, *note),
+            advice=f"chmod +x {places[0]}"
+            if not os.access(places[0], os.X_OK)
+            else f"add {os.path.dirname(places[0])} to PATH in your shell's profile, or use the full path",
+            evidence=(*search_note, *note),
         )
     return DiagnosisStep(
         name="command",
@@ -78,7 +78,7 @@ def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> DiagnosisSt
         summary=f"{word} is not on PATH",
         meaning="neither our PATH nor that of your login shell has such a program",
         advice=_how_to_install(word),
-        evidence=(*looked, *note),
+        evidence=(*search_note, *note),
     )
 
 
@@ -116,16 +116,16 @@ async def look_at_program(place: str, *, env: Mapping[str, str]) -> DiagnosisSte
             advice=f"install {os.path.basename(interpreter)}, or mend the first line of {place}",
         )
     version = await version_of(runner, env=env) if is_askable(runner) else None
-    return _judged(place, f"a script for {_with_version(runner, version)}", runner, version)
+    return _judge_program(place, f"a script for {_with_version(runner, version)}", runner, version)
 
 
-def _judged(place: str, summary: str, runner: str, version: str | None) -> DiagnosisStep:
-    wanted = wanted_node(place) if os.path.basename(runner).startswith("node") else None
-    if version is not None and wanted is not None and is_too_old(version, wanted):
+def _judge_program(place: str, summary: str, runner: str, version: str | None) -> DiagnosisStep:
+    required_version = wanted_node(place) if os.path.basename(runner).startswith("node") else None
+    if version is not None and required_version is not None and is_too_old(version, required_version):
         return DiagnosisStep(
             name="program",
             verdict=CheckResult.WARNING,
-            summary=f"{summary}, and its package wants node {wanted}",
+            summary=f"{summary}, and its package wants node {required_version}",
             meaning="the node on PATH may be too old for this agent",
             advice="update node, or put a newer one first on PATH",
         )

@@ -105,8 +105,8 @@ class _Examination:
         self._env = agent_environment(allow=self._agent.allow, explicit=self._agent.env, path=login.path)
         self._env.setdefault("PATH", os.defpath)
         self._redact = Redactor(dict(self._agent.env), all_values=True) | Redactor(os.environ)
-        place, found = before.look_for_command(self._agent.command, cwd=self._cwd, env=self._env, login=login)
-        self._say(found)
+        place, step = before.look_for_command(self._agent.command, cwd=self._cwd, env=self._env, login=login)
+        self._say(step)
         if place is None:
             return DiagnosisOutcome.NOT_STARTED
         program = await before.look_at_program(place, env=self._env)
@@ -119,8 +119,8 @@ class _Examination:
         self._watch = FrameWatch(asyncio.get_running_loop().time)
         try:
             self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=self._grace)
-        except LocalMistake as refused:
-            self._say(self._explained(after.not_started(refused)))
+        except LocalMistake as spawn_error:
+            self._say(self._with_hint(after.not_started(spawn_error)))
             return DiagnosisOutcome.NOT_STARTED
         limits = Limits(handshake_seconds=self._seconds, call_seconds=self._seconds)
         client = Client("dragoman doctor", auth_terminal=True)
@@ -146,11 +146,11 @@ class _Examination:
     def _no_handshake(self, error: DragomanError, took: float) -> DiagnosisOutcome:
         steps, outcome = after.no_handshake(error, self._watch, took=took)
         for step in steps:
-            self._say(self._explained(step))
+            self._say(self._with_hint(step))
         self._say(after.output(self._watch))
         return outcome
 
-    def _explained(self, step: DiagnosisStep) -> DiagnosisStep:
+    def _with_hint(self, step: DiagnosisStep) -> DiagnosisStep:
         """A failure, with what was seen before the start that may be its reason."""
         if self._hint is None or step.verdict is not CheckResult.FAILED:
             return step
@@ -159,21 +159,21 @@ class _Examination:
 
     async def _talk(self, handle: AgentHandle, took: float) -> DiagnosisOutcome:
         assert self._child is not None
-        self._say(after.started(self._child.tree.pid, self._watch))
-        self._say(after.introduced(handle, self._watch, took=took))
-        spoken = after.dialect(self._agent.dialect, self._ledger.decisions)
-        if spoken is not None:
-            self._say(spoken)
+        self._say(after.start_step(self._child.tree.pid, self._watch))
+        self._say(after.initialize_step(handle, self._watch, took=took))
+        dialect_step = after.dialect(self._agent.dialect, self._ledger.decisions)
+        if dialect_step is not None:
+            self._say(dialect_step)
         logins = read_logins(self._watch.initialize.get("authMethods"))
         is_command = self._agent.source is AgentSource.COMMAND
         name = self._agent.command_line if is_command else self._agent.name
         needs = after.LoginNeeds(
-            logins, name=name, given=self._env, ours=os.environ, command=self._agent.command
+            logins, name=name, environment=self._env, ours=os.environ, command=self._agent.command
         )
         self._say(needs.step())
         began = self._now()
         step, outcome = await after.try_session(handle, cwd=self._cwd, needs=needs)
-        self._say(after.timed(step, self._now() - began))
+        self._say(after.with_time(step, self._now() - began))
         self._say(after.output(self._watch))
         return outcome
 
@@ -184,14 +184,14 @@ class _Examination:
         began = self._now()
         await close()
         if not died:
-            self._say(after.ended(child.tree.returncode, took=self._now() - began, grace=self._grace))
+            self._say(after.end_step(child.tree.returncode, took=self._now() - began, grace=self._grace))
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
     def _say(self, step: DiagnosisStep) -> None:
         clean = self._redact
-        made = DiagnosisStep(
+        clean_step = DiagnosisStep(
             name=step.name,
             verdict=step.verdict,
             summary=cut(clean(step.summary), 500),
@@ -200,6 +200,6 @@ class _Examination:
             evidence=tuple(clean(line) for line in step.evidence),
             seconds=step.seconds,
         )
-        self._steps.append(made)
+        self._steps.append(clean_step)
         if self._on_step is not None:
-            self._on_step(made)
+            self._on_step(clean_step)

@@ -50,22 +50,24 @@ def _read(entry: Mapping[str, Any]) -> LoginWay:
 
 
 def _variables(entry: Mapping[str, object]) -> tuple[str, ...]:
-    listed = entry.get("vars")
+    entries = entry.get("vars")
     names = (
-        [one.get("name") for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+        [item.get("name") for item in entries if isinstance(item, Mapping)]
+        if isinstance(entries, list)
+        else []
     )
     names.append(entry.get("varName"))  # how it was called once
-    told = MENTIONED.findall(f"{entry.get('name')} {entry.get('description')}")
-    return tuple(dict.fromkeys(name for name in [*names, *told] if isinstance(name, str)))
+    mentions = MENTIONED.findall(f"{entry.get('name')} {entry.get('description')}")
+    return tuple(dict.fromkeys(name for name in [*names, *mentions] if isinstance(name, str)))
 
 
 def state_of(
-    login: LoginWay, *, given: Mapping[str, str], ours: Mapping[str, str], command: Sequence[str]
+    login: LoginWay, *, environment: Mapping[str, str], ours: Mapping[str, str], command: Sequence[str]
 ) -> str:
     """One line: what it is, and what is missing for it."""
     about = f"{login.id} ({login.title})"
     if login.variables:
-        return f"{about}: {', '.join(_variable(name, given, ours) for name in login.variables)}"
+        return f"{about}: {', '.join(_variable(name, environment, ours) for name in login.variables)}"
     if login.kind == "terminal":
         return f"{about}: in a terminal, {shlex.join([*command, *login.args])}"
     if login.kind == "agent":
@@ -77,26 +79,28 @@ def advice_for(
     logins: Sequence[LoginWay],
     *,
     name: str,
-    given: Mapping[str, str],
+    environment: Mapping[str, str],
     ours: Mapping[str, str],
     command: Sequence[str],
 ) -> str:
     """What a person can do, the easiest first."""
     if not logins:
         return "the agent offers no way to log in; log in with its own command line first"
-    withheld = [name for login in logins for name in login.variables if name in ours and name not in given]
+    withheld = [
+        name for login in logins for name in login.variables if name in ours and name not in environment
+    ]
     if withheld:
         return f"{withheld[0]} is set here but not handed on: name it in `allow`, or use --env {withheld[0]}"
     for login in logins:
         if login.kind == "terminal":
             return f"log in once in a terminal: {shlex.join([*command, *login.args])}"
-    missing = [name for login in logins for name in login.variables if name not in given]
+    missing = [name for login in logins for name in login.variables if name not in environment]
     if missing:
         return f"set {missing[0]} and name it in `allow`, or log in with the agent's own command line"
     return f"log in: dragoman agents login {shlex.quote(name)} {shlex.quote(logins[0].id)}"
 
 
-def _variable(name: str, given: Mapping[str, str], ours: Mapping[str, str]) -> str:
-    if given.get(name):
+def _variable(name: str, environment: Mapping[str, str], ours: Mapping[str, str]) -> str:
+    if environment.get(name):
         return f"{name} is set"
     return f"{name} is set here but not handed on" if ours.get(name) else f"{name} is not set"

@@ -119,8 +119,8 @@ def _interpreter(words: list[str]) -> str | None:
         return None
     if os.path.basename(words[0]) != "env":
         return words[0]
-    named = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return named[0] if named else words[0]
+    candidates = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return candidates[0] if candidates else words[0]
 
 
 def wanted_node(place: str) -> str | None:
@@ -131,14 +131,14 @@ def wanted_node(place: str) -> str | None:
         except (OSError, ValueError):
             return None
         engines = document.get("engines") if isinstance(document, Mapping) else None
-        wanted = engines.get("node") if isinstance(engines, Mapping) else None
-        return wanted if isinstance(wanted, str) else None
+        requirement = engines.get("node") if isinstance(engines, Mapping) else None
+        return requirement if isinstance(requirement, str) else None
     return None
 
 
-def is_too_old(version: str, wanted: str) -> bool:
+def is_too_old(version: str, requirement: str) -> bool:
     """Whether `v18.2.0` is below `>=20`. Ranges that say more than a least version are not judged."""
-    least = re.fullmatch(r"\s*>=\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?\s*", wanted)
+    least = re.fullmatch(r"\s*>=\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?\s*", requirement)
     have = re.match(r"v?(\d+)\.(\d+)\.(\d+)", version)
     if least is None or have is None:
         return False

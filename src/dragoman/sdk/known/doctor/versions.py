@@ -26,17 +26,17 @@ async def version_of(program: str, *, env: Mapping[str, str]) -> str | None:
     """What it says, or None when it says nothing in time."""
     line = _FirstLine()
     try:
-        asked = spawn([program, "--version"], env=env, grace=AT_ONCE)
+        child = spawn([program, "--version"], env=env, grace=AT_ONCE)
     except SpawnFailed:
         return None
     try:
-        asked.start(line)
+        child.start(line)
         async with asyncio.timeout(SECONDS):
             return await line.answer
     except TimeoutError:
         return None
     finally:
-        await asked.aclose()
+        await child.aclose()
 
 
 class _FirstLine:
