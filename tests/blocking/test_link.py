@@ -60,7 +60,7 @@ def test_a_blocking_link_offers_what_the_sdk_uses_of_a_link(
 
 def test_a_waiting_call_offers_what_the_sdk_uses_of_one() -> None:
     used = attributes({"context"}) - {"future"}  # awaited by `ask_for`, which threads have of their own
-    assert {"answered", "done", "add_done_callback"} <= used
+    assert {"is_answered", "done", "add_done_callback"} <= used
     assert [name for name in used if not hasattr(ThreadPendingCall(None, None, None, None), name)] == []
 
 
