@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,21 @@ async def test_a_client_whose_load_failed_goes_on_in_the_session() -> None:
         answer = await second.answer(second.prompt(session, "say 1"))
         assert answer["result"]["stopReason"] == "end_turn"
         assert second.texts() == ["0 "]
+
+
+async def test_a_lender_whose_load_failed_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("from the disk")
+    journal = FailingJournal()
+    async with staged({"one": obedient}, journal=journal, lender_grace=0.05) as stage:
+        lender = await stage.client().begin(fs={"readTextFile": True})
+        session = await lender.new(str(tmp_path))
+        prompt = lender.prompt(session, f"read {tmp_path}/note.txt")
+        await lender.asked("fs/read_text_file")
+        journal.failing = 1
+        params = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
+        assert "could not be read" in (await lender.refusal("session/load", params))["message"]
+        answer = await lender.answer(prompt)
+        assert answer["result"]["stopReason"] == "end_turn"
 
 
 async def test_two_loads_of_one_client_are_both_answered() -> None:

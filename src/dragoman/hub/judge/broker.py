@@ -325,10 +325,8 @@ class ApprovalBroker:
 
     def _lender_is_gone(self, session: LiveSession, request: OpenRequest) -> None:
         self._timers.pop((session.id, request.sequence), None)
-        lender = self.lender(session, request.sequence)
-        if request.sequence not in session.state.requests or (
-            lender is not None and not lender.gone.is_set()
-        ):
+        is_there = self.lender(session, request.sequence) in session.followers
+        if is_there or request.sequence not in session.state.requests:
             return
         if request.method == "fs/read_text_file":
             self._free(session.id, request.sequence)
